@@ -1,0 +1,2 @@
+//! The `fraglab` command line.
+fn main() {}
