@@ -1,1 +1,21 @@
-//! Skeleton.
+#![forbid(unsafe_code)]
+//! Readers of recordings of real machines.
+mod codec;
+mod cursor;
+mod error;
+#[macro_use]
+mod event_table;
+pub mod event;
+pub mod format;
+pub mod gfp;
+mod marker;
+mod special_codec;
+mod symbols;
+mod text_scan;
+pub mod tracedat;
+
+pub use error::Error;
+pub use event::{Event, EventKind, Record};
+pub use marker::{Edge, Mark, Marker};
+pub use symbols::{CompactResult, ZoneType};
+pub use tracedat::TraceDat;
