@@ -69,7 +69,7 @@ number_with_text! {
     /// The second number of `range=(0x1 ~ 0x2)`.
     RangeEnd<u64> = |payload, key| {
         let range = after_key(payload, key)?;
-        number(after_key(range, " ~ ")?)
+        number(after_key(range, "~ ")?)
     }
 }
 

@@ -1,19 +1,19 @@
 //! Finding `key=value` pairs in the text of an event.
 
-use memchr::memmem;
-
-/// What follows `key` in `payload`. The key must begin a word, so that `order=` is not found in
-/// `alloc_order=`.
+/// What follows `key` in `payload`. The key must stand at the start, behind a blank or behind an
+/// opening bracket, so that `order=` is not found in `alloc_order=`.
 pub(crate) fn after_key<'a>(payload: &'a [u8], key: &str) -> Option<&'a [u8]> {
-    let mut from = 0;
-    loop {
-        let start = from + memmem::find(&payload[from..], key.as_bytes())?;
-        let begins_word = start == 0 || !is_word(payload[start - 1]) || !is_word(key.as_bytes()[0]);
-        if begins_word {
+    let key = key.as_bytes();
+    let first = *key.first()?;
+    let mut before = b' ';
+    // Payloads are short: a plain loop beats searchers that must be set up.
+    for (start, &byte) in payload.iter().enumerate() {
+        if byte == first && matches!(before, b' ' | b'(') && payload[start..].starts_with(key) {
             return Some(&payload[start + key.len()..]);
         }
-        from = start + 1;
+        before = byte;
     }
+    None
 }
 
 /// The characters up to the next blank, comma or closing bracket. `(null)` and `(nil)` are one token.
@@ -71,10 +71,6 @@ pub(crate) fn decimal(text: &[u8]) -> Option<(u64, usize)> {
         value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
     }
     (digits > 0).then_some((value, digits))
-}
-
-fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 #[cfg(test)]
