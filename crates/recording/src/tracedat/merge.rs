@@ -15,7 +15,7 @@ pub(crate) struct ClockScale {
 
 impl ClockScale {
     #[inline]
-    fn to_ns(self, units: u64) -> u64 {
+    pub(crate) fn to_ns(self, units: u64) -> u64 {
         let ns = match self.tsc {
             None => units,
             Some(tsc) => {

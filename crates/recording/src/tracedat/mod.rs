@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-pub use cut::CutSummary;
+pub use cut::CutCpu;
 pub use merge::{LostEvents, Records};
 pub use options::{Options, TscToNs};
 
