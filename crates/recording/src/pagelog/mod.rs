@@ -15,11 +15,12 @@ mod start;
 mod task;
 mod thp;
 mod truth;
+mod whole;
 
-pub use build::build;
+pub use build::Beside;
 pub use speed::Speeds;
 pub use start::{StartFrame, StartState, StartUse};
-pub use truth::kernel_outcome;
+pub use whole::{Normalised, normalise};
 
 use pagealloc::{Gfp, Order};
 
