@@ -166,6 +166,8 @@ pub struct PageLog {
     pub start: StartState,
     /// How fast the machine reclaimed and migrated.
     pub speeds: Speeds,
+    /// Times at which the recording sampled the machine: a replay samples at the same.
+    pub samples: Vec<u64>,
     /// First and last nanosecond on the trace clock.
     pub window: (u64, u64),
     /// What could be told.
