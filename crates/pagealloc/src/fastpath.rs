@@ -167,10 +167,8 @@ impl<O: Observer> PageAllocator<O> {
         if fast && self.dirty_limited & node_bit != 0 && request.gfp.contains(Gfp::WRITE) {
             return Filter::Skip;
         }
-        if !local {
-            if let Some(scan) = self.leave_local_node(pass) {
-                return Filter::Stop(scan);
-            }
+        if !local && let Some(scan) = self.leave_local_node(pass) {
+            return Filter::Stop(scan);
         }
         if pass.skip_kswapd_nodes && self.kswapd_awake & node_bit != 0 {
             pass.skipped_kswapd_nodes = true;

@@ -85,11 +85,11 @@ const _: () = assert!(MAX_ORDER_LIMIT <= FrameState::ORDER_MASK);
 /// End of a list.
 pub const NIL: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Default)]
-struct Links {
-    next: u32,
-    prev: u32,
-}
+/// Next and previous page on the list. A plain array, because only then a fresh `vec!` of it is lazily zeroed memory:
+/// a machine of 1 TiB has 2 GiB of links, nearly all of them never touched.
+type Links = [u32; 2];
+const NEXT: usize = 0;
+const PREV: usize = 1;
 
 /// State of all frames: 10 bytes each.
 pub struct Frames {
@@ -103,7 +103,7 @@ type FrameStateByte = u8;
 impl Frames {
     pub(crate) fn new(frames: u32) -> Frames {
         let frames = frames as usize;
-        Frames { state: vec![0; frames], order: vec![0; frames], links: vec![Links::default(); frames] }
+        Frames { state: vec![0; frames], order: vec![0; frames], links: vec![[0; 2]; frames] }
     }
 
     /// Number of frames, absent ones included.
@@ -225,13 +225,13 @@ impl FrameList {
     /// Page behind this one.
     #[inline(always)]
     pub fn next(frames: &Frames, pfn: Pfn) -> Option<Pfn> {
-        some(frames.links[pfn.index()].next)
+        some(frames.links[pfn.index()][NEXT])
     }
 
     /// Page before this one.
     #[inline(always)]
     pub fn prev(frames: &Frames, pfn: Pfn) -> Option<Pfn> {
-        some(frames.links[pfn.index()].prev)
+        some(frames.links[pfn.index()][PREV])
     }
 
     /// Pages from head to tail.
@@ -242,9 +242,9 @@ impl FrameList {
     /// Adds a page at the head.
     #[inline]
     pub fn push_head(&mut self, frames: &mut Frames, pfn: Pfn) {
-        frames.links[pfn.index()] = Links { next: self.head, prev: NIL };
+        frames.links[pfn.index()] = [self.head, NIL];
         match some(self.head) {
-            Some(old) => frames.links[old.index()].prev = pfn.0,
+            Some(old) => frames.links[old.index()][PREV] = pfn.0,
             None => self.tail = pfn.0,
         }
         self.head = pfn.0;
@@ -254,9 +254,9 @@ impl FrameList {
     /// Adds a page at the tail.
     #[inline]
     pub fn push_tail(&mut self, frames: &mut Frames, pfn: Pfn) {
-        frames.links[pfn.index()] = Links { next: NIL, prev: self.tail };
+        frames.links[pfn.index()] = [NIL, self.tail];
         match some(self.tail) {
-            Some(old) => frames.links[old.index()].next = pfn.0,
+            Some(old) => frames.links[old.index()][NEXT] = pfn.0,
             None => self.head = pfn.0,
         }
         self.tail = pfn.0;
@@ -266,13 +266,13 @@ impl FrameList {
     /// Takes out a page that is on this list.
     #[inline]
     pub fn remove(&mut self, frames: &mut Frames, pfn: Pfn) {
-        let Links { next, prev } = frames.links[pfn.index()];
+        let [next, prev] = frames.links[pfn.index()];
         match some(prev) {
-            Some(before) => frames.links[before.index()].next = next,
+            Some(before) => frames.links[before.index()][NEXT] = next,
             None => self.head = next,
         }
         match some(next) {
-            Some(behind) => frames.links[behind.index()].prev = prev,
+            Some(behind) => frames.links[behind.index()][PREV] = prev,
             None => self.tail = prev,
         }
         self.len -= 1;
@@ -299,11 +299,11 @@ impl FrameList {
         if self.head == pfn.0 {
             return;
         }
-        let (old_head, old_tail, new_tail) = (self.head, self.tail, frames.links[pfn.index()].prev);
-        frames.links[old_tail as usize].next = old_head;
-        frames.links[old_head as usize].prev = old_tail;
-        frames.links[new_tail as usize].next = NIL;
-        frames.links[pfn.index()].prev = NIL;
+        let (old_head, old_tail, new_tail) = (self.head, self.tail, frames.links[pfn.index()][PREV]);
+        frames.links[old_tail as usize][NEXT] = old_head;
+        frames.links[old_head as usize][PREV] = old_tail;
+        frames.links[new_tail as usize][NEXT] = NIL;
+        frames.links[pfn.index()][PREV] = NIL;
         self.head = pfn.0;
         self.tail = new_tail;
     }

@@ -125,7 +125,7 @@ impl Pcp {
     }
 
     /// Pages to drain once the limit is reached (5.9).
-    fn to_free(&self, high: u32, free_high: bool) -> u32 {
+    fn amount_to_free(&self, high: u32, free_high: bool) -> u32 {
         if free_high {
             return self.count.min(self.batch << BATCH_SCALE_MAX);
         }
@@ -136,7 +136,7 @@ impl Pcp {
     }
 
     /// The same in 5.14 to 6.6 (5.14).
-    fn to_free_doubling(&mut self, high: u32, free_high: bool) -> u32 {
+    fn amount_to_free_doubling(&mut self, high: u32, free_high: bool) -> u32 {
         if free_high {
             return self.count;
         }
@@ -260,7 +260,7 @@ impl<O: Observer> PageAllocator<O> {
 
     #[cold]
     fn limit_pcp(&mut self, zone: ZoneId, number: usize, index: usize, high: u32, free_high: bool) {
-        let amount = self.pcps[number].to_free(high, free_high);
+        let amount = self.pcps[number].amount_to_free(high, free_high);
         self.drain_pcp_stepwise(zone, number, index, amount);
         let lists = &self.zones[zone.index()];
         if lists.below_high {
@@ -290,7 +290,7 @@ impl<O: Observer> PageAllocator<O> {
             _ => pcp.high,
         };
         if pcp.count >= high {
-            let amount = pcp.to_free_doubling(high, free_high);
+            let amount = pcp.amount_to_free_doubling(high, free_high);
             self.drain_pcp_from(zone, number, index, amount);
         }
     }
