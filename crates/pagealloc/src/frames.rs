@@ -29,9 +29,9 @@ impl FrameState {
     /// Head of a page taken off its LRU list by reclaim or compaction.
     pub const ISOLATED: FrameState = FrameState(6);
     /// Not the head of an allocated or per-CPU page.
-    pub const TAIL: FrameState = FrameState(7);
+    pub const TAIL: FrameState = FrameState(8);
     /// Head of a free block that compaction holds as a migration target.
-    pub const TARGET: FrameState = FrameState(8);
+    pub const TARGET: FrameState = FrameState(7);
     /// Tail of an allocated page whose head is on an LRU list: movable like its head.
     pub const LRU_TAIL: FrameState = FrameState(9);
     const FREE_HEAD: u8 = 0x80;
@@ -59,6 +59,12 @@ impl FrameState {
     #[inline(always)]
     pub const fn is_free(self) -> bool {
         self.0 == Self::FREE_TAIL.0 || self.0 & Self::FREE_HEAD != 0
+    }
+
+    /// Whether the frame belongs to an allocated, per-CPU or target page without being its head.
+    #[inline(always)]
+    pub const fn is_tail(self) -> bool {
+        self.0 | 1 == Self::LRU_TAIL.0
     }
 
     /// Whether the frame is the head of an allocated page.
@@ -103,18 +109,19 @@ type FrameStateByte = u8;
 impl Frames {
     pub(crate) fn new(frames: u32) -> Frames {
         let frames = frames as usize;
-        Frames { state: vec![0; frames], order: vec![0; frames], links: vec![[0; 2]; frames] }
+        // One state more than frames: the order of the last one is read behind it.
+        Frames { state: vec![0; frames + 1], order: vec![0; frames], links: vec![[0; 2]; frames] }
     }
 
     /// Number of frames, absent ones included.
     #[inline(always)]
     pub fn len(&self) -> u32 {
-        self.state.len() as u32
+        self.order.len() as u32
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.state.is_empty()
+        self.order.is_empty()
     }
 
     /// State of a frame.
@@ -135,14 +142,15 @@ impl Frames {
     pub fn order(&self, pfn: Pfn) -> Order {
         match self.state(pfn).free_order() {
             Some(order) => order,
-            None => self.order[pfn.index()],
+            None => self.allocated_order(pfn),
         }
     }
 
-    /// The same for a frame known not to be free.
+    /// The same for a frame known not to be free. A page of order 0 shows in the state of the frame behind it, so that the
+    /// commonest pages never touch the order array.
     #[inline(always)]
     pub(crate) fn allocated_order(&self, pfn: Pfn) -> Order {
-        self.order[pfn.index()]
+        if self.state(pfn.add(1)).is_tail() { self.order[pfn.index()] } else { 0 }
     }
 
     /// Sets the state of every frame of a range.
@@ -168,8 +176,10 @@ impl Frames {
     #[inline(always)]
     pub(crate) fn set_page(&mut self, pfn: Pfn, order: Order, head: FrameState) {
         self.set_state(pfn, head);
-        self.set_order(pfn, order);
-        self.fill_tails(pfn, order, FrameState::TAIL);
+        if order > 0 {
+            self.set_order(pfn, order);
+            self.fill(pfn.add(1), (1 << order) - 1, FrameState::TAIL);
+        }
     }
 
     #[inline(always)]
