@@ -57,6 +57,20 @@ pub struct Policy {
     pub sysctl: Sysctl,
 }
 
+impl Policy {
+    /// Whether `vm.defrag_mode` is on in a kernel that has it (13.1).
+    #[inline(always)]
+    pub fn defrag_mode(&self) -> bool {
+        self.sysctl.defrag_mode != 0 && self.defrag.is_some()
+    }
+
+    /// 5.10 changed which list end boot and moves use; other changes of unknown date between 5.0 and 6.1 go with it.
+    #[inline(always)]
+    pub(crate) fn since_5_10(&self) -> bool {
+        self.boot_release == BootRelease::Tail
+    }
+}
+
 /// How boot hands free memory to the buddy lists (1.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BootRelease {
@@ -217,7 +231,9 @@ pub enum PcpHigh {
 /// Formula of the per-CPU batch (5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PcpBatch {
-    /// Up to 6.18.
+    /// Up to 4.18: half as much as later (31 in a big zone).
+    Managed1024Half,
+    /// 4.19 to 6.18 (63 in a big zone).
     Managed1024,
     /// 6.19.
     Managed4096,
