@@ -1,1 +1,4 @@
-//! Skeleton.
+//! What did a real machine do?
+
+pub mod outcome;
+pub mod replay;
