@@ -205,12 +205,12 @@ impl<W: World> State<W> {
         let pages = |zone: ZoneId| self.zones[zone.index()].lru_pages[list as usize];
         match id {
             LruvecId::Zone(zone) => pages(zone),
-            LruvecId::Node(node) => self.zones_up_to(node, highest).map(pages).sum(),
+            LruvecId::Node(node) => self.node_zones(node, highest).map(pages).sum(),
         }
     }
 
     /// Zones of a node up to a type, ascending.
-    pub fn zones_up_to(&self, node: NodeId, highest: ZoneType) -> impl Iterator<Item = ZoneId> + '_ {
+    pub fn node_zones(&self, node: NodeId, highest: ZoneType) -> impl Iterator<Item = ZoneId> + '_ {
         self.alloc.zones_of(node).map(ZoneId).filter(move |&zone| self.alloc.zone_info(zone).kind <= highest)
     }
 }

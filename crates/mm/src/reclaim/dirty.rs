@@ -68,7 +68,7 @@ impl<W: World> State<W> {
 
     /// Pages of a node that could hold dirty page cache: free beyond the reserves, and page cache.
     pub fn dirtyable(&self, node: NodeId) -> u64 {
-        let free: u64 = self.zones_up_to(node, ZoneType::Movable).map(|zone| self.alloc.free_pages(zone)).sum();
+        let free: u64 = self.node_zones(node, ZoneType::Movable).map(|zone| self.alloc.free_pages(zone)).sum();
         free.saturating_sub(self.alloc.totalreserve(node))
             + self.nr_lru(node, LruList::InactiveFile)
             + self.nr_lru(node, LruList::ActiveFile)
@@ -98,9 +98,9 @@ impl<W: World> State<W> {
 
     /// Dirty page cache and pages under writeback of the whole machine.
     pub fn nr_dirty_and_writeback(&self) -> (u64, u64) {
-        self.nodes.iter().fold((0, 0), |(dirty, writeback), node| {
-            (dirty + node.reclaim.dirty, writeback + node.reclaim.writeback)
-        })
+        self.nodes
+            .iter()
+            .fold((0, 0), |(dirty, writeback), node| (dirty + node.reclaim.dirty, writeback + node.reclaim.writeback))
     }
 }
 
