@@ -142,10 +142,13 @@ impl Model {
         true
     }
 
-    /// 3.7: frees to the buddy lists, cut into blocks.
+    /// 3.7: frees to the buddy lists, cut into blocks where free pages must be on their block's list.
     pub fn free_large(&mut self, pfn: Pfn, order: Order) {
         let zone = self.zone_of(pfn);
-        let piece = order.min(self.geometry.pageblock_order);
+        let piece = match self.policy.list_types {
+            ListTypes::Strict => order.min(self.geometry.pageblock_order),
+            ListTypes::Mixed => order,
+        };
         for index in 0..1 << (order - piece) {
             let at = pfn.add(index << piece);
             self.free_block(zone, at, piece, self.block_type(at), false);

@@ -10,7 +10,6 @@ impl Model {
     /// 6.1 to 6.3, 1.9.
     pub fn set_up_marks(&mut self, machine: &Machine) {
         let page_kib = 1u64 << (self.geometry.page_shift - 10);
-        let all: u64 = self.zones.iter().map(|zone| zone.managed).sum();
         let user: u64 = self.zones.iter().filter(|zone| zone.kind <= ZoneType::Normal).map(|zone| zone.managed).sum();
         let computed = isqrt(16 * user * page_kib).clamp(128, self.policy.min_free_kbytes_limit.into());
         let mut min_free = self.policy.sysctl.min_free_kbytes.map_or(computed, u64::from);
@@ -27,7 +26,6 @@ impl Model {
         };
         let sharing = |index: &usize| !special(&kinds[*index]);
         let lowmem: u64 = (0..kinds.len()).filter(sharing).map(|index| self.zones[index].managed).sum();
-        assert!(lowmem <= all);
         for index in 0..kinds.len() {
             let managed = self.zones[index].managed;
             let share = pages_min * managed / lowmem;
