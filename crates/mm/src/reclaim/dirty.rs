@@ -98,9 +98,9 @@ impl<W: World> State<W> {
 
     /// Dirty page cache and pages under writeback of the whole machine.
     pub fn nr_dirty_and_writeback(&self) -> (u64, u64) {
-        self.nodes.iter().fold((0, 0), |(dirty, writeback), node| {
-            (dirty + node.reclaim.dirty, writeback + node.reclaim.writeback)
-        })
+        self.nodes
+            .iter()
+            .fold((0, 0), |(dirty, writeback), node| (dirty + node.reclaim.dirty, writeback + node.reclaim.writeback))
     }
 }
 

@@ -89,14 +89,7 @@ impl<W: World> State<W> {
         1 << self.alloc.frames.order(pfn)
     }
 
-    fn judge(
-        &mut self,
-        pfn: Pfn,
-        taken: &mut Taken,
-        rules: &Rules,
-        batch: &mut Batch,
-        writes: &mut Vec<Pfn>,
-    ) -> Fate {
+    fn judge(&mut self, pfn: Pfn, taken: &mut Taken, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) -> Fate {
         let flags = self.pages.flags(pfn);
         let pages = self.pages_in(pfn);
         if flags.contains(PageFlags::UNEVICTABLE) {
@@ -199,14 +192,7 @@ impl<W: World> State<W> {
 
     /// A page that must be written first. Page cache is the flushers' to write, save where kswapd still does so in a node
     /// full of dirty pages; it is activated to be out of the way, and freed as soon as it is clean.
-    fn meet_dirty(
-        &mut self,
-        pfn: Pfn,
-        usage: Use,
-        rules: &Rules,
-        batch: &mut Batch,
-        writes: &mut Vec<Pfn>,
-    ) -> Fate {
+    fn meet_dirty(&mut self, pfn: Pfn, usage: Use, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) -> Fate {
         let (flags, pages) = (self.pages.flags(pfn), self.pages_in(pfn));
         let kswapd_writes = self.alloc.policy.reclaim.kswapd_writes_file
             && rules.kswapd

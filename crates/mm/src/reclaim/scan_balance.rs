@@ -65,8 +65,7 @@ impl<W: World> State<W> {
                 || self.inactive_is_low(id, file)
         });
         let inactive_file = lru.pages[LruList::InactiveFile as usize];
-        let cache_trim_mode =
-            inactive_file >> sc.priority != 0 && !may_deactivate[FILE] && !sc.no_cache_trim_mode;
+        let cache_trim_mode = inactive_file >> sc.priority != 0 && !may_deactivate[FILE] && !sc.no_cache_trim_mode;
         let file_is_tiny = !may_deactivate[ANON] && self.file_is_tiny(id, sc);
         Balance { may_deactivate, cache_trim_mode, file_is_tiny }
     }
