@@ -1,8 +1,8 @@
 //! One run of kswapd: reclaim until the node is balanced, or hopeless (9.5 to 9.7).
 
-use super::{DEF_PRIORITY, SWAP_CLUSTER_MAX, compact_gap};
+use super::compact_gap;
 use crate::env::{Env, Queue, TaskContext, Work};
-use crate::reclaim::ScanControl;
+use crate::reclaim::{DEF_PRIORITY, SWAP_CLUSTER_MAX, ScanControl};
 use crate::state::{Mm, State, World};
 use pagealloc::policy::LruRule;
 use pagealloc::{AllocFlags, Counter, Gfp, NR_ZONE_TYPES, NodeId, Order, ZoneType};
@@ -113,7 +113,7 @@ impl<W: World> Mm<W> {
             run.sc.may_writepage = true;
         }
         let enough_scanned =
-            if per_zone { self.shrink_zones(run, task).await } else { self.shrink_whole(run, task).await };
+            if per_zone { self.shrink_unbalanced_zones(run, task).await } else { self.shrink_whole(run, task).await };
         if run.sc.order > 0 && run.sc.nr_reclaimed >= compact_gap(run.sc.order) {
             run.sc.order = 0;
         }
@@ -137,21 +137,22 @@ impl<W: World> State<W> {
     fn begin_run(&mut self, node: NodeId, order: Order, highest: ZoneType) -> Run {
         self.alloc.vmstat.bump(Counter::Pageoutrun);
         let mut boosts = [0; NR_ZONE_TYPES];
-        for zone in self.zones_up_to(node, highest) {
+        for zone in self.managed_zones_up_to(node, highest) {
             boosts[self.alloc.zone_info(zone).kind as usize] = self.alloc.boost(zone);
         }
-        Run { node, highest, sc: scan_control(order, highest), boosts, boost_left: boosts.iter().sum() }
+        let sc = ScanControl { kswapd: true, ..ScanControl::new(order, Gfp::KERNEL, highest) };
+        Run { node, highest, sc, boosts, boost_left: boosts.iter().sum() }
     }
 
     fn mark_reclaim_active(&mut self, run: &Run, active: bool) {
-        for zone in self.zones_up_to(run.node, run.highest) {
+        for zone in self.managed_zones_up_to(run.node, run.highest) {
             self.alloc.set_reclaim_active(zone, active);
         }
     }
 
     fn reclaim_target(&self, node: NodeId, highest: ZoneType) -> u64 {
-        let high = |zone| self.alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX);
-        self.zones_up_to(node, highest).map(high).sum()
+        let high = |zone| self.alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX.into());
+        self.managed_zones_up_to(node, highest).map(high).sum()
     }
 
     /// A run without a page counts against the node (9.6.10); since 6.19 not if it was for a boost only.
@@ -164,34 +165,12 @@ impl<W: World> State<W> {
 
     /// Takes back the boost that the run began with; what was added meanwhile stays (9.7). Whether there was any.
     fn settle_boosts(&mut self, run: &Run) -> bool {
-        for zone in self.zones_up_to(run.node, run.highest) {
+        for zone in self.managed_zones_up_to(run.node, run.highest) {
             let boost = run.boosts[self.alloc.zone_info(zone).kind as usize];
             if boost > 0 {
                 self.alloc.reduce_boost(zone, boost.min(self.alloc.boost(zone)));
             }
         }
         run.boosts.iter().any(|&boost| boost > 0)
-    }
-}
-
-fn scan_control(order: Order, highest: ZoneType) -> ScanControl {
-    ScanControl {
-        nr_to_reclaim: 0,
-        order,
-        gfp: Gfp::KERNEL,
-        reclaim_idx: highest,
-        priority: DEF_PRIORITY,
-        may_writepage: true,
-        may_unmap: true,
-        may_swap: true,
-        force_deactivate: false,
-        skipped_deactivate: false,
-        kswapd: true,
-        compaction_ready: false,
-        cache_trim_mode_failed: false,
-        no_cache_trim_mode: false,
-        nr_scanned: 0,
-        nr_reclaimed: 0,
-        slab_freed: alloc::vec::Vec::new(),
     }
 }

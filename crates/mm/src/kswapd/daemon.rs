@@ -85,7 +85,12 @@ impl<W: World> Mm<W> {
         if state.kswapd_hopeless(node) {
             return true;
         }
-        state.pgdat_balanced(node, order, highest)
+        let balanced = state.pgdat_balanced(node, order, highest);
+        if balanced {
+            let reclaim = &mut state.nodes[node.index()].reclaim;
+            (reclaim.congested, reclaim.all_dirty, reclaim.all_writeback) = (false, false, false);
+        }
+        balanced
     }
 
     fn prepare_to_wait(&self, node: NodeId) {

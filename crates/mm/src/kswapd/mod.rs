@@ -9,17 +9,11 @@ mod daemon;
 mod wake;
 mod zones;
 
+use crate::reclaim::MAX_RECLAIM_RETRIES;
 use crate::state::{State, World};
 use core::ops::Range;
 use pagealloc::policy::{BlockWatermark, DefragRules, LruRule};
 use pagealloc::{AllocFlags, NR_ZONE_TYPES, NodeId, Order, ZoneId, ZoneType};
-
-/// Fruitless runs after which a node is hopeless (9.10, MAX_RECLAIM_RETRIES).
-const MAX_FAILURES: u32 = 16;
-/// Priority that a run starts with: a 4096th of each list (1.3).
-const DEF_PRIORITY: u8 = 12;
-/// Pages of a batch (1.3).
-const SWAP_CLUSTER_MAX: u64 = 32;
 
 /// Requests to a node's kswapd, and its failures (9.1).
 #[derive(Default, Debug)]
@@ -51,7 +45,7 @@ impl<W: World> State<W> {
             return self.zones_balanced(node, order, highest);
         }
         let mut any_managed = false;
-        for zone in self.zones_up_to(node, highest) {
+        for zone in self.managed_zones_up_to(node, highest) {
             any_managed = true;
             if self.high_mark_met(zone, order, highest) {
                 return true;
@@ -70,7 +64,7 @@ impl<W: World> State<W> {
     }
 
     /// Managed zones of a node up to a type, ascending.
-    fn zones_up_to(&self, node: NodeId, highest: ZoneType) -> impl Iterator<Item = ZoneId> + use<W> {
+    fn managed_zones_up_to(&self, node: NodeId, highest: ZoneType) -> impl Iterator<Item = ZoneId> + use<W> {
         let Range { start, end } = self.alloc.zones_of(node);
         let mut mask = 0u64;
         for zone in start..end {
@@ -96,7 +90,7 @@ impl<W: World> State<W> {
 
     /// Whether kswapd has given the node up (9.10).
     fn kswapd_hopeless(&self, node: NodeId) -> bool {
-        self.alloc.policy.kswapd.failures && self.kswapd_failures(node) >= MAX_FAILURES
+        self.alloc.policy.kswapd.failures && self.kswapd_failures(node) >= MAX_RECLAIM_RETRIES
     }
 }
 

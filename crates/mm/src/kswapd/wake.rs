@@ -114,7 +114,7 @@ impl<W: World> State<W> {
     }
 
     fn boosted(&self, node: NodeId, highest: ZoneType) -> bool {
-        self.zones_up_to(node, highest).any(|zone| self.alloc.boost(zone) > 0)
+        self.managed_zones_up_to(node, highest).any(|zone| self.alloc.boost(zone) > 0)
     }
 
     /// Wakes kswapd without asking for anything, as the fragmentation stall does (7.9): whether it slept. The caller

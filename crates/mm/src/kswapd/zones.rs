@@ -1,8 +1,9 @@
 //! kswapd over zones that each have their own LRU lists, up to 4.7 (9.13).
 
 use super::balance::Run;
-use super::{DEF_PRIORITY, SWAP_CLUSTER_MAX};
 use crate::env::TaskContext;
+use crate::lru::LruvecId;
+use crate::reclaim::{DEF_PRIORITY, SWAP_CLUSTER_MAX};
 use crate::state::{Mm, State, World};
 use pagealloc::{AllocFlags, NodeId, Order, ZoneId, ZoneType};
 
@@ -14,10 +15,10 @@ const BALANCE_GAP_RATIO: u64 = 100;
 impl<W: World> Mm<W> {
     /// One pass at one priority: shrinks the zones up to the highest unbalanced one, lowest first. Whether some zone
     /// was scanned enough.
-    pub(super) async fn shrink_zones(&self, run: &mut Run, task: &TaskContext) -> bool {
+    pub(super) async fn shrink_unbalanced_zones(&self, run: &mut Run, task: &TaskContext) -> bool {
         let Some(end) = self.state.borrow_mut().highest_unbalanced(run) else { return true };
         let mut enough_scanned = false;
-        let zones: u64 = self.state.borrow().zones_up_to(run.node, end).fold(0, |set, zone| set | 1 << zone.0);
+        let zones: u64 = self.state.borrow().managed_zones_up_to(run.node, end).fold(0, |set, zone| set | 1 << zone.0);
         for zone in (0..64).filter(|zone| zones >> zone & 1 == 1).map(ZoneId) {
             if !self.state.borrow_mut().wants_shrinking(run, zone, end) {
                 // Balanced with a margin counts as done, a hopeless zone does not.
@@ -25,7 +26,8 @@ impl<W: World> Mm<W> {
                 continue;
             }
             run.sc.nr_scanned = 0;
-            run.sc.nr_to_reclaim = self.state.borrow().alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX);
+            run.sc.nr_to_reclaim =
+                self.state.borrow().alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX.into());
             self.shrink_one_zone(run, zone, task).await;
             enough_scanned |= run.sc.nr_scanned >= run.sc.nr_to_reclaim;
         }
@@ -34,9 +36,7 @@ impl<W: World> Mm<W> {
 
     async fn shrink_one_zone(&self, run: &mut Run, zone: ZoneId, task: &TaskContext) {
         let (kind, before) = (self.state.borrow().alloc.zone_info(zone).kind, run.sc.nr_reclaimed);
-        let highest = core::mem::replace(&mut run.sc.reclaim_idx, kind);
-        self.shrink_node(run.node, &mut run.sc, task).await;
-        run.sc.reclaim_idx = highest;
+        self.shrink_lists(LruvecId::Zone(zone), true, &mut run.sc, task).await;
         if run.sc.nr_reclaimed == before {
             let kswapd = &mut self.state.borrow_mut().nodes[run.node.index()].kswapd;
             kswapd.pages_scanned[kind as usize] += run.sc.nr_scanned;
@@ -75,7 +75,7 @@ impl<W: World> State<W> {
     /// pgdat_balanced of those kernels: every zone for order 0, else a quarter of the memory. Hopeless zones pass.
     pub(super) fn zones_balanced(&mut self, node: NodeId, order: Order, highest: ZoneType) -> bool {
         let (mut managed, mut balanced) = (0, 0);
-        for zone in self.zones_up_to(node, highest) {
+        for zone in self.managed_zones_up_to(node, highest) {
             let pages = self.alloc.zone_info(zone).managed;
             managed += pages;
             if self.zone_hopeless(zone) || self.zone_balanced(zone, order, 0, highest, false) {
@@ -89,7 +89,7 @@ impl<W: World> State<W> {
 
     fn highest_unbalanced(&mut self, run: &Run) -> Option<ZoneType> {
         let mut end = None;
-        for zone in self.zones_up_to(run.node, run.highest) {
+        for zone in self.managed_zones_up_to(run.node, run.highest) {
             let skipped = run.sc.priority != DEF_PRIORITY && self.zone_hopeless(zone);
             if !skipped && !self.zone_balanced(zone, run.sc.order, 0, ZoneType::Dma, false) {
                 end = Some(self.alloc.zone_info(zone).kind);
