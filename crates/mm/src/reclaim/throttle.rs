@@ -179,12 +179,6 @@ impl<W: World> State<W> {
         reserve == 0 || free > reserve / 2
     }
 
-    /// kswapd goes to sleep balanced (9.9): what earlier passes noted of the node no longer holds.
-    pub fn clear_node_congestion(&mut self, node: NodeId) {
-        let reclaim = &mut self.nodes[node.index()].reclaim;
-        (reclaim.all_writeback, reclaim.all_dirty, reclaim.congested) = (false, false, false);
-    }
-
     /// Node whose reserve a request is throttled on: of its first zone up to Normal.
     fn pfmemalloc_node(&self, request: &Request) -> Option<NodeId> {
         (0..)
