@@ -217,6 +217,15 @@ impl<W: World> State<W> {
 
 // ---- entering and leaving
 impl<W: World> State<W> {
+    /// Flags that a newly faulted anonymous page enters with: inactive since 5.9, active before (10.1).
+    #[inline]
+    pub fn fresh_anon_flags(&self) -> PageFlags {
+        match self.alloc.policy.reclaim.anon_workingset {
+            true => PageFlags::ANON,
+            false => PageFlags::ANON.with(PageFlags::ACTIVE),
+        }
+    }
+
     /// Puts an allocated page on the list that its flags name, at the head (10.1), and hands it to its owner's tag.
     #[inline]
     pub fn lru_add(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {

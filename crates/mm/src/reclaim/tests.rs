@@ -2,4 +2,5 @@
 
 mod policies;
 mod pressure;
+mod random;
 mod world;

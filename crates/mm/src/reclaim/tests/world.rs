@@ -203,5 +203,14 @@ impl Mm<Toy> {
         let in_state: u64 = heads.map(|pfn| 1u64 << state.alloc.frames.order(pfn)).sum();
         assert_eq!(in_state, listed.iter().sum::<u64>());
         assert!(state.nodes.iter().all(|node| node.reclaim.isolated == [0, 0]));
+        let sum = |counts: &dyn Fn(PageFlags) -> bool| -> u64 {
+            let heads = (0..state.alloc.frames.len()).map(Pfn);
+            let allocated = heads.filter(|&pfn| state.alloc.frames.state(pfn).is_allocated_head());
+            let counted = allocated.filter(|&pfn| counts(state.pages.flags(pfn)));
+            counted.map(|pfn| 1u64 << state.alloc.frames.order(pfn)).sum()
+        };
+        let dirty = sum(&|flags| flags.contains(PageFlags::DIRTY) && !flags.contains(PageFlags::ANON));
+        let writeback = sum(&|flags| flags.contains(PageFlags::WRITEBACK));
+        assert_eq!(state.nr_dirty_and_writeback(), (dirty, writeback));
     }
 }
