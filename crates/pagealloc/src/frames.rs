@@ -3,7 +3,8 @@
 //! A frame is on at most one list at a time: a free list, a per-CPU list, or a list of the floor above (LRU). All of
 //! them thread through the same two links.
 
-use crate::ids::{Order, Pfn};
+use crate::ids::{MAX_ORDER_LIMIT, Order, Pfn};
+use crate::migratetype::Migratetype;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -34,17 +35,42 @@ impl FrameState {
     /// Tail of an allocated page whose head is on an LRU list: movable like its head.
     pub const LRU_TAIL: FrameState = FrameState(9);
     const FREE_HEAD: u8 = 0x80;
+    const ORDER_MASK: u8 = 0x0f;
 
-    /// Head of a free buddy block of this order.
+    /// Head of a free buddy block of this order, on the list of this type: 1 bit, 3 bits of type, 4 bits of order.
     #[inline(always)]
-    pub const fn free_head(order: Order) -> FrameState {
-        FrameState(Self::FREE_HEAD | order)
+    pub const fn free_head(order: Order, list: Migratetype) -> FrameState {
+        FrameState(Self::FREE_HEAD | (list as u8) << 4 | order)
+    }
+
+    /// Whether this is the head of a free buddy block of exactly this order.
+    #[inline(always)]
+    pub const fn is_free_head_of(self, order: Order) -> bool {
+        self.0 & (Self::FREE_HEAD | Self::ORDER_MASK) == Self::FREE_HEAD | order
+    }
+
+    /// Type of the list that the free head is on. Differs from its pageblock's type only where lists may be mixed (3.8).
+    #[inline(always)]
+    pub const fn free_list_type(self) -> Migratetype {
+        Migratetype::from_index(self.0 >> 4 & 7)
+    }
+
+    /// Whether the frame is free in the buddy lists, head or not.
+    #[inline(always)]
+    pub const fn is_free(self) -> bool {
+        self.0 == Self::FREE_TAIL.0 || self.0 & Self::FREE_HEAD != 0
+    }
+
+    /// Whether the frame is the head of an allocated page.
+    #[inline(always)]
+    pub const fn is_allocated_head(self) -> bool {
+        self.0 >= Self::USED.0 && self.0 <= Self::ISOLATED.0
     }
 
     /// Order of the free buddy block that this is the head of.
     #[inline(always)]
     pub const fn free_order(self) -> Option<Order> {
-        if self.0 & Self::FREE_HEAD != 0 { Some(self.0 & 0x7f) } else { None }
+        if self.0 & Self::FREE_HEAD != 0 { Some(self.0 & Self::ORDER_MASK) } else { None }
     }
 
     /// Whether compaction counts the frame as movable: on an LRU list or with an owner that moves it.
@@ -53,6 +79,8 @@ impl FrameState {
         self.0 == Self::LRU.0 || self.0 == Self::MOVABLE_OPS.0 || self.0 == Self::LRU_TAIL.0
     }
 }
+
+const _: () = assert!(MAX_ORDER_LIMIT <= FrameState::ORDER_MASK);
 
 /// End of a list.
 pub const NIL: u32 = u32::MAX;
@@ -102,10 +130,46 @@ impl Frames {
         self.state[pfn.index()] = state.0;
     }
 
-    /// Order of the page that this frame is the head of (free, per-CPU or allocated).
+    /// Order of the page that this frame is the head of (free, per-CPU, target or allocated).
     #[inline(always)]
     pub fn order(&self, pfn: Pfn) -> Order {
+        match self.state(pfn).free_order() {
+            Some(order) => order,
+            None => self.order[pfn.index()],
+        }
+    }
+
+    /// The same for a frame known not to be free.
+    #[inline(always)]
+    pub(crate) fn allocated_order(&self, pfn: Pfn) -> Order {
         self.order[pfn.index()]
+    }
+
+    /// Sets the state of every frame of a range.
+    pub(crate) fn fill(&mut self, start: Pfn, pages: u32, state: FrameState) {
+        self.state[start.index()..start.index() + pages as usize].fill(state.0);
+    }
+
+    /// Sets the state of all frames of the block but its head. Nothing to do at order 0, the hot case.
+    #[inline(always)]
+    pub(crate) fn fill_tails(&mut self, pfn: Pfn, order: Order, state: FrameState) {
+        if order > 0 {
+            self.fill(pfn.add(1), (1 << order) - 1, state);
+        }
+    }
+
+    /// States of a range of frames, for scans.
+    #[inline]
+    pub fn states(&self, start: Pfn, pages: u32) -> impl Iterator<Item = FrameState> + use<'_> {
+        self.state[start.index()..start.index() + pages as usize].iter().map(|&byte| FrameState(byte))
+    }
+
+    /// Turns a block into a page in somebody's hands: head state and order, tails.
+    #[inline(always)]
+    pub(crate) fn set_page(&mut self, pfn: Pfn, order: Order, head: FrameState) {
+        self.set_state(pfn, head);
+        self.set_order(pfn, order);
+        self.fill_tails(pfn, order, FrameState::TAIL);
     }
 
     #[inline(always)]

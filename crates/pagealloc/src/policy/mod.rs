@@ -90,6 +90,18 @@ impl Policy {
         self
     }
 
+    /// Whether `vm.defrag_mode` is on in a kernel that has it (13.1).
+    #[inline(always)]
+    pub fn defrag_mode(&self) -> bool {
+        self.sysctl.defrag_mode != 0 && self.defrag.is_some()
+    }
+
+    /// 5.10 changed which list end boot and moves use; other changes of unknown date between 5.0 and 6.1 go with it.
+    #[inline(always)]
+    pub(crate) fn since_5_10(&self) -> bool {
+        self.boot_release == BootRelease::Tail
+    }
+
     /// Number of a migratetype in this kernel's traces and `/proc/pagetypeinfo` (1.5).
     pub const fn migratetype_number(&self, migratetype: Migratetype) -> u8 {
         match (self.migratetype_numbers, migratetype) {
