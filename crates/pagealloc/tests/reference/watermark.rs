@@ -26,14 +26,14 @@ impl Model {
             let managed = self.zones[index].managed;
             let share = pages_min * managed / lowmem;
             let min = if special(&kinds[index]) { (managed / 1024).clamp(32, 128) } else { share };
-            let gap = match self.policy.watermark_gap {
-                WatermarkGap::QuarterOfMin => share / 4,
-                WatermarkGap::ScaleFactor => {
-                    (share / 4).max(managed * u64::from(self.policy.sysctl.watermark_scale_factor) / 10000)
-                }
+            let scale = u64::from(self.policy.sysctl.watermark_scale_factor);
+            let gap = (share / 4).max(managed * scale / 10000);
+            let marks = match self.policy.watermark_gap {
+                WatermarkGap::QuarterOfMin => [min, min + share / 4, min + share / 2, min + share * 3 / 4],
+                WatermarkGap::ScaleFactor => [min, min + gap, min + 2 * gap, min + 3 * gap],
             };
-            self.zones[index].marks = [min, min + gap, min + 2 * gap, min + 3 * gap];
-            self.zones[index].fair_batch = gap as i64;
+            self.zones[index].marks = marks;
+            self.zones[index].fair_batch = (marks[2] - marks[1]) as i64;
             self.zones[index].lowmem_reserve = self.lowmem_reserve(index);
         }
     }
