@@ -89,7 +89,6 @@ impl<O: Observer> PageAllocator<O> {
         debug_assert!(head.is_allocated_head());
         for page in (pfn.0..pfn.0 + (1 << order)).map(Pfn) {
             self.frames.set_state(page, head);
-            self.frames.set_order(page, 0);
         }
     }
 
@@ -245,7 +244,8 @@ impl<O: Observer> PageAllocator<O> {
 
     /// Whether a node's kswapd is awake: first scans skip the node in 6.18 (7.1d).
     pub fn set_kswapd_awake(&mut self, node: NodeId, awake: bool) {
-        self.kswapd_awake = with_bit(self.kswapd_awake, node, awake);
+        // A single node is never skipped.
+        self.kswapd_awake = with_bit(self.kswapd_awake, node, awake && self.nodes > 1);
     }
 
     /// Whether a node is over its dirty limit (7.1b).

@@ -165,8 +165,7 @@ impl<O: Observer> PageAllocator<O> {
         let head = state.is_allocated_head() || state == FrameState::PCP || state == FrameState::TARGET;
         ensure!(head, "{pfn:?} is {state:?}, but there is no head before it");
         let mut tails = self.frames.states(pfn.add(1), (1 << order) - 1);
-        let sound = |tail| tail == FrameState::TAIL || tail == FrameState::LRU_TAIL;
-        ensure!(tails.all(sound), "{pfn:?} of order {order} has tails that are not");
+        ensure!(tails.all(FrameState::is_tail), "{pfn:?} of order {order} has tails that are not");
         Ok(())
     }
 

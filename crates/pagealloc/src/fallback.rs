@@ -45,15 +45,16 @@ impl<O: Observer> PageAllocator<O> {
         flags: AllocFlags,
         mode: &mut RmqueueMode,
     ) -> Option<Pfn> {
-        if flags.contains(AllocFlags::CMA) && self.cma_is_plentiful(zone) {
-            if let Some(pfn) = self.rmqueue_smallest(zone, order, Migratetype::Cma) {
-                return Some(pfn);
-            }
+        if flags.contains(AllocFlags::CMA)
+            && self.cma_is_plentiful(zone)
+            && let Some(pfn) = self.rmqueue_smallest(zone, order, Migratetype::Cma)
+        {
+            return Some(pfn);
         }
-        if *mode == RmqueueMode::Normal {
-            if let Some(pfn) = self.rmqueue_smallest(zone, order, wanted) {
-                return Some(pfn);
-            }
+        if *mode == RmqueueMode::Normal
+            && let Some(pfn) = self.rmqueue_smallest(zone, order, wanted)
+        {
+            return Some(pfn);
         }
         self.rmqueue_fallback(zone, order, wanted, flags, mode)
     }
@@ -110,25 +111,24 @@ impl<O: Observer> PageAllocator<O> {
         flags: AllocFlags,
         mode: &mut RmqueueMode,
     ) -> Option<Pfn> {
-        if matches!(mode, RmqueueMode::Normal | RmqueueMode::Cma) {
+        if *mode != RmqueueMode::Steal {
             if let Some(pfn) = self.rmqueue_cma(zone, order, flags) {
                 *mode = RmqueueMode::Cma;
                 return Some(pfn);
             }
-        }
-        if *mode != RmqueueMode::Steal {
             if let Some(pfn) = self.claim(zone, order, wanted, flags) {
                 *mode = RmqueueMode::Normal; // The rest of the claimed block is ours now.
                 return Some(pfn);
             }
         }
-        if !flags.contains(AllocFlags::NOFRAGMENT) {
-            if let Some(pfn) = self.steal(zone, order, wanted) {
-                *mode = RmqueueMode::Steal;
-                return Some(pfn);
-            }
+        if flags.contains(AllocFlags::NOFRAGMENT) {
+            return None;
         }
-        None
+        let page = self.steal(zone, order, wanted);
+        if page.is_some() {
+            *mode = RmqueueMode::Steal;
+        }
+        page
     }
 
     /// Smallest order that a search from the largest down may take from (4.5, 4.8, 4.10).

@@ -69,18 +69,46 @@ impl<O: Observer> PageAllocator<O> {
     /// Fast path: one pass at the low mark. Emits no `mm_page_alloc` (the caller does, at the very end, 8.1b).
     #[inline]
     pub fn alloc_fast(&mut self, request: &Request) -> Option<Pfn> {
-        let flags = self.fast_flags(request);
-        self.get_page_from_freelist(request, flags)
+        match self.alloc_hot(request) {
+            Some(pfn) => Some(pfn),
+            None => self.get_page_from_freelist(request, self.fast_flags(request)),
+        }
+    }
+
+    /// The common case of the pass below, with the same outcome: the preferred zone is above its high mark, however one
+    /// counts, and the CPU holds a page of the type. Nothing that flags could change is asked then.
+    #[inline(always)]
+    fn alloc_hot(&mut self, request: &Request) -> Option<Pfn> {
+        if request.order != 0 || self.has_rare_filters() {
+            return None;
+        }
+        let zone = self.preferred_zone(request)?;
+        let lists = &self.zones[zone.index()];
+        let unusable = lists.free_cma + lists.free_highatomic.max(lists.reserved_highatomic);
+        let needed = lists.mark(AllocFlags::WMARK_HIGH.wmark()) + unusable;
+        if lists.below_high || lists.free_pages <= needed + lists.lowmem_reserve[request.gfp.highest_zone() as usize] {
+            return None;
+        }
+        let list = self.effective_type(request.migratetype).index();
+        let number = self.pcp_number(zone, request.cpu);
+        let pcp = &mut self.pcps[number];
+        let pfn = pcp.lists[list].pop_head(&mut self.frames)?;
+        pcp.count -= 1;
+        pcp.free_count >>= 1;
+        pcp.free_factor >>= 1;
+        self.frames.set_state(pfn, FrameState::USED);
+        self.vmstat.add(self.zones[zone.index()].pgalloc, 1);
+        self.count_numa(zone, zone, request.cpu);
+        Some(pfn)
     }
 
     /// One pass over the zonelist (7.1). Sets head USED with its order, tails TAIL.
-    #[inline]
     pub fn get_page_from_freelist(&mut self, request: &Request, flags: AllocFlags) -> Option<Pfn> {
         let mut pass = Pass {
             flags,
             highest: request.gfp.highest_zone(),
             migratetype: self.effective_type(request.migratetype),
-            skip_kswapd_nodes: self.kswapd_awake != 0 && self.nodes > 1 && self.policy.skip_kswapd_nodes,
+            skip_kswapd_nodes: self.policy.skip_kswapd_nodes,
             skipped_kswapd_nodes: false,
             skipped_fair: false,
         };
@@ -167,10 +195,8 @@ impl<O: Observer> PageAllocator<O> {
         if fast && self.dirty_limited & node_bit != 0 && request.gfp.contains(Gfp::WRITE) {
             return Filter::Skip;
         }
-        if !local {
-            if let Some(scan) = self.leave_local_node(pass) {
-                return Filter::Stop(scan);
-            }
+        if !local && let Some(scan) = self.leave_local_node(pass) {
+            return Filter::Stop(scan);
         }
         if pass.skip_kswapd_nodes && self.kswapd_awake & node_bit != 0 {
             pass.skipped_kswapd_nodes = true;

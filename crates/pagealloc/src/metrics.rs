@@ -34,7 +34,7 @@ impl FreeSpace {
         if self.suitable > 0 {
             return -1000;
         }
-        let per_request = self.pages * 1000 >> order;
+        let per_request = (self.pages * 1000) >> order;
         1000 - ((1000 + per_request) / self.blocks) as i32
     }
 

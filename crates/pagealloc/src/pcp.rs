@@ -125,7 +125,7 @@ impl Pcp {
     }
 
     /// Pages to drain once the limit is reached (5.9).
-    fn to_free(&self, high: u32, free_high: bool) -> u32 {
+    fn amount_to_free(&self, high: u32, free_high: bool) -> u32 {
         if free_high {
             return self.count.min(self.batch << BATCH_SCALE_MAX);
         }
@@ -136,7 +136,7 @@ impl Pcp {
     }
 
     /// The same in 5.14 to 6.6 (5.14).
-    fn to_free_doubling(&mut self, high: u32, free_high: bool) -> u32 {
+    fn amount_to_free_doubling(&mut self, high: u32, free_high: bool) -> u32 {
         if free_high {
             return self.count;
         }
@@ -235,7 +235,7 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// Puts a freed page on a CPU's list and drains it if that makes it too long (5.7).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn free_pcp(&mut self, zone: ZoneId, cpu: CpuId, index: usize, pfn: Pfn, order: Order) {
         self.frames.set_state(pfn, FrameState::PCP);
         self.frames.fill_tails(pfn, order, FrameState::TAIL);
@@ -251,16 +251,22 @@ impl<O: Observer> PageAllocator<O> {
         if pcp.free_count < pcp.batch << BATCH_SCALE_MAX {
             pcp.free_count += 1 << order;
         }
+        // Below the limit, only these move it (5.8).
         let lists = &self.zones[zone.index()];
-        let high = pcp.effective_high(free_high, lists.reclaim_active, lists.below_high);
-        if pcp.count >= high {
-            self.limit_pcp(zone, number, index, high, free_high);
+        if pcp.count >= pcp.high || free_high || lists.reclaim_active || lists.below_high {
+            self.limit_pcp(zone, number, index, free_high);
         }
     }
 
     #[cold]
-    fn limit_pcp(&mut self, zone: ZoneId, number: usize, index: usize, high: u32, free_high: bool) {
-        let amount = self.pcps[number].to_free(high, free_high);
+    fn limit_pcp(&mut self, zone: ZoneId, number: usize, index: usize, free_high: bool) {
+        let lists = &self.zones[zone.index()];
+        let pcp = &mut self.pcps[number];
+        let high = pcp.effective_high(free_high, lists.reclaim_active, lists.below_high);
+        if pcp.count < high {
+            return;
+        }
+        let amount = pcp.amount_to_free(high, free_high);
         self.drain_pcp_stepwise(zone, number, index, amount);
         let lists = &self.zones[zone.index()];
         if lists.below_high {
@@ -273,6 +279,7 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// The limit before 6.7 (5.14).
+    #[inline(never)]
     fn limit_old_pcp(&mut self, zone: ZoneId, number: usize, index: usize, order: Order) {
         let reclaim_active = self.zones[zone.index()].reclaim_active;
         let pcp = &mut self.pcps[number];
@@ -290,7 +297,7 @@ impl<O: Observer> PageAllocator<O> {
             _ => pcp.high,
         };
         if pcp.count >= high {
-            let amount = pcp.to_free_doubling(high, free_high);
+            let amount = pcp.amount_to_free_doubling(high, free_high);
             self.drain_pcp_from(zone, number, index, amount);
         }
     }

@@ -61,11 +61,10 @@ impl<O: Observer> PageAllocator<O> {
         debug_assert_eq!(self.frames.allocated_order(pfn), from);
         for half in (to..from).rev() {
             let upper = pfn.add(1 << half);
-            self.frames.set_state(upper, FrameState::TARGET);
-            self.frames.set_order(upper, half);
+            self.frames.set_page(upper, half, FrameState::TARGET);
             rest(upper, half);
         }
-        self.frames.set_order(pfn, to);
+        self.frames.set_page(pfn, to, FrameState::TARGET);
     }
 
     /// Turns a TARGET block into an allocated page of its order.

@@ -90,7 +90,7 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     fn computed_marks(&self, zone: &Zone, min_pages: u64, lowmem: u64) -> [u64; 4] {
-        let share = if lowmem == 0 { 0 } else { min_pages * zone.managed / lowmem };
+        let share = (min_pages * zone.managed).checked_div(lowmem).unwrap_or(0);
         let min =
             if self.shares_min(zone) { share } else { (zone.managed / 1024).clamp(MIN_UNUSUAL_ZONE, MAX_UNUSUAL_ZONE) };
         let gap = match self.policy.watermark_gap {

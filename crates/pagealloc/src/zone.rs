@@ -97,7 +97,7 @@ impl Zone {
     }
 
     /// Puts a block on the list of a type.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(&mut self, frames: &mut Frames, pfn: Pfn, order: Order, list: Migratetype, end: ListEnd) {
         let area = &mut self.areas[order as usize];
         match end {
@@ -107,11 +107,11 @@ impl Zone {
         area.nr_free += 1;
         frames.set_state(pfn, FrameState::free_head(order, list));
         self.occupied[list.index()] |= 1 << order;
-        self.account(order, list, u64::wrapping_add);
+        self.account(order, list, 1i64 << order);
     }
 
     /// Takes a block off the list that it is on. Its state byte is left for the caller to overwrite.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn del(&mut self, frames: &mut Frames, pfn: Pfn, order: Order, list: Migratetype) {
         debug_assert_eq!(frames.state(pfn), FrameState::free_head(order, list));
         let area = &mut self.areas[order as usize];
@@ -120,7 +120,7 @@ impl Zone {
         if area.lists[list.index()].is_empty() {
             self.occupied[list.index()] &= !(1 << order);
         }
-        self.account(order, list, u64::wrapping_sub);
+        self.account(order, list, -(1i64 << order));
     }
 
     /// Moves a block from the list it is on to another one of its order.
@@ -130,20 +130,26 @@ impl Zone {
         self.add(frames, pfn, order, to, end);
     }
 
-    /// Counts a block in or out (3.2). Isolated pages count nowhere.
+    /// Counts pages in or out (3.2).
     #[inline(always)]
-    fn account(&mut self, order: Order, list: Migratetype, change: fn(u64, u64) -> u64) {
-        if list == Migratetype::Isolate {
-            return;
+    fn account(&mut self, order: Order, list: Migratetype, pages: i64) {
+        if !list.is_mergeable() {
+            self.account_special(list, pages);
+            if list == Migratetype::Isolate {
+                return; // Isolated pages count nowhere.
+            }
         }
-        let pages = 1 << order;
-        self.free_pages = change(self.free_pages, pages);
+        self.free_pages = self.free_pages.wrapping_add_signed(pages);
         if order >= self.pageblock_order {
-            self.free_blocks = change(self.free_blocks, pages);
+            self.free_blocks = self.free_blocks.wrapping_add_signed(pages);
         }
+    }
+
+    #[cold]
+    fn account_special(&mut self, list: Migratetype, pages: i64) {
         match list {
-            Migratetype::Cma => self.free_cma = change(self.free_cma, pages),
-            Migratetype::HighAtomic => self.free_highatomic = change(self.free_highatomic, pages),
+            Migratetype::Cma => self.free_cma = self.free_cma.wrapping_add_signed(pages),
+            Migratetype::HighAtomic => self.free_highatomic = self.free_highatomic.wrapping_add_signed(pages),
             _ => {}
         }
     }

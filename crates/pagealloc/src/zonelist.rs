@@ -23,10 +23,9 @@ impl Zonelists {
     pub(crate) fn new(machine: &Machine, nodes: usize) -> Zonelists {
         let mut lists = Zonelists { zones: Vec::new(), ranges: Vec::new() };
         let orders = node_orders(machine, nodes);
-        for node in 0..nodes {
-            for own_only in [false, true] {
+        for (node, order) in orders.iter().enumerate() {
+            for order in [order.as_slice(), &[node]] {
                 for highest in ZoneType::ALL {
-                    let order: &[usize] = if own_only { &[node] } else { &orders[node] };
                     lists.append(machine, order, highest);
                 }
             }
