@@ -5,7 +5,7 @@ use crate::reclaim::ThrottleReason;
 use pagealloc::{Gfp, NodeId, Observer, Order, Pfn, ZoneId};
 
 /// An event with the kernel's field names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[allow(missing_docs)] // Field names are the tracepoints' own (15.6).
 pub enum MmEvent {
     CompactionBegin {

@@ -276,11 +276,11 @@ impl FrameList {
     /// Adds a page on the head's side of `other`, a page of this list.
     #[inline]
     pub fn insert_before(&mut self, frames: &mut Frames, pfn: Pfn, other: Pfn) {
-        let prev = frames.links[other.index()].prev;
+        let prev = frames.links[other.index()][PREV];
         let Some(before) = some(prev) else { return self.push_head(frames, pfn) };
-        frames.links[pfn.index()] = Links { next: other.0, prev };
-        frames.links[before.index()].next = pfn.0;
-        frames.links[other.index()].prev = pfn.0;
+        frames.links[pfn.index()] = [other.0, prev];
+        frames.links[before.index()][NEXT] = pfn.0;
+        frames.links[other.index()][PREV] = pfn.0;
         self.len += 1;
     }
 

@@ -7,7 +7,7 @@ use crate::frames::FrameState;
 use crate::ids::{CpuId, Pfn, ZoneId};
 use crate::migratetype::{Migratetype, NR_PCP_TYPES};
 use crate::pcp::{BATCH_SCALE_MAX, NR_PCP_LISTS};
-use crate::policy::{ListTypes, PcpHigh, PcpOrders, Reserve};
+use crate::policy::{ListTypes, PcpHigh, PcpOrders, MigratetypeNumbers};
 
 /// Ticks that a remote zone's lists may lie idle (5.11).
 const REMOTE_EXPIRE_TICKS: u8 = 3;
@@ -64,9 +64,9 @@ impl<O: Observer> PageAllocator<O> {
 
     /// The mergeable type with this number in the era: 3.x numbers Reclaimable before Movable (1.5).
     fn era_type(&self, number: usize) -> Migratetype {
-        match (self.policy.reserve, number) {
-            (Reserve::MigrateReserve, 1) => Migratetype::Reclaimable,
-            (Reserve::MigrateReserve, 2) => Migratetype::Movable,
+        match (self.policy.migratetype_numbers, number) {
+            (MigratetypeNumbers::ReclaimableFirst, 1) => Migratetype::Reclaimable,
+            (MigratetypeNumbers::ReclaimableFirst, 2) => Migratetype::Movable,
             _ => Migratetype::MERGEABLE[number],
         }
     }

@@ -80,6 +80,7 @@ impl<O: Observer> PageAllocator<O> {
         debug_assert_eq!(self.frames.allocated_order(pfn), order);
         self.frames.fill_tails(pfn, order, FrameState::FREE_TAIL);
         let list = self.blocks.migratetype(self.geometry.block_of(pfn));
-        self.free_block(self.zone_of(pfn), pfn, order, list, Placement::Tail);
+        let placement = if self.policy.tail_placement { Placement::Tail } else { Placement::Ordinary };
+        self.free_block(self.zone_of(pfn), pfn, order, list, placement);
     }
 }

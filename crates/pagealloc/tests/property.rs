@@ -26,12 +26,15 @@ fn exercise(name: &str, lock_step: bool) -> Vec<Tally> {
     let check_every = setting("FRAGLAB_PROPERTY_CHECK", 1);
     let mut tallies = Vec::new();
     for (world, seed) in worlds.iter().zip(first..) {
-        let mut driver = Driver::new(world, preset(name).unwrap(), seed, lock_step, check_every);
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| driver.run(ops))) {
-            eprintln!("{name}, {:?}, seed {seed}, operation {}", world.name, driver.tally.ops);
-            resume_unwind(panic);
+        let mut done = 0;
+        let run = || Driver::new(world, preset(name).unwrap(), seed, lock_step, check_every).run(ops, &mut done);
+        match catch_unwind(AssertUnwindSafe(run)) {
+            Ok(tally) => tallies.push(tally),
+            Err(panic) => {
+                eprintln!("{name}, {:?}, seed {seed}, operation {done}", world.name);
+                resume_unwind(panic);
+            }
         }
-        tallies.push(driver.tally);
     }
     println!("{name}: {tallies:?}");
     tallies

@@ -53,7 +53,7 @@ use pagealloc::{AllocFlags, Counter, Gfp, Migratetype, NodeId, Order, Pfn, Reque
 pub(crate) const COMPACT_CLUSTER_MAX: u32 = 32;
 
 /// How hard a run may try (11.1).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 pub enum CompactMode {
     /// Never waits; direct runs take only blocks of the request's own type and leave windows that can't be freed.
     Async,
@@ -64,7 +64,7 @@ pub enum CompactMode {
 }
 
 /// Results, ascending: a zonelist's result is the maximum (11.1).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 #[repr(u8)]
 pub enum CompactResult {
     /// Fragmentation is not what the request fails by.
@@ -110,7 +110,7 @@ impl CompactResult {
 }
 
 /// Priority of direct compaction (8.3).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
 #[repr(u8)]
 pub enum CompactPriority {
     /// Everything, hints and deferral ignored.

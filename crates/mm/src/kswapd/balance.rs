@@ -40,7 +40,7 @@ impl<W: World> Mm<W> {
         highest: ZoneType,
         task: &TaskContext,
     ) -> Order {
-        let mut run = self.state.borrow_mut().begin_run(node, order, highest);
+        let mut run = self.state.borrow_mut().begin_balance(node, order, highest);
         let boosted = run.boost_left > 0;
         loop {
             self.state.borrow_mut().mark_reclaim_active(&run, true);
@@ -134,7 +134,7 @@ impl<W: World> Mm<W> {
 }
 
 impl<W: World> State<W> {
-    fn begin_run(&mut self, node: NodeId, order: Order, highest: ZoneType) -> Run {
+    fn begin_balance(&mut self, node: NodeId, order: Order, highest: ZoneType) -> Run {
         self.alloc.vmstat.bump(Counter::Pageoutrun);
         let mut boosts = [0; NR_ZONE_TYPES];
         for zone in self.managed_zones_up_to(node, highest) {

@@ -8,7 +8,7 @@ use crate::state::{Mm, State, World};
 use pagealloc::{AllocFlags, Gfp, NodeId, Pfn, Request, ZoneId, ZoneType};
 
 /// Why a reclaimer waits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum ThrottleReason {
     /// For writes to finish.
     Writeback,

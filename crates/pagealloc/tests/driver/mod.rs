@@ -80,9 +80,10 @@ impl Driver {
         driver
     }
 
-    /// Runs this many operations, then frees everything and looks for what is missing.
-    pub fn run(&mut self, ops: u64) {
+    /// Runs this many operations, then frees everything and looks for what is missing. `done` counts along.
+    pub fn run(&mut self, ops: u64, done: &mut u64) -> Tally {
         for _ in 0..ops {
+            *done = self.tally.ops;
             self.step();
             self.tally.ops += 1;
             if self.tally.ops.is_multiple_of(self.check_every) {
@@ -90,6 +91,7 @@ impl Driver {
             }
         }
         self.wind_down();
+        self.tally
     }
 
     fn wind_down(&mut self) {

@@ -209,6 +209,9 @@ impl Model {
 
     /// 1.15.
     pub fn unreserve_highatomic(&mut self, request: &Request, force: bool) -> bool {
+        if self.policy.reserve == Reserve::MigrateReserve {
+            return false;
+        }
         let block_pages = u64::from(self.geometry.pageblock_pages());
         for zone in self.zonelist(request) {
             if !force && self.zones[zone].reserved_highatomic <= block_pages {

@@ -162,8 +162,13 @@ impl Model {
         let block_pages = self.geometry.pageblock_pages();
         for zone in 0..self.zones.len() {
             let wanted = self.zones[zone].marks[0].div_ceil(block_pages.into()).min(2) as usize;
-            let first = self.zones[zone].start / block_pages..self.zones[zone].end / block_pages;
-            for block in first.take(wanted) {
+            let blocks = self.zones[zone].start / block_pages..self.zones[zone].end / block_pages;
+            let whole = |&block: &u32| {
+                let first = (block * block_pages) as usize;
+                self.frames[first..first + block_pages as usize].iter().all(|&frame| frame != Frame::Absent)
+            };
+            let reserved: Vec<u32> = blocks.filter(whole).take(wanted).collect();
+            for block in reserved {
                 self.move_block(zone, BlockId(block), Migratetype::HighAtomic);
                 self.block_types[block as usize] = Migratetype::HighAtomic;
             }

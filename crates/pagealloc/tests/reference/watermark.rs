@@ -9,15 +9,11 @@ fn isqrt(n: u64) -> u64 {
 impl Model {
     /// 6.1 to 6.3, 1.9.
     pub fn set_up_marks(&mut self, machine: &Machine) {
+        assert!(!machine.thp, "the model leaves out what khugepaged adds (6.2)");
         let page_kib = 1u64 << (self.geometry.page_shift - 10);
         let user: u64 = self.zones.iter().filter(|zone| zone.kind <= ZoneType::Normal).map(|zone| zone.managed).sum();
         let computed = isqrt(16 * user * page_kib).clamp(128, self.policy.min_free_kbytes_limit.into());
-        let mut min_free = self.policy.sysctl.min_free_kbytes.map_or(computed, u64::from);
-        if machine.thp {
-            let zones = self.zones.iter().filter(|zone| zone.kind <= ZoneType::Normal).count() as u64;
-            let wanted = u64::from(self.geometry.pageblock_pages()) * zones * (2 + 3 * 3);
-            min_free = min_free.max(wanted.min(user / 20) * page_kib);
-        }
+        let min_free = self.policy.sysctl.min_free_kbytes.map_or(computed, u64::from);
         let pages_min = min_free / page_kib;
         let kinds: Vec<ZoneType> = self.zones.iter().map(|zone| zone.kind).collect();
         let special = |kind: &ZoneType| match self.policy.lowmem_zones {
@@ -30,14 +26,14 @@ impl Model {
             let managed = self.zones[index].managed;
             let share = pages_min * managed / lowmem;
             let min = if special(&kinds[index]) { (managed / 1024).clamp(32, 128) } else { share };
-            let gap = match self.policy.watermark_gap {
-                WatermarkGap::QuarterOfMin => share / 4,
-                WatermarkGap::ScaleFactor => {
-                    (share / 4).max(managed * u64::from(self.policy.sysctl.watermark_scale_factor) / 10000)
-                }
+            let scale = u64::from(self.policy.sysctl.watermark_scale_factor);
+            let gap = (share / 4).max(managed * scale / 10000);
+            let marks = match self.policy.watermark_gap {
+                WatermarkGap::QuarterOfMin => [min, min + share / 4, min + share / 2, min + share * 3 / 4],
+                WatermarkGap::ScaleFactor => [min, min + gap, min + 2 * gap, min + 3 * gap],
             };
-            self.zones[index].marks = [min, min + gap, min + 2 * gap, min + 3 * gap];
-            self.zones[index].fair_batch = gap as i64;
+            self.zones[index].marks = marks;
+            self.zones[index].fair_batch = (marks[2] - marks[1]) as i64;
             self.zones[index].lowmem_reserve = self.lowmem_reserve(index);
         }
     }
