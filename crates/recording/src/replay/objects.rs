@@ -29,8 +29,11 @@ const REUSE_NS: Nanos = 2_000_000_000;
 /// Objects in a slab page: a typical mix of dentries (21 a page) and ext4 inodes (7 in two pages).
 const OBJECTS_PER_SLAB_PAGE: u64 = 16;
 
-const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
-const REUSE: u32 = (REUSE_NS >> LEAVE_SHIFT) as u32;
+
+fn tun(n: &str, d: u64) -> u64 { std::env::var(n).ok().and_then(|v| v.parse::<u64>().ok()).map_or(d, |v| v * 1_000_000) }
+static COLD_V: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| (tun("COLD", COLD_AHEAD_NS) >> LEAVE_SHIFT) as u32);
+static REUSE_V: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| (tun("REUSE", REUSE_NS) >> LEAVE_SHIFT) as u32);
+
 
 /// Objects by number.
 pub(super) struct Objects {
@@ -146,7 +149,7 @@ impl Objects {
 
     fn is_cold(&self, object: ObjectId, now: u32) -> bool {
         let leave = self.leave(object);
-        leave != NEVER && now + COLD_AHEAD >= leave
+        leave != NEVER && now + *COLD_V >= leave
     }
 
     /// A large folio whose base pages have no objects of their own: they keep its name.
@@ -182,7 +185,7 @@ impl Owner for Objects {
             return References::None;
         }
         let looked = std::mem::replace(&mut self.looked[tag.0 as usize], now);
-        if now - looked.min(now) >= REUSE { References::Ptes(1) } else { References::None }
+        if now - looked.min(now) >= *REUSE_V { References::Ptes(1) } else { References::None }
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {
@@ -198,7 +201,7 @@ impl Owner for Objects {
         self.shadows.insert(object, shadow);
         if !self.is_cold(object, coarse(now)) {
             self.taken_while_hot += 1;
-            self.readback.push((now + REUSE_NS, object));
+            self.readback.push((now + (u64::from(*REUSE_V) << LEAVE_SHIFT), object));
         }
     }
 
@@ -239,7 +242,7 @@ impl Owner for Objects {
     }
 
     fn shrinker_scan(&mut self, _: usize, _: NodeId, nr: u64, now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
-        let limit = coarse(now) + COLD_AHEAD;
+        let limit = coarse(now) + *COLD_V;
         let mut pages = nr.div_ceil(OBJECTS_PER_SLAB_PAGE);
         while pages > 0 {
             let Some(&(leave, object)) = self.cold_slab.first() else { break };
