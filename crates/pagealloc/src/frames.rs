@@ -263,6 +263,17 @@ impl FrameList {
         self.len += 1;
     }
 
+    /// Adds a page on the head's side of `other`, a page of this list.
+    #[inline]
+    pub fn insert_before(&mut self, frames: &mut Frames, pfn: Pfn, other: Pfn) {
+        let prev = frames.links[other.index()].prev;
+        let Some(before) = some(prev) else { return self.push_head(frames, pfn) };
+        frames.links[pfn.index()] = Links { next: other.0, prev };
+        frames.links[before.index()].next = pfn.0;
+        frames.links[other.index()].prev = pfn.0;
+        self.len += 1;
+    }
+
     /// Takes out a page that is on this list.
     #[inline]
     pub fn remove(&mut self, frames: &mut Frames, pfn: Pfn) {
