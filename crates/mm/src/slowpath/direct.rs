@@ -10,7 +10,8 @@ impl<W: World> Mm<W> {
     /// Direct compaction (8.4): leaves its result in `slow`, and returns the page that it captured or that it made
     /// room for.
     pub(super) async fn direct_compact(&self, slow: &mut Slow, priority: CompactPriority) -> Option<Pfn> {
-        if self.work_order(slow) == 0 {
+        let order = self.work_order(slow);
+        if order == 0 {
             return None;
         }
         // The request keeps its own order, which capture serves; compaction promotes it by `work_order` itself.
@@ -38,7 +39,7 @@ impl<W: World> Mm<W> {
             Some(page) => {
                 let zone = state.alloc.zone_of(page);
                 state.compaction_clear_blockskip_flush(zone);
-                state.compaction_defer_reset(zone, slow.request.order, true);
+                state.compaction_defer_reset(zone, order, true);
                 state.alloc.vmstat.bump(Counter::CompactSuccess);
             }
             None => state.alloc.vmstat.bump(Counter::CompactFail),
