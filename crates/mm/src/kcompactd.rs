@@ -10,6 +10,8 @@ use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
 use pagealloc::{AllocFlags, Counter, CpuId, NodeId, Order, ZoneId, ZoneType};
 
+/// Process numbers of kcompactds, by node: far from those of ordinary tasks, below those of kswapds.
+const PID_BASE: u32 = u32::MAX - 511;
 /// `HPAGE_FRAG_CHECK_INTERVAL`: time between looks at the fragmentation score.
 const CHECK_INTERVAL: Nanos = 500_000_000;
 /// The interval is this many doublings longer after a proactive run without effect (`COMPACT_MAX_DEFER_SHIFT`).
@@ -191,8 +193,9 @@ impl<W: World> Mm<W> {
 impl<W: World> State<W> {
     /// kcompactd's context: a kernel thread on the first CPU of its node.
     fn kcompactd_task(&self, node: NodeId) -> TaskContext {
-        let _ = node;
-        TaskContext { pid: 0, cpu: CpuId(0), flags: TaskFlags::KTHREAD }
+        let mut cpus = (0..self.alloc.nr_cpus() as u16).map(CpuId);
+        let cpu = cpus.find(|&cpu| self.alloc.node_of_cpu(cpu) == node).unwrap_or_default();
+        TaskContext { pid: PID_BASE + u32::from(node.0), cpu, flags: TaskFlags::KTHREAD }
     }
 
     /// The mark that kcompactd works for: min, or high under defrag_mode (13.3g).

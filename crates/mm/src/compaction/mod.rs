@@ -45,9 +45,10 @@ pub(crate) use control::CompactControl;
 
 use crate::env::TaskContext;
 use crate::event::{MmEvent, MmObserver};
+use crate::slowpath::{defrag_rules, work_order};
 use crate::state::{Mm, State, World};
-use pagealloc::policy::{DefragRules, NofsCompaction};
-use pagealloc::{AllocFlags, Counter, Gfp, Migratetype, NodeId, Order, Pfn, Request, ZoneId};
+use pagealloc::policy::DefragRules;
+use pagealloc::{AllocFlags, Counter, NodeId, Order, Pfn, Request, ZoneId};
 
 /// Pages that are isolated before they are moved (`COMPACT_CLUSTER_MAX`, 1.3).
 pub(crate) const COMPACT_CLUSTER_MAX: u32 = 32;
@@ -153,7 +154,7 @@ impl<W: World> Mm<W> {
         priority: CompactPriority,
         task: &TaskContext,
     ) -> (CompactResult, Option<Pfn>) {
-        if !self.state.borrow().may_compact(request.gfp) {
+        if !self.state.borrow().compaction_allowed(request.gfp) {
             return (CompactResult::Skipped, None);
         }
         let order = self.state.borrow_mut().enter_direct_compaction(request, flags, priority);
@@ -229,30 +230,19 @@ impl<W: World> Mm<W> {
 
 // ---- policy
 impl<W: World> State<W> {
-    /// Whether a request may compact at all (11.3, 11.20).
-    fn may_compact(&self, gfp: Gfp) -> bool {
-        match self.alloc.policy.compaction.nofs {
-            NofsCompaction::Refuse => gfp.contains(Gfp::IO) && gfp.contains(Gfp::FS),
-            NofsCompaction::SkipMappings => gfp.contains(Gfp::IO),
-        }
+    /// What defrag_mode changes, if it is on (13.1).
+    pub(crate) fn defrag(&self) -> Option<&DefragRules> {
+        defrag_rules(&self.alloc.policy)
     }
 
     /// Order that direct compaction works at: the request's, or a whole pageblock's if nothing less helps a request that
     /// must not fragment (13.9). Deferral and retry decisions follow this order.
-    pub fn compaction_order(&self, request: &Request, flags: AllocFlags) -> Order {
-        let promoted = self.defrag().is_some_and(|rules| rules.reclaim_at_block_order)
-            && flags.contains(AllocFlags::NOFRAGMENT)
-            && request.migratetype != Migratetype::Movable;
-        if promoted { request.order.max(self.alloc.geometry.pageblock_order) } else { request.order }
-    }
-
-    /// What defrag_mode changes, if it is on (13.1).
-    pub(crate) fn defrag(&self) -> Option<&DefragRules> {
-        self.alloc.policy.defrag.as_ref().filter(|_| self.alloc.policy.sysctl.defrag_mode != 0)
+    fn work_order_of(&self, request: &Request, flags: AllocFlags) -> Order {
+        work_order(&self.alloc.policy, &self.alloc.geometry, request, flags)
     }
 
     fn enter_direct_compaction(&mut self, request: &Request, flags: AllocFlags, priority: CompactPriority) -> Order {
-        let order = self.compaction_order(request, flags);
+        let order = self.work_order_of(request, flags);
         self.alloc.observer.mm(&MmEvent::CompactionTryToCompactPages {
             order,
             gfp_mask: request.gfp,

@@ -56,7 +56,7 @@ impl<W: World> State<W> {
 
     /// compaction_zonelist_suitable (11.10): whether reclaim could make some zone suitable.
     pub fn compaction_zonelist_suitable(&mut self, request: &Request, flags: AllocFlags) -> bool {
-        let order = self.compaction_order(request, flags).max(1);
+        let order = self.work_order_of(request, flags).max(1);
         let highest = request.gfp.highest_zone();
         let mut zones = (0..).map_while(|index| self.alloc.zonelist(request, index));
         zones.any(|zone| {

@@ -25,7 +25,7 @@ struct Step {
 impl<W: World> Mm<W> {
     /// Compacts a zone until the control's goal is reached or the scanners meet.
     pub(crate) async fn compact_zone(&self, control: &mut CompactControl) -> CompactResult {
-        let refused = self.state.borrow_mut().begin_run(control);
+        let refused = self.state.borrow_mut().begin_compaction(control);
         if let Some(result) = refused {
             return result;
         }
@@ -47,7 +47,7 @@ impl<W: World> Mm<W> {
                 break verdict;
             }
         };
-        self.state.borrow_mut().end_run(control, result);
+        self.state.borrow_mut().end_compaction(control, result);
         result
     }
 
@@ -80,7 +80,7 @@ impl<W: World> Mm<W> {
 
 impl<W: World> State<W> {
     /// Checks that the run makes sense and finds its starting positions (11.4); a result if it does not.
-    fn begin_run(&mut self, control: &mut CompactControl) -> Option<CompactResult> {
+    fn begin_compaction(&mut self, control: &mut CompactControl) -> Option<CompactResult> {
         let suitable = self.suits_run(control);
         if suitable != CompactResult::Continue {
             return Some(suitable);
@@ -235,7 +235,7 @@ impl<W: World> State<W> {
     }
 
     /// Returns what the run still holds, and counts (11.12b.vi).
-    fn end_run(&mut self, control: &mut CompactControl, status: CompactResult) {
+    fn end_compaction(&mut self, control: &mut CompactControl, status: CompactResult) {
         self.capturing(control, |state, control| state.release_targets(control));
         debug_assert!(control.sources.is_empty() && control.targets.pages == 0);
         self.alloc.vmstat.add(Counter::CompactMigrateScanned, control.migrate_scanned);
