@@ -122,6 +122,11 @@ pub trait Env {
     fn has_waiters(&self, queue: Queue) -> bool;
     /// Starts writing a page to swap or its file. The environment calls `State::end_writeback` when it is done.
     fn start_write(&self, pfn: Pfn, swap: bool);
+    /// Whether a task that only tries to take the LRU or zone lock would find it taken at this moment.
+    fn lock_contended(&self, task: &TaskContext) -> bool {
+        let _ = task;
+        false
+    }
     /// Wakes the flusher threads: reclaim met nothing but dirty pages that nobody is writing (10.12).
     fn wake_flushers(&self) {}
 }

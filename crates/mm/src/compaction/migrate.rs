@@ -33,7 +33,7 @@ impl<W: World> State<W> {
             } else if let Some(target) = self.take_target(control, self.alloc.frames.order(source.pfn)) {
                 self.move_page(control, source, target);
                 result.moved += pages;
-            } else if pages > 1 {
+            } else if pages > 1 && self.can_split(source) {
                 self.split_source(control, source);
                 continue;
             } else {
@@ -62,6 +62,16 @@ impl<W: World> State<W> {
         source.lru
             && (flags.intersects(PageFlags::PINNED.with(PageFlags::WRITEBACK))
                 || flags.contains(unwritten) && flags.has_mapping())
+    }
+
+    /// Whether a compound page can be split: not while its content is on the way to disk, nor when its filesystem still
+    /// holds buffers of it, as it does of dirty pages.
+    fn can_split(&self, source: Source) -> bool {
+        let flags = self.pages.flags(source.pfn);
+        let held = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
+        !flags.contains(PageFlags::PINNED)
+            && !flags.contains(PageFlags::WRITEBACK)
+            && (flags.contains(PageFlags::ANON) || !flags.intersects(held))
     }
 
     fn fail(&mut self, source: Source, pages: u32) {

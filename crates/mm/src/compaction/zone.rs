@@ -46,6 +46,10 @@ impl<W: World> Mm<W> {
             if let Some(verdict) = step.verdict {
                 break verdict;
             }
+            // An asynchronous run that finds the LRU or zone lock taken ends after its block (11.12b.vii).
+            if control.mode == CompactMode::Async && self.env.lock_contended(&control.task) {
+                break CompactResult::Contended;
+            }
         };
         self.state.borrow_mut().end_compaction(control, result);
         result

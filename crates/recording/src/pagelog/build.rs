@@ -386,8 +386,9 @@ impl<'a> Builder<'a> {
                 state.direct_reclaim = false;
                 return state.last_step = None;
             }
-            Event::CompactionBegin(_) => {
+            Event::CompactionBegin(begin) => {
                 state.compacting = true;
+                state.async_compaction = !begin.sync;
                 state.run = self.migrations.begin();
             }
             Event::CompactionEnd(_) => {
@@ -395,7 +396,12 @@ impl<'a> Builder<'a> {
                 return state.last_step = None;
             }
             Event::VmscanLruShrinkInactive(shrink) => self.measured.shrink.add(elapsed.unwrap_or(u64::MAX), shrink.nr_scanned),
+            Event::CompactionFinished(finished) => {
+                let contended = finished.ret == crate::CompactResult::Contended;
+                self.measured.async_contended += u64::from(state.async_compaction && contended);
+            }
             Event::CompactionIsolateMigratepages(scan) => {
+                self.measured.async_blocks += u64::from(state.async_compaction);
                 self.measured.scan_migrate.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
             }
             Event::CompactionIsolateFreepages(scan) => {

@@ -32,6 +32,9 @@ pub(super) struct Measured {
     pub scan_migrate: Cost,
     pub scan_free: Cost,
     pub migrate: Cost,
+    /// Blocks that asynchronous compaction looked at, and how often it broke off for a lock.
+    pub async_blocks: u64,
+    pub async_contended: u64,
 }
 
 /// Nanoseconds a page for each kind of work.
@@ -49,6 +52,8 @@ pub struct Speeds {
     pub slab: u64,
     /// Writing a page to swap.
     pub swap_write: u64,
+    /// Share of blocks, in 1/65536, at whose end asynchronous compaction found a lock taken: the other CPUs' doing.
+    pub lock_contention: u64,
 }
 
 impl Measured {
@@ -61,6 +66,7 @@ impl Measured {
             migrate: self.migrate.mean(1500),
             slab: 200,
             swap_write: 100_000,
+            lock_contention: (self.async_contended << 16).checked_div(self.async_blocks).unwrap_or(0),
         }
     }
 }

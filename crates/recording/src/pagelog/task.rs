@@ -15,6 +15,8 @@ pub(super) struct Task {
     pub compacting: bool,
     /// It is a kswapd.
     pub kswapd: bool,
+    /// That compaction is asynchronous.
+    pub async_compaction: bool,
     /// The run of compaction that it is in, by number.
     pub run: u32,
     /// A THP fault whose base pages may still come.

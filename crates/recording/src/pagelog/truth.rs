@@ -22,7 +22,7 @@ pub fn kernel_outcome(log: &PageLog, extfrag: Vec<ExtfragAt>, ticks: &[TimedTick
         counters: counters(first, tick),
         extfrag: fragmenting(*ts),
     });
-    outcome.series = samples.filter(|sample| sample.ts <= log.window.1).collect();
+    outcome.series = samples.filter(|sample| sample.ts > log.window.0 && sample.ts <= log.window.1).collect();
     if let Some(last) = outcome.series.last() {
         outcome.counters = last.counters.clone();
         outcome.zones = last.zones.clone();

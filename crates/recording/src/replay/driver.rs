@@ -2,6 +2,7 @@
 
 use super::env::ReplayEnv;
 use super::executor::Executor;
+use super::flusher::Flusher;
 use super::objects::{DOOMED, GONE, NOWHERE, Objects, PENDING, PIECES};
 use super::place::{ReplayWorld, page_flags, place};
 use super::watch::Watch;
@@ -9,7 +10,7 @@ use super::{ReplayError, ReplayOptions, Replayed};
 use crate::outcome::{Outcome, Sample, SlowRequest, ZoneEnd};
 use crate::pagelog::{AGAIN, Class, MEMBER, Object, ObjectId, Op, OpKind, PageLog, UNIT};
 use mm::{Env, Mm, State, Tag, TaskContext};
-use pagealloc::{CpuId, Migratetype, NR_ORDERS, NodeId, Order, Pfn, Request, ZoneId};
+use pagealloc::{CpuId, Gfp, Migratetype, NR_ORDERS, NodeId, Order, Pfn, Request, ZoneId};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
@@ -37,6 +38,8 @@ pub(super) enum Asked {
     Piece(ObjectId),
 }
 
+static DBG: std::sync::LazyLock<Option<u64>> = std::sync::LazyLock::new(|| std::env::var("DBG").ok().map(|v| v.parse::<u64>().unwrap() * 1_000_000));
+static LAST: std::sync::Mutex<u64> = std::sync::Mutex::new(0);
 /// Counts of what the replay met.
 #[derive(Default)]
 pub(super) struct Tally {
@@ -63,6 +66,7 @@ pub(super) struct Driver<'a> {
     backlog: Vec<Option<VecDeque<Op>>>,
     /// Objects to be read back, by time.
     readback: BTreeMap<(u64, ObjectId), ()>,
+    flusher: Flusher,
     pub fast_requests: [u64; NR_ORDERS],
     pub failed_requests: [u64; NR_ORDERS],
 }
@@ -75,7 +79,7 @@ pub fn replay(log: &Rc<PageLog>, options: &ReplayOptions, progress: &mut dyn FnM
     let clock = Rc::new(Cell::new(log.window.0));
     let objects = Objects::new(Rc::clone(log), SWAP_PAGES);
     let state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
-    let mm = Mm::new(state, ReplayEnv::new(clock, log.speeds));
+    let mm = Mm::new(state, ReplayEnv::new(clock, log.speeds, options.seed));
     let (served, slow) = (RefCell::default(), RefCell::default());
     let mut driver = Driver::new(log, &mm, &served, &slow);
     let started = Instant::now();
@@ -100,6 +104,7 @@ impl<'a> Driver<'a> {
             tally: Tally::default(),
             backlog: (0..log.tasks.len().max(1)).map(|_| None).collect(),
             readback: BTreeMap::new(),
+            flusher: Flusher::default(),
             fast_requests: [0; NR_ORDERS],
             failed_requests: [0; NR_ORDERS],
         }
@@ -116,6 +121,8 @@ impl<'a> Driver<'a> {
             }
             self.run_until(op.ts);
             self.mm.env.clock.set(op.ts);
+            if let Some(t0) = *DBG { if op.ts > t0 && op.ts < t0 + 1_500_000_000 && op.ts / 20_000_000 != *LAST.lock().unwrap() { *LAST.lock().unwrap() = op.ts / 20_000_000; let s = self.mm.state.borrow(); let z = ZoneId(1); let f = |t: Migratetype| (0..11u8).map(|o| s.alloc.nr_free_of_type(z, o, t) << o).sum::<u64>(); let blocked: Vec<(i32, usize)> = self.backlog.iter().enumerate().filter_map(|(i, b)| b.as_ref().map(|b| (self.log.tasks[i], b.len()))).collect();
+              eprintln!("{:.2} free {} U {} M {} R {} pcp {} {} boost {} steal {} blocked {:?}", op.ts as f64 / 1e9, s.alloc.free_pages(z), f(Migratetype::Unmovable), f(Migratetype::Movable), f(Migratetype::Reclaimable), s.alloc.pcp_count(z, CpuId(0)), s.alloc.pcp_count(z, CpuId(1)), s.alloc.boost(z), s.alloc.vmstat.get(pagealloc::Counter::PgstealKswapd), blocked); } }
             self.tally.page_events += 1;
             self.operation(*op);
             if index % PROGRESS_OPS == 0 {
@@ -246,8 +253,13 @@ impl<'a> Driver<'a> {
                 self.fast_requests[usize::from(object.order)] += 1;
                 if op.kind == OpKind::Attempt {
                     state.free_page(pfn, request.cpu);
-                } else {
-                    install(&mut state, op.object, object.class, pfn);
+                    return;
+                }
+                install(&mut state, op.object, object.class, pfn);
+                if object.class == Class::File && request.gfp.contains(Gfp::WRITE) {
+                    state.set_dirty(pfn);
+                    drop(state);
+                    self.flusher.dirtied(self.mm, op.object);
                 }
             }
             None => {
@@ -315,7 +327,7 @@ impl<'a> Driver<'a> {
     /// Asks for an order-0 page on behalf of an object.
     pub fn ask_piece(&mut self, object: ObjectId, cpu: CpuId) {
         let gfp = self.log.gfps[usize::from(self.log.objects[object as usize].gfp)];
-        let request = Request::new(0, gfp.without(pagealloc::Gfp::NORETRY), cpu);
+        let request = Request::new(0, gfp.without(Gfp::NORETRY), cpu);
         let page = self.mm.state.borrow_mut().alloc_fast_sync(&request, &self.mm.env);
         if page.is_some() {
             self.fast_requests[0] += 1;

@@ -39,6 +39,8 @@ pub(super) struct ReplayEnv {
     pub clock: Clock,
     pub current: Cell<TaskId>,
     speeds: Speeds,
+    /// State of a 64-bit linear congruential generator: who holds a lock at a moment is not in the log.
+    random: Cell<u64>,
     due: RefCell<BinaryHeap<Reverse<(Nanos, u64, Due)>>>,
     sequence: Cell<u64>,
     waits: RefCell<Vec<Wait>>,
@@ -47,11 +49,12 @@ pub(super) struct ReplayEnv {
 }
 
 impl ReplayEnv {
-    pub fn new(clock: Clock, speeds: Speeds) -> ReplayEnv {
+    pub fn new(clock: Clock, speeds: Speeds, seed: u64) -> ReplayEnv {
         ReplayEnv {
             clock,
             current: Cell::new(0),
             speeds,
+            random: Cell::new(seed),
             due: RefCell::default(),
             sequence: Cell::new(0),
             waits: RefCell::default(),
@@ -152,6 +155,11 @@ impl Env for ReplayEnv {
 
     fn has_waiters(&self, queue: Queue) -> bool {
         self.waits.borrow().iter().any(|wait| wait.queue == queue && wait.ended.is_none())
+    }
+
+    fn lock_contended(&self, _task: &TaskContext) -> bool {
+        self.random.set(self.random.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));
+        self.random.get() >> 48 < self.speeds.lock_contention
     }
 
     fn start_write(&self, pfn: Pfn, _swap: bool) {

@@ -8,6 +8,7 @@
 mod driver;
 mod env;
 mod executor;
+mod flusher;
 mod objects;
 mod place;
 mod policy;

@@ -80,6 +80,11 @@ impl Objects {
         self.place[object as usize]
     }
 
+    /// The object's frame, if it is in one and whole.
+    pub fn frame(&self, object: ObjectId) -> Option<Pfn> {
+        Some(Pfn(self.place(object))).filter(|pfn| pfn.0 < PIECES)
+    }
+
     /// Notes a word of those above.
     #[inline(always)]
     pub fn set_place(&mut self, object: ObjectId, place: u32) {

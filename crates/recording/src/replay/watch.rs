@@ -6,6 +6,7 @@ use mm::{MmEvent, MmObserver};
 use pagealloc::{Event, Observer};
 use std::hash::{Hash, Hasher};
 
+static DBGC: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| std::env::var_os("CC").is_some());
 /// The watcher.
 pub(super) struct Watch {
     clock: Clock,
@@ -89,6 +90,7 @@ impl Hasher for Folding<'_> {
 impl MmObserver for Watch {
     fn mm(&mut self, event: &MmEvent) {
         let now = self.clock.get();
+        if *DBGC { if let MmEvent::CompactionEnd{..} | MmEvent::CompactionTryToCompactPages{..} | MmEvent::CompactionDeferred{..} | MmEvent::CompactionBegin{..} | MmEvent::CompactionMigratepages{..} | MmEvent::CompactionIsolateMigratepages{..} | MmEvent::CompactionIsolateFreepages{..}| MmEvent::CompactionFastIsolateFreepages{..} | MmEvent::CompactionFinished{..} | MmEvent::CompactionDeferCompaction{..} | MmEvent::CompactionKcompactdWake{..}= event { eprintln!("CC {:.6} {event:?}", now as f64 / 1e9); } }
         self.fold(7 << 60 ^ now);
         event.hash(&mut Folding(self));
     }
