@@ -3,7 +3,7 @@
 mod support;
 
 use mm::{MmEvent, PageFlags};
-use pagealloc::{Counter, Gfp, Pfn, Policy};
+use pagealloc::{AllocFlags, Counter, Gfp, Pfn, Policy};
 use support::*;
 
 const SECOND: u64 = 1_000 * MS;
@@ -62,19 +62,10 @@ fn defrag_mode_prevents_fragmenting_fallbacks() {
 /// Memory full of anonymous pages without swap, and one request more.
 fn out_of_memory(policy: Policy) -> (TestMachine, Option<Option<Pfn>>) {
     let mut machine = TestMachine::with_daemons(policy, 32);
+    machine.mm.env.set_costs(Costs { resched: 10_000, page: 1_000, ..Costs::default() });
+    fill_to(&machine, AllocFlags::WMARK_MIN, PageFlags::ANON, 1);
     let mm = machine.mm.clone();
-    let eaten = machine.complete(20 * SECOND, async move {
-        // Exempt from nothing: stops where the OOM killer would have to act.
-        let greedy = request(0, Gfp::HIGHUSER_MOVABLE | Gfp::NORETRY | Gfp::NOWARN);
-        while let Some(page) = mm.alloc_pages(&greedy, &task(1)).await {
-            let mut state = mm.state.borrow_mut();
-            let tag = state.owner.adopt(page, 0, 1);
-            state.lru_add(page, PageFlags::ANON, tag);
-        }
-    });
-    assert!(eaten.is_some(), "filling memory did not end");
-    let mm = machine.mm.clone();
-    let answer = machine.complete(20 * SECOND, async move { kernel_page(&mm, 0, 2).await });
+    let answer = machine.complete(SECOND, async move { kernel_page(&mm, 0, 2).await });
     (machine, answer)
 }
 
