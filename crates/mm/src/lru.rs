@@ -205,18 +205,27 @@ impl<W: World> State<W> {
         let pages = |zone: ZoneId| self.zones[zone.index()].lru_pages[list as usize];
         match id {
             LruvecId::Zone(zone) => pages(zone),
-            LruvecId::Node(node) => self.zones_up_to(node, highest).map(pages).sum(),
+            LruvecId::Node(node) => self.node_zones(node, highest).map(pages).sum(),
         }
     }
 
     /// Zones of a node up to a type, ascending.
-    pub fn zones_up_to(&self, node: NodeId, highest: ZoneType) -> impl Iterator<Item = ZoneId> + '_ {
+    pub fn node_zones(&self, node: NodeId, highest: ZoneType) -> impl Iterator<Item = ZoneId> + '_ {
         self.alloc.zones_of(node).map(ZoneId).filter(move |&zone| self.alloc.zone_info(zone).kind <= highest)
     }
 }
 
 // ---- entering and leaving
 impl<W: World> State<W> {
+    /// Flags that a newly faulted anonymous page enters with: inactive since 5.9, active before (10.1).
+    #[inline]
+    pub fn fresh_anon_flags(&self) -> PageFlags {
+        match self.alloc.policy.reclaim.anon_workingset {
+            true => PageFlags::ANON,
+            false => PageFlags::ANON.with(PageFlags::ACTIVE),
+        }
+    }
+
     /// Puts an allocated page on the list that its flags name, at the head (10.1), and hands it to its owner's tag.
     #[inline]
     pub fn lru_add(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {

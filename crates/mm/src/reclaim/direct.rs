@@ -55,7 +55,7 @@ impl<W: World> Mm<W> {
         for priority in (0..=DEF_PRIORITY).rev() {
             sc.priority = priority;
             sc.nr_scanned = 0;
-            self.shrink_zones(request, sc, task).await;
+            self.shrink_zonelist(request, sc, task).await;
             if sc.nr_reclaimed >= sc.nr_to_reclaim || sc.compaction_ready {
                 return;
             }
@@ -67,7 +67,7 @@ impl<W: World> Mm<W> {
 
     /// Shrinks each node of the zonelist once, or each zone where lists are per zone; zones that are ready for compaction
     /// are spared.
-    async fn shrink_zones(&self, request: &Request, sc: &mut ScanControl, task: &TaskContext) {
+    async fn shrink_zonelist(&self, request: &Request, sc: &mut ScanControl, task: &TaskContext) {
         let mut first = None;
         let mut last = None;
         let mut index = 0;

@@ -68,7 +68,7 @@ impl<W: World> State<W> {
 
     /// Pages of a node that could hold dirty page cache: free beyond the reserves, and page cache.
     pub fn dirtyable(&self, node: NodeId) -> u64 {
-        let free: u64 = self.zones_up_to(node, ZoneType::Movable).map(|zone| self.alloc.free_pages(zone)).sum();
+        let free: u64 = self.node_zones(node, ZoneType::Movable).map(|zone| self.alloc.free_pages(zone)).sum();
         free.saturating_sub(self.alloc.totalreserve(node))
             + self.nr_lru(node, LruList::InactiveFile)
             + self.nr_lru(node, LruList::ActiveFile)

@@ -2,8 +2,8 @@
 
 use super::page_out::Rules;
 use super::throttle::ThrottleReason;
-use super::{Batch, PassTotals, ScanControl};
-use crate::env::{Env, TaskContext, Work};
+use super::{Batch, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
+use crate::env::{Env, TaskContext, TaskFlags, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::{LruList, LruvecId};
 use crate::pages::PageFlags;
@@ -25,6 +25,10 @@ impl<W: World> Mm<W> {
         let node = self.state.borrow().node_of(id);
         if self.state.borrow().too_many_isolated(node, list.is_file(), sc) {
             self.reclaim_throttle(node, ThrottleReason::Isolated, task).await;
+            if task.flags.contains(TaskFlags::DYING) {
+                // It frees its memory by itself soon.
+                return u64::from(SWAP_CLUSTER_MAX);
+            }
             if self.state.borrow().too_many_isolated(node, list.is_file(), sc) {
                 return 0;
             }
@@ -43,7 +47,9 @@ impl<W: World> Mm<W> {
         if batch.taken != 0 && batch.unqueued_dirty == batch.taken {
             self.env.wake_flushers();
         }
-        self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
+        if batch.examined != 0 {
+            self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
+        }
 
         let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
         reclaim.isolated[usize::from(list.is_file())] -= i64::from(batch.taken);

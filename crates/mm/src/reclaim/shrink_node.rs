@@ -11,12 +11,12 @@ use pagealloc::policy::{LruRule, NofsCompaction};
 use pagealloc::{AllocFlags, Gfp, NodeId, PAGE_ALLOC_COSTLY_ORDER, ZoneId, ZoneType};
 
 impl<W: World> Mm<W> {
-    /// Shrinks a node's LRU lists and slab once (10.6): all its zones up to the reclaim index, ascending, where lists are
-    /// per zone.
+    /// Shrinks a node's LRU lists and slab once (10.6). Where lists are per zone, reclaim goes zone by zone: those of the
+    /// highest zone up to the reclaim index are shrunk.
     pub async fn shrink_node(&self, node: NodeId, sc: &mut ScanControl, task: &TaskContext) {
-        let ids = self.state.borrow().lruvecs_up_to(node, sc.reclaim_idx);
-        for (index, &id) in ids.iter().enumerate() {
-            self.shrink_lists(id, index + 1 == ids.len(), sc, task).await;
+        let id = self.state.borrow().lruvecs_up_to(node, sc.reclaim_idx).pop();
+        if let Some(id) = id {
+            self.shrink_lists(id, true, sc, task).await;
         }
     }
 
@@ -121,7 +121,7 @@ impl<W: World> State<W> {
     pub(crate) fn lruvecs_up_to(&self, node: NodeId, highest: ZoneType) -> Vec<LruvecId> {
         match self.alloc.policy.reclaim.lru {
             LruRule::PerNode => alloc::vec![LruvecId::Node(node)],
-            LruRule::PerZone => self.zones_up_to(node, highest).map(LruvecId::Zone).collect(),
+            LruRule::PerZone => self.node_zones(node, highest).map(LruvecId::Zone).collect(),
         }
     }
 

@@ -134,8 +134,11 @@ impl<W: World> Mm<W> {
 
     /// allow_direct_reclaim; kswapd is woken if not.
     fn may_reclaim_now(&self, node: NodeId) -> bool {
-        let allowed = self.state.borrow_mut().allow_direct_reclaim(node);
-        if !allowed {
+        let mut state = self.state.borrow_mut();
+        let allowed = state.allow_direct_reclaim(node);
+        let roused = !allowed && state.kick_kswapd(node);
+        drop(state);
+        if roused {
             self.env.wake(Queue::Kswapd(node));
         }
         allowed
@@ -165,7 +168,7 @@ impl<W: World> State<W> {
             return true;
         }
         let (mut reserve, mut free) = (0, 0);
-        for zone in self.zones_up_to(node, ZoneType::Normal) {
+        for zone in self.node_zones(node, ZoneType::Normal) {
             let zone_free = self.alloc.free_pages(zone);
             let managed = self.alloc.zone_info(zone).managed > 0;
             if managed && (self.zone_reclaimable_pages(zone) > 0 || zone_free == 0) {
@@ -174,12 +177,6 @@ impl<W: World> State<W> {
             }
         }
         reserve == 0 || free > reserve / 2
-    }
-
-    /// kswapd goes to sleep balanced (9.9): what earlier passes noted of the node no longer holds.
-    pub fn clear_node_congestion(&mut self, node: NodeId) {
-        let reclaim = &mut self.nodes[node.index()].reclaim;
-        (reclaim.all_writeback, reclaim.all_dirty, reclaim.congested) = (false, false, false);
     }
 
     /// Node whose reserve a request is throttled on: of its first zone up to Normal.
@@ -195,7 +192,7 @@ impl<W: World> State<W> {
     fn skip_noprogress_throttle(&self, node: NodeId) -> bool {
         let reclaim = &self.nodes[node.index()].reclaim;
         let reclaimable: u64 =
-            self.zones_up_to(node, ZoneType::Movable).map(|zone| self.zone_reclaimable_pages(zone)).sum();
+            self.node_zones(node, ZoneType::Movable).map(|zone| self.zone_reclaimable_pages(zone)).sum();
         self.kswapd_failures(node) >= MAX_RECLAIM_RETRIES || 2 * (reclaim.dirty + reclaim.writeback) <= reclaimable
     }
 }

@@ -101,12 +101,15 @@ impl<W: World> State<W> {
         }
         self.pages.add_flags(pfn, PageFlags::ACTIVE);
         self.alloc.vmstat.add(by_kind(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile, file), pages);
+        let cost_model = self.alloc.policy.reclaim.cost_model;
         let id = self.lruvec_of(self.alloc.zone_of(pfn));
         let lru = self.lruvec_mut(id);
         lru.nonresident_age += pages;
         lru.activated[usize::from(file)] += pages;
         if workingset {
-            lru.note_cost(file, pages, 0);
+            if cost_model {
+                lru.note_cost(file, pages, 0);
+            }
             self.pages.add_flags(pfn, PageFlags::WORKINGSET);
             self.alloc.vmstat.add(by_kind(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile, file), pages);
         }
