@@ -34,7 +34,8 @@ fn keeps_a_streaming_reader_off_direct_reclaim_in_every_preset() {
         assert!(machine.counter(Counter::PgstealKswapd) > 2 * u64::from(64 * MIB), "{name}");
         machine.run_for(1_000 * MS);
         let (free, low) = (machine.free(), machine.mark(AllocFlags::WMARK_LOW));
-        assert!(free > low, "{name}: {free} pages free, low {low}");
+        // The refill of a per-CPU list tests the mark once for a whole batch.
+        assert!(free + 64 > low, "{name}: {free} pages free, low {low}");
         let high = machine.mark(AllocFlags::WMARK_HIGH);
         assert!(free < high + u64::from(16 * MIB), "{name}: {free} pages free, high {high}");
         machine.check();

@@ -188,12 +188,7 @@ impl Executor {
             }
             match self.env.next_alarm(end) {
                 Some(Alarm::Sleep(sleeper)) => self.env.rouse(&sleeper, Woken::TimedOut),
-                Some(Alarm::Written(pfn)) => {
-                    let queue = mm.state.borrow_mut().end_writeback(pfn);
-                    if let Some(queue) = queue {
-                        self.env.wake(queue);
-                    }
-                }
+                Some(Alarm::Written(pfn)) => mm.end_writeback(pfn),
                 None => return,
             }
         }
