@@ -1,7 +1,7 @@
 //! A small machine for end-to-end tests: virtual time, a deterministic executor on one thread, an owner that keeps a
 //! table of pages.
 
-#![allow(dead_code)] // Every test file uses its own part.
+#![allow(dead_code, unused_imports)] // Every test file uses its own part.
 
 mod executor;
 mod owner;
