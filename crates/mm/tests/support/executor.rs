@@ -179,7 +179,7 @@ impl Executor {
             }
             match self.env.next_alarm(end) {
                 Some(Alarm::Sleep(sleeper)) => self.env.rouse(&sleeper, Woken::TimedOut),
-                Some(Alarm::Written(pfn)) => mm.state.borrow_mut().end_writeback(pfn),
+                Some(Alarm::Written(pfn)) => mm.end_writeback(pfn),
                 None => return,
             }
         }
