@@ -1,7 +1,7 @@
 //! LRU lists: which page leaves memory next?
 //!
 //! A set of five lists (the kernel's `lruvec`) belongs to a node since 4.8 and to a zone before
-//! ([`LruRule`](pagealloc::policy::LruRule)); [`LruvecId`] names a set, and everything below it is the same code.
+//! ([`LruRule`]); [`LruvecId`] names a set, and everything below it is the same code.
 //!
 //! # The boundary for another replacement algorithm
 //!

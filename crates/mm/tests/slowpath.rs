@@ -2,8 +2,9 @@
 
 mod support;
 
-use mm::{MmEvent, PageFlags};
-use pagealloc::{Counter, Gfp, Pfn, Policy};
+use mm::thp::{ThpDefrag, ThpPlace};
+use mm::{MmEvent, PageFlags, TaskContext, TaskFlags};
+use pagealloc::{AllocFlags, Counter, Gfp, NodeMask, Pfn, Policy};
 use support::*;
 
 const SECOND: u64 = 1_000 * MS;
@@ -62,19 +63,10 @@ fn defrag_mode_prevents_fragmenting_fallbacks() {
 /// Memory full of anonymous pages without swap, and one request more.
 fn out_of_memory(policy: Policy) -> (TestMachine, Option<Option<Pfn>>) {
     let mut machine = TestMachine::with_daemons(policy, 32);
+    machine.mm.env.set_costs(Costs { resched: 10_000, page: 1_000, ..Costs::default() });
+    fill_to(&machine, AllocFlags::WMARK_MIN, PageFlags::ANON, 1);
     let mm = machine.mm.clone();
-    let eaten = machine.complete(20 * SECOND, async move {
-        // Exempt from nothing: stops where the OOM killer would have to act.
-        let greedy = request(0, Gfp::HIGHUSER_MOVABLE | Gfp::NORETRY | Gfp::NOWARN);
-        while let Some(page) = mm.alloc_pages(&greedy, &task(1)).await {
-            let mut state = mm.state.borrow_mut();
-            let tag = state.owner.adopt(page, 0, 1);
-            state.lru_add(page, PageFlags::ANON, tag);
-        }
-    });
-    assert!(eaten.is_some(), "filling memory did not end");
-    let mm = machine.mm.clone();
-    let answer = machine.complete(20 * SECOND, async move { kernel_page(&mm, 0, 2).await });
+    let answer = machine.complete(SECOND, async move { kernel_page(&mm, 0, 2).await });
     (machine, answer)
 }
 
@@ -123,4 +115,135 @@ fn mode_2_never_fragments() {
     assert!(answer.is_some(), "mode 2 spins");
     assert_eq!(machine.watched(Watcher::fragmenting), 0);
     machine.check();
+}
+
+/// A movable request when all that is free is single pages in unmovable blocks.
+fn movable_in_unmovable_memory(policy: Policy) -> (TestMachine, Option<Pfn>) {
+    let mut machine = TestMachine::with_daemons(policy, 64);
+    let mut pages = Vec::new();
+    {
+        let mut state = machine.mm.state.borrow_mut();
+        let kernel = request(0, Gfp::KERNEL);
+        while let Some(page) = state.alloc.get_page_from_freelist(&kernel, AllocFlags::NO_WATERMARKS) {
+            pages.push(page);
+        }
+        for page in pages.into_iter().filter(|page| page.0 % 2 == 0) {
+            state.alloc.free(page, CPU);
+        }
+        state.alloc.drain_all_pages(None);
+    }
+    // A kswapd that takes its time: a stall is counted only if it lasts beyond a tick.
+    machine.mm.env.set_costs(Costs { resched: 5 * MS, ..Costs::default() });
+    let mm = machine.mm.clone();
+    let page = machine.complete(10 * SECOND, async move { user_page(&mm, 0, PageFlags::NONE, 1).await });
+    (machine, page.expect("the request ends"))
+}
+
+fn stalls(machine: &TestMachine) -> Vec<u64> {
+    let duration = |event: &MmEvent| match event {
+        MmEvent::FragmentationStall { duration, .. } => Some(*duration),
+        _ => None,
+    };
+    machine.watched(|seen| seen.mm.iter().filter_map(duration).collect())
+}
+
+#[test]
+fn the_4_20_series_stalls_before_it_fragments() {
+    let (machine, page) = movable_in_unmovable_memory(policy("linux-4.20+stall", |_| ()));
+    assert!(page.is_some());
+    let seen = stalls(&machine);
+    assert_eq!(machine.counter(Counter::FragmentStall), seen.len() as u64);
+    assert!(seen.iter().all(|duration| duration % 4000 == 0 && (4000..=20_000).contains(duration)), "{seen:?}");
+    // Only the first slow-path attempt of a request may stall. kswapd can free nothing here, but wakes its waiters when
+    // it goes back to sleep.
+    assert_eq!(seen.len(), 1);
+    assert!(machine.watched(Watcher::fragmenting) > 0, "it fragments in the end");
+    assert!(machine.mm.state.borrow().alloc.boost(ZONE) > 0 || machine.counter(Counter::Pageoutrun) > 0);
+
+    let off = |policy: &mut Policy| policy.sysctl.fragment_stall_order = 0;
+    let (machine, page) = movable_in_unmovable_memory(policy("linux-4.20+stall", off));
+    assert!(page.is_some());
+    assert_eq!(machine.counter(Counter::FragmentStall), 0);
+}
+
+#[test]
+fn noretry_reclaims_once_and_reports_failure() {
+    let (mut machine, _) = out_of_memory_without_request("linux-6.18");
+    let mm = machine.mm.clone();
+    let gfp = Gfp::KERNEL | Gfp::NORETRY;
+    let page = machine.complete(SECOND, async move { mm.alloc_pages(&request(0, gfp), &task(2)).await }).unwrap();
+    assert_eq!(page, None);
+    let count = |which: fn(&MmEvent) -> bool| machine.watched(|seen| seen.count(which));
+    assert_eq!(count(|event| matches!(event, MmEvent::VmscanDirectReclaimBegin { .. })), 1);
+    assert_eq!(count(|event| matches!(event, MmEvent::PageAllocFailure { order: 0, .. })), 1);
+    assert_eq!(machine.watched(|seen| seen.failures), 1, "mm_page_alloc tells of failures too");
+    assert_eq!(machine.counter(Counter::OomKill), 0);
+}
+
+#[test]
+fn retry_mayfail_forgives_sixteen_fruitless_rounds_and_kills_nobody() {
+    let mut machine = TestMachine::with_daemons(policy("linux-6.18", |_| ()), 32);
+    // File pages that are used all the time: reclaimable by the books, but never reclaimed.
+    machine.mm.state.borrow_mut().owner.referenced = true;
+    fill_to(&machine, AllocFlags::WMARK_MIN, PageFlags::MAPPED, 1);
+    let mm = machine.mm.clone();
+    let gfp = Gfp::KERNEL | Gfp::RETRY_MAYFAIL;
+    let page = machine.complete(60 * SECOND, async move { mm.alloc_pages(&request(0, gfp), &task(2)).await }).unwrap();
+    assert_eq!(page, None);
+    let count = |which: fn(&MmEvent) -> bool| machine.watched(|seen| seen.count(which));
+    assert_eq!(count(|event| matches!(event, MmEvent::ReclaimRetryZone { wmark_check: true, .. })), 16);
+    assert_eq!(count(|event| matches!(event, MmEvent::VmscanDirectReclaimBegin { .. })), 17);
+    assert_eq!(machine.counter(Counter::OomKill), 0);
+}
+
+#[test]
+fn who_frees_memory_may_use_all_of_it() {
+    let (mut machine, low) = out_of_memory_without_request("linux-6.18+defrag");
+    let mm = machine.mm.clone();
+    let freeing = TaskContext { flags: TaskFlags::MEMALLOC, ..task(2) };
+    let request = request(0, Gfp::KERNEL | Gfp::NOWARN);
+    let taken = machine.complete(SECOND, async move {
+        let mut taken = 0;
+        while mm.alloc_pages(&request, &freeing).await.is_some() {
+            taken += 1;
+        }
+        taken
+    });
+    assert!(taken.unwrap() >= low, "the reserve is below min, of whatever type");
+    assert_eq!(machine.free(), 0);
+}
+
+/// Memory full of anonymous pages down to the min mark, no swap; and the pages still free.
+fn out_of_memory_without_request(name: &str) -> (TestMachine, u64) {
+    let machine = TestMachine::with_daemons(policy(name, |_| ()), 32);
+    fill_to(&machine, AllocFlags::WMARK_MIN, PageFlags::ANON, 1);
+    let free = machine.free();
+    (machine, free)
+}
+
+#[test]
+fn huge_page_faults_count_success_and_fallback() {
+    let place = ThpPlace { node: NODE, nodemask: NodeMask::ALL, local_first: true };
+    let (mut machine, _) = checkerboard(policy("linux-6.18", |_| ()), 64);
+    for (setting, madvised, found) in [(ThpDefrag::Never, true, false), (ThpDefrag::Madvise, true, true)] {
+        let mm = machine.mm.clone();
+        let fault = async move { mm.thp_fault(setting, madvised, place, &task(2)).await };
+        let page = machine.complete(10 * SECOND, fault).unwrap();
+        assert_eq!(page.is_some(), found, "{setting:?}");
+    }
+    assert_eq!(machine.counter(Counter::ThpFaultFallback), 1);
+    assert_eq!(machine.counter(Counter::ThpFaultAlloc), 1);
+    // The light attempt may not reclaim; it never even entered compaction.
+    assert_eq!(machine.counter(Counter::OomKill), 0);
+}
+
+#[test]
+fn the_same_run_twice_is_the_same_run() {
+    let run = || {
+        let (machine, _) = out_of_memory(policy("linux-6.18+defrag", |_| ()));
+        let events = machine.watched(|seen| (seen.mm.clone(), seen.extfrag.clone(), seen.allocations));
+        let counters: Vec<_> = machine.mm.state.borrow().alloc.vmstat.iter().collect();
+        (events, counters)
+    };
+    assert!(run() == run());
 }

@@ -38,9 +38,6 @@ mod source_block;
 mod suitable;
 mod zone;
 
-#[cfg(test)]
-mod tests;
-
 pub(crate) use control::CompactControl;
 
 use crate::env::TaskContext;

@@ -109,7 +109,8 @@ impl<W: World> State<W> {
             control.free_pfn = last_block;
             return;
         }
-        let inside = control.start..control.end;
+        // Positions never used are 0, which no zone of a real machine starts at.
+        let inside = control.start.max(Pfn(1))..control.end;
         control.migrate_pfn = cached.cached_migrate[usize::from(control.mode != CompactMode::Async)];
         control.free_pfn = cached.cached_free;
         if !inside.contains(&control.free_pfn) {

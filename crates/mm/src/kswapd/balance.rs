@@ -58,7 +58,7 @@ impl<W: World> Mm<W> {
             self.state.borrow_mut().note_run(&run, boosted);
             break;
         }
-        if boosted && self.state.borrow_mut().settle_boosts(&run) && self.has_kcompactd() {
+        if boosted && self.state.borrow_mut().settle_boosts(&run) {
             let pageblock_order = self.state.borrow().alloc.geometry.pageblock_order;
             self.wakeup_kcompactd(node, pageblock_order, highest);
         }
@@ -66,10 +66,6 @@ impl<W: World> Mm<W> {
         state.mark_reclaim_active(&run, false);
         state.snapshot_refaults(node);
         run.sc.order
-    }
-
-    fn has_kcompactd(&self) -> bool {
-        self.state.borrow().alloc.policy.kswapd.kcompactd
     }
 
     async fn lower_priorities(&self, run: &mut Run, task: &TaskContext) -> Ended {

@@ -56,9 +56,7 @@ impl<W: World> Mm<W> {
         if self.prepare_sleep(node, reclaim_order, highest) {
             // Reclaim is done: compaction has free pages to work with now.
             self.state.borrow_mut().reset_isolation_suitable(node);
-            if self.state.borrow().alloc.policy.kswapd.kcompactd {
-                self.wakeup_kcompactd(node, alloc_order, highest);
-            }
+            self.wakeup_kcompactd(node, alloc_order, highest);
             early = self.nap(node, Some(NAP)).await;
             if early {
                 let mut state = self.state.borrow_mut();

@@ -57,7 +57,7 @@ impl<W: World> State<W> {
     /// The order test at the high mark; under defrag_mode in whole free blocks (13.3 f).
     fn high_mark_met(&self, zone: ZoneId, order: Order, highest: ZoneType) -> bool {
         let alloc = &self.alloc;
-        let in_blocks = crate::slowpath::defrag_rules(&alloc.policy).is_some_and(|rules| by_blocks(rules, order));
+        let in_blocks = self.defrag().is_some_and(|rules| by_blocks(rules, order));
         let free = if in_blocks { alloc.free_pages_blocks(zone) } else { alloc.free_pages(zone) };
         let mark = alloc.wmark(zone, AllocFlags::WMARK_HIGH);
         alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free)

@@ -5,6 +5,7 @@ use crate::env::TaskContext;
 use crate::lru::LruvecId;
 use crate::reclaim::{DEF_PRIORITY, SWAP_CLUSTER_MAX};
 use crate::state::{Mm, State, World};
+use alloc::vec::Vec;
 use pagealloc::{AllocFlags, NodeId, Order, ZoneId, ZoneType};
 
 /// A zone is hopeless once it was scanned this many times over without a page (9.13).
@@ -13,13 +14,14 @@ const HOPELESS_SCANS: u64 = 6;
 const BALANCE_GAP_RATIO: u64 = 100;
 
 impl<W: World> Mm<W> {
-    /// One pass at one priority: shrinks the zones up to the highest unbalanced one, lowest first. Whether some zone
-    /// was scanned enough.
+    /// One pass at one priority: shrinks the zones up to the highest unbalanced one, lowest first, and compacts them if
+    /// there is no kcompactd to do it. Whether some zone was scanned enough.
     pub(super) async fn shrink_unbalanced_zones(&self, run: &mut Run, task: &TaskContext) -> bool {
         let Some(end) = self.state.borrow_mut().highest_unbalanced(run) else { return true };
-        let mut enough_scanned = false;
-        let zones: u64 = self.state.borrow().managed_zones_up_to(run.node, end).fold(0, |set, zone| set | 1 << zone.0);
-        for zone in (0..64).filter(|zone| zones >> zone & 1 == 1).map(ZoneId) {
+        let needs_compaction = self.state.borrow().needs_compaction(run, end);
+        let (mut enough_scanned, mut attempted, before) = (false, 0, run.sc.nr_reclaimed);
+        let zones: Vec<ZoneId> = self.state.borrow().managed_zones_up_to(run.node, end).collect();
+        for zone in zones {
             if !self.state.borrow_mut().wants_shrinking(run, zone, end) {
                 // Balanced with a margin counts as done, a hopeless zone does not.
                 enough_scanned |= !self.state.borrow().zone_hopeless(zone);
@@ -30,6 +32,10 @@ impl<W: World> Mm<W> {
                 self.state.borrow().alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX.into());
             self.shrink_one_zone(run, zone, task).await;
             enough_scanned |= run.sc.nr_scanned >= run.sc.nr_to_reclaim;
+            attempted += run.sc.nr_to_reclaim;
+        }
+        if needs_compaction && run.sc.nr_reclaimed - before > attempted {
+            self.compact_pgdat(run.node, run.sc.order, task).await;
         }
         enough_scanned
     }
@@ -96,6 +102,16 @@ impl<W: World> State<W> {
             }
         }
         end
+    }
+
+    /// No zone up to `end` has a block of the order at low, and nobody else will make one (9.13).
+    fn needs_compaction(&self, run: &Run, end: ZoneType) -> bool {
+        let (order, alloc) = (run.sc.order, &self.alloc);
+        let at_low = |zone| {
+            let mark = alloc.wmark(zone, AllocFlags::WMARK_LOW);
+            alloc.watermark_ok(zone, order, mark, run.highest, AllocFlags::NONE, alloc.free_pages(zone))
+        };
+        order > 0 && !alloc.policy.kswapd.kcompactd && !self.managed_zones_up_to(run.node, end).any(at_low)
     }
 
     fn wants_shrinking(&mut self, run: &Run, zone: ZoneId, end: ZoneType) -> bool {

@@ -23,8 +23,8 @@ impl<W: World> Mm<W> {
     /// Shrinks one set of lists, and the node's slab if asked to, as often as reclaim for compaction wants.
     pub(crate) async fn shrink_lists(&self, id: LruvecId, slab: bool, sc: &mut ScanControl, task: &TaskContext) {
         let node = self.state.borrow().node_of(id);
-        let (mut progress, mut cache_trim_mode) = (false, false);
-        loop {
+        let mut progress = false;
+        let cache_trim_mode = loop {
             let before = sc.nr_reclaimed;
             let balance = self.state.borrow().prepare_scan(id, sc);
             let mut totals = PassTotals::default();
@@ -35,11 +35,10 @@ impl<W: World> Mm<W> {
             self.note_node_state(node, sc, &totals, task).await;
             let reclaimed = sc.nr_reclaimed - before;
             progress |= reclaimed > 0;
-            cache_trim_mode = balance.cache_trim_mode;
             if !self.state.borrow_mut().should_continue_reclaim(id, reclaimed, sc) {
-                break;
+                break balance.cache_trim_mode;
             }
-        }
+        };
         if progress {
             self.state.borrow_mut().reset_kswapd_failures(node);
         } else if cache_trim_mode {

@@ -2,7 +2,7 @@
 
 use super::defrag;
 use crate::env::{TaskContext, TaskFlags};
-use pagealloc::policy::{NofsCompaction, SlowpathScheme, WatermarkReserve};
+use pagealloc::policy::{SlowpathScheme, WatermarkReserve};
 use pagealloc::{AllocFlags, Gfp, Migratetype, Policy, Request};
 
 /// Flags that the slow path starts with (2.8).
@@ -96,14 +96,6 @@ pub(crate) fn apply_override(over: AllocFlags, request: &Request, flags: AllocFl
     }
     let cma = if request.migratetype == Migratetype::Movable { AllocFlags::CMA } else { AllocFlags::NONE };
     over | cma | (flags & AllocFlags::KSWAPD)
-}
-
-/// Whether the request's context lets compaction run at all (8.1.0, 11.20).
-pub(crate) fn can_compact(policy: &Policy, gfp: Gfp) -> bool {
-    match policy.compaction.nofs {
-        NofsCompaction::Refuse => gfp.contains(Gfp::IO | Gfp::FS),
-        NofsCompaction::SkipMappings => gfp.contains(Gfp::IO),
-    }
 }
 
 #[cfg(test)]

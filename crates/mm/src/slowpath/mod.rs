@@ -147,7 +147,7 @@ impl<W: World> Mm<W> {
             task: *task,
             flags: flags::slow_flags(policy, request, task),
             costly: request.order > PAGE_ALLOC_COSTLY_ORDER,
-            can_compact: flags::can_compact(policy, request.gfp),
+            can_compact: state.compaction_allowed(request.gfp),
             priority,
             compact_result: CompactResult::Skipped,
             compaction_retries: 0,

@@ -13,6 +13,9 @@ use std::task::{Context, Poll, Waker};
 
 type TaskId = usize;
 
+/// Steps at one instant after which a test is told to be stuck.
+const MAX_POLLS: u32 = 100_000;
+
 /// Nanoseconds that work takes.
 #[derive(Clone, Copy)]
 pub struct Costs {
@@ -171,7 +174,13 @@ impl Executor {
 
     /// Runs while `going` says so, at most until `end`.
     pub fn run_while(&mut self, mm: &Mm<TestWorld>, end: Nanos, going: impl Fn() -> bool) {
+        let (mut instant, mut polls) = (self.env.now(), 0);
         while going() {
+            if self.env.now() > instant {
+                (instant, polls) = (self.env.now(), 0);
+            }
+            polls += 1;
+            assert!(polls < MAX_POLLS, "tasks run for ever while no time passes, at {instant} ns");
             let next = self.env.0.ready.borrow_mut().pop_front();
             if let Some(task) = next {
                 self.poll(task);
@@ -179,7 +188,7 @@ impl Executor {
             }
             match self.env.next_alarm(end) {
                 Some(Alarm::Sleep(sleeper)) => self.env.rouse(&sleeper, Woken::TimedOut),
-                Some(Alarm::Written(pfn)) => mm.state.borrow_mut().end_writeback(pfn),
+                Some(Alarm::Written(pfn)) => mm.end_writeback(pfn),
                 None => return,
             }
         }

@@ -1,7 +1,7 @@
 //! A small machine for end-to-end tests: virtual time, a deterministic executor on one thread, an owner that keeps a
 //! table of pages.
 
-#![allow(dead_code)] // Every test file uses its own part.
+#![allow(dead_code, unused_imports)] // Every test file uses its own part.
 
 mod executor;
 mod owner;
@@ -151,12 +151,17 @@ pub async fn kernel_page(mm: &Mm<TestWorld>, order: u8, pid: u32) -> Option<Pfn>
     mm.alloc_pages(&request(order, Gfp::KERNEL), &task(pid)).await
 }
 
-/// Takes user pages at the fast path until it fails: the pages.
+/// Takes user pages down to the last one, watermarks ignored: the pages.
 pub fn fill(machine: &TestMachine, flags: PageFlags, pid: u32) -> Vec<Pfn> {
-    let mm = &machine.mm;
+    fill_to(machine, AllocFlags::NO_WATERMARKS, flags, pid)
+}
+
+/// Takes user pages down to a mark, without waking anybody.
+pub fn fill_to(machine: &TestMachine, mark: AllocFlags, flags: PageFlags, pid: u32) -> Vec<Pfn> {
     let mut pages = Vec::new();
-    let mut state = mm.state.borrow_mut();
-    while let Some(page) = state.alloc_fast_sync(&request(0, Gfp::HIGHUSER_MOVABLE), &mm.env) {
+    let mut state = machine.mm.state.borrow_mut();
+    let request = request(0, Gfp::HIGHUSER_MOVABLE);
+    while let Some(page) = state.alloc.get_page_from_freelist(&request, mark) {
         let tag = state.owner.adopt(page, 0, pid);
         state.lru_add(page, flags, tag);
         pages.push(page);

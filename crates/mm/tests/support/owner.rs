@@ -16,6 +16,7 @@ struct Entry {
 #[derive(Default)]
 pub struct TestOwner {
     entries: Vec<Entry>,
+    tags: BTreeMap<Pfn, u32>,
     /// Free swap slots.
     pub swap: u64,
     /// Pages that reclaim took.
@@ -31,17 +32,15 @@ pub struct TestOwner {
 impl TestOwner {
     /// A tag for a new page of a process.
     pub fn adopt(&mut self, page: Pfn, order: u8, pid: u32) -> Tag {
+        self.tags.insert(page, self.entries.len() as u32);
         self.entries.push(Entry { page: Some(page), order, pid });
         Tag(self.entries.len() as u32 - 1)
     }
 
     /// The page is about to be freed.
     pub fn forget(&mut self, page: Pfn) {
-        for entry in &mut self.entries {
-            if entry.page == Some(page) {
-                entry.page = None;
-            }
-        }
+        let tag = self.tags.remove(&page).expect("the page is the owner's");
+        self.entries[tag as usize].page = None;
     }
 
     /// Pages that a process holds.
@@ -60,6 +59,7 @@ impl Owner for TestOwner {
         let entry = &mut self.entries[tag.0 as usize];
         assert_eq!(entry.page, Some(pfn), "reclaim took a page that was not there");
         entry.page = None;
+        self.tags.remove(&pfn);
         self.lost += 1 << entry.order;
     }
 
@@ -67,6 +67,8 @@ impl Owner for TestOwner {
         let entry = &mut self.entries[tag.0 as usize];
         assert_eq!(entry.page, Some(from), "a page was moved that was not there");
         entry.page = Some(to);
+        self.tags.remove(&from);
+        self.tags.insert(to, tag.0);
         self.moved += 1 << entry.order;
     }
 
@@ -77,8 +79,10 @@ impl Owner for TestOwner {
             self.entries[head_tag.0 as usize].order = 0;
             return head_tag;
         }
-        self.entries.push(Entry { page, order: 0, pid: head.pid });
-        Tag(self.entries.len() as u32 - 1)
+        match page {
+            Some(page) => self.adopt(page, 0, head.pid),
+            None => head_tag,
+        }
     }
 
     fn free_swap_pages(&self) -> u64 {
@@ -92,7 +96,10 @@ impl Owner for TestOwner {
         }
         let (&pid, _) = sizes.iter().max_by_key(|&(&pid, &pages)| (pages, pid))?;
         for entry in self.entries.iter_mut().filter(|entry| entry.pid == pid) {
-            freed.extend(entry.page.take());
+            if let Some(page) = entry.page.take() {
+                self.tags.remove(&page);
+                freed.push(page);
+            }
         }
         self.killed.push(pid);
         Some(pid)

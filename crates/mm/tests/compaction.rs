@@ -1,0 +1,295 @@
+//! Compaction end to end on a small machine: what it makes, what stops it, what it leaves behind.
+
+mod support;
+
+use mm::compaction::{CompactPriority, CompactResult};
+use mm::{MmEvent, PageFlags};
+use pagealloc::{AllocFlags, Counter, FrameState, Gfp, Pfn, Policy, ZoneType};
+use support::*;
+
+const SECOND: u64 = 1_000 * MS;
+const MIB_OF_TESTS: u32 = 64;
+const MODERN: &str = "linux-6.18";
+
+/// Memory full of user pages, of which those that `kept` names stay and all others are free again.
+fn sparse(policy: Policy, flags: PageFlags, kept: impl Fn(Pfn) -> bool) -> TestMachine {
+    let machine = TestMachine::new(policy, MIB_OF_TESTS);
+    let mut others = Vec::new();
+    {
+        let mut state = machine.mm.state.borrow_mut();
+        let request = request(0, Gfp::HIGHUSER_MOVABLE);
+        while let Some(page) = state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS) {
+            if kept(page) {
+                let tag = state.owner.adopt(page, 0, 1);
+                state.lru_add(page, flags, tag);
+            } else {
+                others.push(page);
+            }
+        }
+        for page in others {
+            state.alloc.free(page, CPU);
+        }
+        state.alloc.drain_all_pages(None);
+    }
+    machine
+}
+
+fn checkerboard(policy: Policy, flags: PageFlags) -> TestMachine {
+    sparse(policy, flags, |page| page.0 % 2 == 0)
+}
+
+fn add_flags(machine: &TestMachine, flags: PageFlags, which: impl Fn(Pfn) -> bool) {
+    let mut state = machine.mm.state.borrow_mut();
+    for pfn in (0..state.alloc.frames.len()).map(Pfn).filter(|&pfn| which(pfn)) {
+        if state.alloc.frames.state(pfn) == FrameState::LRU {
+            state.pages.add_flags(pfn, flags);
+        }
+    }
+}
+
+/// Direct compaction of the only zone, and all that must hold afterwards.
+fn compact(machine: &mut TestMachine, order: u8, gfp: Gfp, priority: CompactPriority) -> (CompactResult, Option<Pfn>) {
+    let mm = machine.mm.clone();
+    let held = machine.mm.state.borrow().owner.held_by(1);
+    let run = async move { mm.try_to_compact_pages(&request(order, gfp), AllocFlags::NONE, priority, &task(2)).await };
+    let answer = machine.complete(60 * SECOND, run).expect("compaction ends");
+    leaves_nothing_behind(machine);
+    assert_eq!(machine.mm.state.borrow().owner.held_by(1), held, "no page is lost");
+    answer
+}
+
+fn leaves_nothing_behind(machine: &TestMachine) {
+    machine.check();
+    let state = machine.mm.state.borrow();
+    let temporary = |pfn: &Pfn| matches!(state.alloc.frames.state(*pfn), FrameState::TARGET | FrameState::ISOLATED);
+    assert_eq!((0..state.alloc.frames.len()).map(Pfn).find(temporary), None, "a target or isolated page was left");
+}
+
+fn isolated(machine: &TestMachine) -> [i64; 2] {
+    machine.mm.state.borrow().nodes[0].reclaim.isolated
+}
+
+fn free_blocks(machine: &TestMachine) -> u64 {
+    machine.mm.state.borrow().alloc.free_pages_blocks(ZONE)
+}
+
+#[test]
+fn every_kernel_makes_a_huge_page_of_a_checkerboard() {
+    for preset in pagealloc::policy::PRESETS {
+        let mut machine = checkerboard(policy(preset.name, |_| ()), PageFlags::ANON);
+        assert_eq!(free_blocks(&machine), 0, "{}", preset.name);
+        let captures = machine.mm.state.borrow().alloc.policy.compaction.capture;
+        let (result, page) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+        assert_eq!(result, CompactResult::Success, "{}", preset.name);
+        assert!(page.is_some() || free_blocks(&machine) >= 512, "{}", preset.name);
+        assert!(captures || page.is_none(), "{}", preset.name);
+        assert_eq!(isolated(&machine), [0, 0], "{}", preset.name);
+        assert!(machine.counter(Counter::PgmigrateSuccess) >= 256);
+        assert_eq!(machine.counter(Counter::PgmigrateSuccess), machine.mm.state.borrow().owner.moved);
+    }
+}
+
+#[test]
+fn a_captured_page_is_the_requests_own() {
+    // Pages of order 0 merge while they are freed one by one: the last of a window completes it.
+    let mut machine = sparse(policy(MODERN, |_| ()), PageFlags::ANON, |page| page.0 % 4 == 0);
+    let (result, page) = compact(&mut machine, 4, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Success);
+    let page = page.expect("a page is captured");
+    let state = machine.mm.state.borrow();
+    assert_eq!((state.alloc.frames.state(page), state.alloc.frames.order(page)), (FrameState::USED, 4));
+}
+
+#[test]
+fn one_page_that_stays_in_each_block_is_enough_to_fail() {
+    let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
+    add_flags(&machine, PageFlags::PINNED, |page| page.0 % 512 == 256);
+    let (result, page) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!((result, page), (CompactResult::Complete, None));
+    assert_eq!(free_blocks(&machine), 0);
+}
+
+#[test]
+fn failures_defer_the_zone_and_full_priority_ignores_that() {
+    let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
+    add_flags(&machine, PageFlags::PINNED, |page| page.0 % 512 == 256);
+    let mut results = Vec::new();
+    for _ in 0..4 {
+        results.push(compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight).0);
+    }
+    // After the first failure every second attempt is refused, after the second three of four.
+    let deferred: Vec<bool> = results.iter().map(|&result| result == CompactResult::Deferred).collect();
+    assert_eq!(deferred, [false, true, false, true]);
+    let (forced, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncFull);
+    assert_eq!(forced, CompactResult::Complete);
+}
+
+#[test]
+fn nofs_compaction_moves_anonymous_pages_only() {
+    let gfp = Gfp::TRANSHUGE.without(Gfp::FS);
+    let run = |name: &str, flags: PageFlags| {
+        let mut machine = checkerboard(policy(name, |_| ()), flags);
+        let (result, _) = compact(&mut machine, 9, gfp, CompactPriority::SyncLight);
+        (result, machine.counter(Counter::PgmigrateSuccess))
+    };
+    assert_eq!(run(MODERN, PageFlags::NONE), (CompactResult::Complete, 0));
+    assert_eq!(run(MODERN, PageFlags::ANON.with(PageFlags::SWAPCACHE)), (CompactResult::Complete, 0));
+    assert_eq!(run(MODERN, PageFlags::ANON).0, CompactResult::Success);
+    assert_eq!(run("linux-4.6", PageFlags::ANON), (CompactResult::Skipped, 0));
+    assert_eq!(run("linux-4.6+nofs", PageFlags::ANON).0, CompactResult::Success);
+    assert_eq!(run("linux-4.6+nofs", PageFlags::NONE).1, 0);
+}
+
+/// Every window of 16 pages holds one that stays, with movable ones before and behind it.
+fn hopeless_windows(name: &str, priority: CompactPriority) -> (TestMachine, CompactResult) {
+    let mut machine = checkerboard(policy(name, |_| ()), PageFlags::ANON);
+    add_flags(&machine, PageFlags::PINNED, |page| page.0 % 16 == 4);
+    let (result, _) = compact(&mut machine, 4, Gfp::TRANSHUGE, priority);
+    (machine, result)
+}
+
+#[test]
+fn async_compaction_leaves_windows_that_cannot_be_freed() {
+    let (thorough, _) = hopeless_windows("linux-4.6", CompactPriority::Async);
+    let (hasty, _) = hopeless_windows("linux-4.6+skip-fixed", CompactPriority::Async);
+    assert!(thorough.counter(Counter::PgmigrateSuccess) > 0);
+    assert_eq!(hasty.counter(Counter::PgmigrateSuccess), 0, "nothing is moved in vain");
+    let (before, after) =
+        (thorough.counter(Counter::CompactMigrateScanned), hasty.counter(Counter::CompactMigrateScanned));
+    assert!(after > 0 && after <= before, "{after} scanned, {before} without skipping");
+    // Five frames of each window of sixteen, and of the whole zone, since nothing stops the scanners from meeting.
+    assert_eq!(after % 5, 0);
+    let (sync, _) = hopeless_windows("linux-4.6+skip-fixed", CompactPriority::SyncLight);
+    assert!(sync.counter(Counter::PgmigrateSuccess) > 0, "sync compaction stays thorough");
+}
+
+#[test]
+fn as_posted_the_skip_makes_isolated_counters_drift() {
+    let drift = |name| isolated(&hopeless_windows(name, CompactPriority::Async).0);
+    let [anon, file] = drift("linux-4.6+skip");
+    assert!(anon < 0, "two pages a window are put back without having been counted: {anon}");
+    assert_eq!(file, 0);
+    assert_eq!(drift("linux-4.6+skip-fixed"), [0, 0]);
+    assert_eq!(drift("linux-4.6"), [0, 0]);
+}
+
+#[test]
+fn pinned_file_pages_fail_when_they_are_moved() {
+    let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::NONE);
+    add_flags(&machine, PageFlags::PINNED, |page| page.0 % 512 == 256);
+    compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert!(machine.counter(Counter::PgmigrateFail) > 0);
+    assert_eq!(isolated(&machine), [0, 0]);
+}
+
+#[test]
+fn suitability_asks_for_room_and_for_fragmentation() {
+    let suitable = |machine: &TestMachine, order| {
+        let mut state = machine.mm.state.borrow_mut();
+        let min = state.alloc.wmark(ZONE, AllocFlags::WMARK_MIN);
+        state.compaction_suitable(ZONE, order, min, ZoneType::Normal)
+    };
+    let fragmented = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
+    assert!(suitable(&fragmented, 9));
+    let strict = checkerboard(policy(MODERN, |policy| policy.sysctl.extfrag_threshold = 1000), PageFlags::ANON);
+    assert!(!suitable(&strict, 9), "index 998 is within a threshold of 1000");
+    assert!(suitable(&strict, 3), "only costly orders are judged by the index");
+    // Room: min + gap(9) + low - min, and one page more.
+    let marks = |machine: &TestMachine| machine.mark(AllocFlags::WMARK_LOW) + 1024;
+    let full = sparse(policy(MODERN, |_| ()), PageFlags::ANON, |page| page.0 % 16 != 1);
+    assert!(full.free() <= marks(&full));
+    assert!(!suitable(&full, 9));
+    assert!(fragmented.free() > marks(&fragmented));
+}
+
+#[test]
+fn compact_node_makes_whole_blocks_of_all_that_is_free() {
+    let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
+    let free = machine.free();
+    let mm = machine.mm.clone();
+    machine.complete(60 * SECOND, async move { mm.compact_node(NODE, &task(2)).await }).expect("it ends");
+    leaves_nothing_behind(&machine);
+    machine.mm.state.borrow_mut().alloc.drain_all_pages(None);
+    assert_eq!(machine.free(), free);
+    assert!(free_blocks(&machine) * 10 > free * 9, "{} of {free} in whole blocks", free_blocks(&machine));
+}
+
+/// Starts kcompactd on a checkerboard and asks it for a huge page.
+fn kcompactd_on_a_checkerboard(policy: Policy) -> TestMachine {
+    let mut machine = checkerboard(policy, PageFlags::ANON);
+    for daemon in 0..2 {
+        let mm = machine.mm.clone();
+        match daemon {
+            0 => machine.spawn(async move { mm.kswapd(NODE).await }),
+            _ => machine.spawn(async move { mm.kcompactd(NODE).await }),
+        }
+    }
+    machine.run_for(10 * MS);
+    machine.mm.wakeup_kcompactd(NODE, 9, ZoneType::Normal);
+    machine.run_for(400 * MS);
+    leaves_nothing_behind(&machine);
+    machine
+}
+
+#[test]
+fn kcompactd_makes_one_block_without_defrag_mode_and_the_high_mark_in_blocks_with_it() {
+    let plain = kcompactd_on_a_checkerboard(policy(MODERN, |_| ()));
+    assert_eq!(plain.counter(Counter::CompactDaemonWake), 1);
+    assert!(plain.counter(Counter::CompactDaemonMigrateScanned) > 0);
+    let defrag = kcompactd_on_a_checkerboard(policy("linux-6.18+defrag", |_| ()));
+    let (one, many) = (free_blocks(&plain), free_blocks(&defrag));
+    assert!((512..2048).contains(&one), "{one} pages in blocks");
+    assert!(many > defrag.mark(AllocFlags::WMARK_HIGH) && many > one, "{many} pages in blocks");
+}
+
+#[test]
+fn proactive_compaction_lowers_the_score_of_a_quiet_node() {
+    let score = |machine: &TestMachine| machine.mm.state.borrow().fragmentation_score_node(NODE);
+    let run = |proactiveness| {
+        let mut machine =
+            checkerboard(policy(MODERN, |p| p.sysctl.compaction_proactiveness = proactiveness), PageFlags::ANON);
+        for daemon in 0..2 {
+            let mm = machine.mm.clone();
+            match daemon {
+                0 => machine.spawn(async move { mm.kswapd(NODE).await }),
+                _ => machine.spawn(async move { mm.kcompactd(NODE).await }),
+            }
+        }
+        let before = score(&machine);
+        machine.run_for(2 * SECOND);
+        leaves_nothing_behind(&machine);
+        (before, score(&machine))
+    };
+    let (before, after) = run(20);
+    assert!(before > 90 && after <= 80, "score {before} before, {after} after");
+    let (before, after) = run(0);
+    assert_eq!(before, after);
+}
+
+#[test]
+fn the_storm_fix_works_for_whole_blocks_and_captures_small_pages() {
+    let mut machine = checkerboard(policy("linux-6.18+storm-fix", |_| ()), PageFlags::ANON);
+    let mm = machine.mm.clone();
+    let run = async move {
+        let flags = AllocFlags::NOFRAGMENT;
+        mm.try_to_compact_pages(&request(2, Gfp::KERNEL), flags, CompactPriority::SyncLight, &task(2)).await
+    };
+    let (result, page) = machine.complete(60 * SECOND, run).expect("it ends");
+    leaves_nothing_behind(&machine);
+    assert_eq!(result, CompactResult::Success);
+    let promoted = |event: &MmEvent| matches!(event, MmEvent::CompactionTryToCompactPages { order: 9, .. });
+    assert_eq!(machine.watched(|seen| seen.count(promoted)), 1);
+    // A Movable block is not spoilt by capture; the request claims the whole one that was made.
+    assert_eq!(page, None);
+    assert!(free_blocks(&machine) >= 512);
+}
+
+#[test]
+fn runs_are_the_same_every_time() {
+    let run = || {
+        let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
+        compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::Async);
+        machine.watched(|seen| seen.mm.clone())
+    };
+    assert_eq!(run(), run());
+}
