@@ -285,6 +285,93 @@ fn the_storm_fix_works_for_whole_blocks_and_captures_small_pages() {
 }
 
 #[test]
+fn blocks_scanned_in_vain_are_skipped_until_kswapd_resets_the_hints() {
+    let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
+    add_flags(&machine, PageFlags::PINNED, |_| true);
+    let scanned = |machine: &mut TestMachine| {
+        let before = machine.counter(Counter::CompactMigrateScanned);
+        compact(machine, 4, Gfp::TRANSHUGE, CompactPriority::Async);
+        machine.counter(Counter::CompactMigrateScanned) - before
+    };
+    let first = scanned(&mut machine);
+    let second = scanned(&mut machine);
+    // One frame of each window of 16: the first page of each stays.
+    assert_eq!((first, second), (31 * 32, 0), "the last block is where pages would go");
+    machine.mm.state.borrow_mut().reset_isolation_suitable(NODE);
+    let third = scanned(&mut machine);
+    assert!(third * 2 > first, "{third} frames scanned after the reset");
+}
+
+/// Compound pages of order 2 on every second place.
+fn compound_checkerboard(name: &str) -> TestMachine {
+    let machine = TestMachine::new(policy(name, |_| ()), MIB_OF_TESTS);
+    let mut others = Vec::new();
+    {
+        let mut state = machine.mm.state.borrow_mut();
+        let request = request(2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
+        while let Some(page) = state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS) {
+            if page.0 / 4 % 2 == 0 {
+                let tag = state.owner.adopt(page, 2, 1);
+                state.lru_add(page, PageFlags::ANON, tag);
+            } else {
+                others.push(page);
+            }
+        }
+        for page in others {
+            state.alloc.free(page, CPU);
+        }
+        state.alloc.drain_all_pages(None);
+    }
+    machine
+}
+
+#[test]
+fn compound_pages_below_the_target_order_move_since_6_9() {
+    let mut machine = compound_checkerboard(MODERN);
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Success);
+    assert!(machine.counter(Counter::PgmigrateSuccess) >= 256);
+    let mut machine = compound_checkerboard("linux-6.1");
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!((result, machine.counter(Counter::PgmigrateSuccess)), (CompactResult::Complete, 0));
+    // A request of their own order gains nothing by moving them.
+    let mut machine = compound_checkerboard(MODERN);
+    compact(&mut machine, 2, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(machine.counter(Counter::PgmigrateSuccess), 0);
+}
+
+#[test]
+fn compound_pages_without_a_target_are_split() {
+    // Compound pages low in the zone, single free pages above them: no target is large enough.
+    let mut machine = TestMachine::new(policy(MODERN, |_| ()), MIB_OF_TESTS);
+    let mut others = Vec::new();
+    {
+        let mut state = machine.mm.state.borrow_mut();
+        let small = request(0, Gfp::HIGHUSER_MOVABLE);
+        let large = request(2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
+        for _ in 0..1024 {
+            let page = state.alloc.get_page_from_freelist(&large, AllocFlags::NO_WATERMARKS).unwrap();
+            let tag = state.owner.adopt(page, 2, 1);
+            state.lru_add(page, PageFlags::ANON, tag);
+        }
+        while let Some(page) = state.alloc.get_page_from_freelist(&small, AllocFlags::NO_WATERMARKS) {
+            if page.0 % 2 == 0 {
+                let tag = state.owner.adopt(page, 0, 1);
+                state.lru_add(page, PageFlags::ANON, tag);
+            } else {
+                others.push(page);
+            }
+        }
+        for page in others {
+            state.alloc.free(page, CPU);
+        }
+        state.alloc.drain_all_pages(None);
+    }
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Success);
+}
+
+#[test]
 fn runs_are_the_same_every_time() {
     let run = || {
         let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
