@@ -286,7 +286,8 @@ fn the_storm_fix_works_for_whole_blocks_and_captures_small_pages() {
 
 #[test]
 fn blocks_scanned_in_vain_are_skipped_until_kswapd_resets_the_hints() {
-    let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
+    // Every third page free: the reset looks at every eighth, and would never see a free one on a checkerboard.
+    let mut machine = sparse(policy(MODERN, |_| ()), PageFlags::ANON, |page| page.0 % 3 != 1);
     add_flags(&machine, PageFlags::PINNED, |_| true);
     let scanned = |machine: &mut TestMachine| {
         let before = machine.counter(Counter::CompactMigrateScanned);
@@ -295,8 +296,9 @@ fn blocks_scanned_in_vain_are_skipped_until_kswapd_resets_the_hints() {
     };
     let first = scanned(&mut machine);
     let second = scanned(&mut machine);
-    // One frame of each window of 16: the first page of each stays.
-    assert_eq!((first, second), (31 * 32, 0), "the last block is where pages would go");
+    // One or two frames of each window of 16: the first page stays. The last block is where pages would go.
+    assert!((31 * 32..=2 * 31 * 32).contains(&first), "{first} frames scanned");
+    assert_eq!(second, 0);
     machine.mm.state.borrow_mut().reset_isolation_suitable(NODE);
     let third = scanned(&mut machine);
     assert!(third * 2 > first, "{third} frames scanned after the reset");
