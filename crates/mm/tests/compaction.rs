@@ -285,6 +285,95 @@ fn the_storm_fix_works_for_whole_blocks_and_captures_small_pages() {
 }
 
 #[test]
+fn blocks_scanned_in_vain_are_skipped_until_kswapd_resets_the_hints() {
+    // Every third page free: the reset looks at every eighth, and would never see a free one on a checkerboard.
+    let mut machine = sparse(policy(MODERN, |_| ()), PageFlags::ANON, |page| page.0 % 3 != 1);
+    add_flags(&machine, PageFlags::PINNED, |_| true);
+    let scanned = |machine: &mut TestMachine| {
+        let before = machine.counter(Counter::CompactMigrateScanned);
+        compact(machine, 4, Gfp::TRANSHUGE, CompactPriority::Async);
+        machine.counter(Counter::CompactMigrateScanned) - before
+    };
+    let first = scanned(&mut machine);
+    let second = scanned(&mut machine);
+    // One or two frames of each window of 16: the first page stays. The last block is where pages would go.
+    assert!((31 * 32..=2 * 31 * 32).contains(&first), "{first} frames scanned");
+    assert_eq!(second, 0);
+    machine.mm.state.borrow_mut().reset_isolation_suitable(NODE);
+    let third = scanned(&mut machine);
+    assert!(third * 2 > first, "{third} frames scanned after the reset");
+}
+
+/// Compound pages of order 2 on every second place.
+fn compound_checkerboard(name: &str) -> TestMachine {
+    let machine = TestMachine::new(policy(name, |_| ()), MIB_OF_TESTS);
+    let mut others = Vec::new();
+    {
+        let mut state = machine.mm.state.borrow_mut();
+        let request = request(2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
+        while let Some(page) = state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS) {
+            if page.0 / 4 % 2 == 0 {
+                let tag = state.owner.adopt(page, 2, 1);
+                state.lru_add(page, PageFlags::ANON, tag);
+            } else {
+                others.push(page);
+            }
+        }
+        for page in others {
+            state.alloc.free(page, CPU);
+        }
+        state.alloc.drain_all_pages(None);
+    }
+    machine
+}
+
+#[test]
+fn compound_pages_below_the_target_order_move_since_6_9() {
+    let mut machine = compound_checkerboard(MODERN);
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Success);
+    assert!(machine.counter(Counter::PgmigrateSuccess) >= 256);
+    let mut machine = compound_checkerboard("linux-6.1");
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!((result, machine.counter(Counter::PgmigrateSuccess)), (CompactResult::Complete, 0));
+    // A request of their own order gains nothing by moving them.
+    let mut machine = compound_checkerboard(MODERN);
+    compact(&mut machine, 2, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(machine.counter(Counter::PgmigrateSuccess), 0);
+}
+
+#[test]
+fn compound_pages_without_a_target_are_split() {
+    // Compound pages low in the zone, single free pages above them: no target is large enough.
+    let mut machine = TestMachine::new(policy(MODERN, |_| ()), MIB_OF_TESTS);
+    let mut others = Vec::new();
+    {
+        let mut state = machine.mm.state.borrow_mut();
+        let small = request(0, Gfp::HIGHUSER_MOVABLE);
+        let large = request(2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
+        for _ in 0..1024 {
+            let page = state.alloc.get_page_from_freelist(&large, AllocFlags::NO_WATERMARKS).unwrap();
+            let tag = state.owner.adopt(page, 2, 1);
+            state.lru_add(page, PageFlags::ANON, tag);
+        }
+        while let Some(page) = state.alloc.get_page_from_freelist(&small, AllocFlags::NO_WATERMARKS) {
+            if page.0 % 2 == 0 {
+                let tag = state.owner.adopt(page, 0, 1);
+                state.lru_add(page, PageFlags::ANON, tag);
+            } else {
+                others.push(page);
+            }
+        }
+        for page in others {
+            state.alloc.free(page, CPU);
+        }
+        state.alloc.drain_all_pages(None);
+    }
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Success);
+}
+
+#[test]
 fn runs_are_the_same_every_time() {
     let run = || {
         let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
@@ -292,4 +381,77 @@ fn runs_are_the_same_every_time() {
         machine.watched(|seen| seen.mm.clone())
     };
     assert_eq!(run(), run());
+}
+
+/// A linear congruential generator: the same numbers everywhere.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) % u64::from(limit)) as u32
+    }
+}
+
+/// Memory full of pages of all kinds and small orders, a part of them free again.
+fn jumble(name: &str, numbers: &mut Numbers) -> TestMachine {
+    const FLAGS: [PageFlags; 6] = [
+        PageFlags::PINNED,
+        PageFlags::WRITEBACK,
+        PageFlags::DIRTY,
+        PageFlags::UNEVICTABLE,
+        PageFlags::ACTIVE,
+        PageFlags::SWAPCACHE,
+    ];
+    let machine = TestMachine::new(policy(name, |_| ()), 32);
+    let mut state = machine.mm.state.borrow_mut();
+    let mut others = Vec::new();
+    let free_share = 2 + numbers.below(6);
+    loop {
+        let order = [0, 0, 0, 1, 2, 3][numbers.below(6) as usize];
+        let gfp = [Gfp::HIGHUSER_MOVABLE, Gfp::HIGHUSER_MOVABLE, Gfp::HIGHUSER_MOVABLE, Gfp::KERNEL];
+        let gfp = gfp[numbers.below(4) as usize];
+        let Some(page) = state.alloc.get_page_from_freelist(&request(order, gfp), AllocFlags::NO_WATERMARKS) else {
+            break;
+        };
+        if numbers.below(free_share) == 0 {
+            others.push(page);
+        } else if gfp.contains(Gfp::MOVABLE) {
+            let mut flags = if numbers.below(2) == 0 { PageFlags::ANON } else { PageFlags::NONE };
+            if numbers.below(8) == 0 {
+                flags = flags.with(FLAGS[numbers.below(6) as usize]);
+            }
+            let tag = state.owner.adopt(page, order, 1);
+            state.lru_add(page, flags, tag);
+        }
+    }
+    for page in others {
+        state.alloc.free(page, CPU);
+    }
+    drop(state);
+    machine
+}
+
+#[test]
+fn jumbled_memory_stays_consistent_in_every_kernel() {
+    const MASKS: [Gfp; 4] = [Gfp::TRANSHUGE, Gfp::KERNEL, Gfp::NOFS, Gfp::HIGHUSER_MOVABLE];
+    const PRIORITIES: [CompactPriority; 3] =
+        [CompactPriority::Async, CompactPriority::SyncLight, CompactPriority::SyncFull];
+    for (seed, preset) in pagealloc::policy::PRESETS.iter().enumerate() {
+        let mut numbers = Numbers(seed as u64);
+        let mut machine = jumble(preset.name, &mut numbers);
+        for _ in 0..24 {
+            let (order, gfp) = (1 + numbers.below(10) as u8, MASKS[numbers.below(4) as usize]);
+            let (_, page) = compact(&mut machine, order, gfp, PRIORITIES[numbers.below(3) as usize]);
+            if let Some(page) = page {
+                machine.mm.state.borrow_mut().alloc.free(page, CPU);
+            }
+            if preset.name != "linux-4.6+skip" {
+                assert_eq!(isolated(&machine), [0, 0], "{}", preset.name);
+            }
+        }
+        let mm = machine.mm.clone();
+        machine.complete(60 * SECOND, async move { mm.compact_node(NODE, &task(2)).await }).expect("it ends");
+        leaves_nothing_behind(&machine);
+    }
 }

@@ -68,6 +68,8 @@ const ROWS: &[Row] = &[
     row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
     row!("10.15 cost", ["6.1"], reclaim.cost_model),
     row!("10.16 refault", ["4.6"], reclaim.workingset),
+    row!("11.5 compound pages move", ["6.14"], compaction.moves_compound),
+    row!("11.5, 11.11 scanned counters", ["6.14"], compaction.counts_stepped_over),
     row!("11.7 source blocks", ["4.20"], compaction.async_same_type),
     row!("11.10 fragmentation index", ["4.20"], compaction.fragindex_all_orders),
 ];

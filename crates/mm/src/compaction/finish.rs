@@ -17,9 +17,6 @@ impl<W: World> State<W> {
     }
 
     fn finish_test(&mut self, control: &mut CompactControl) -> CompactResult {
-        if control.captured.is_some() {
-            return CompactResult::Success;
-        }
         if control.scanners_met(&self.alloc.geometry) {
             self.reset_cached_positions(control);
             if control.direct {

@@ -139,11 +139,10 @@ impl<W: World> State<W> {
         if flags.contains(PageFlags::UNEVICTABLE) && !self.moves_unevictable() {
             return false;
         }
-        if control.mode != CompactMode::Sync {
-            let dirty_stays = PageFlags::DIRTY.with(PageFlags::DIRTY_IMMOVABLE);
-            return !flags.contains(PageFlags::WRITEBACK) && !(flags.contains(dirty_stays) && flags.has_mapping());
-        }
-        true
+        let immovable = PageFlags::DIRTY.with(PageFlags::DIRTY_IMMOVABLE);
+        let must_be_written = flags.contains(immovable) && flags.has_mapping();
+        // Only a full sync run could wait.
+        control.mode == CompactMode::Sync || !(must_be_written || flags.contains(PageFlags::WRITEBACK))
     }
 
     fn moves_unevictable(&self) -> bool {

@@ -7,18 +7,18 @@
 //! | file | question |
 //! | --- | --- |
 //! | here | who compacts which zones, with which effort (11.1 to 11.3) |
-//! | [`control`] | what does one run know |
-//! | [`suitable`] | is there any point in it (11.10) |
-//! | [`defer`] | has it failed too often lately (11.8) |
-//! | [`skip`] | which blocks are not worth another look (11.9) |
-//! | [`migrate_scanner`] | which pages are moved (11.5, 11.6) |
-//! | [`source_block`] | from which block (11.7) |
-//! | [`free_scanner`] | where do they go (11.11) |
-//! | [`fast_search`] | which blocks do the free lists suggest (11.7, 11.11) |
-//! | [`migrate`] | how does a page move (11.12) |
-//! | [`zone`] | how does a run proceed (11.4, 11.12b, 11.13) |
-//! | [`finish`] | when is it done (11.14) |
-//! | [`proactive`] | how fragmented is too much (11.16) |
+//! | `control` | what does one run know |
+//! | `suitable` | is there any point in it (11.10) |
+//! | `defer` | has it failed too often lately (11.8) |
+//! | `skip` | which blocks are not worth another look (11.9) |
+//! | `migrate_scanner` | which pages are moved (11.5, 11.6) |
+//! | `source_block` | from which block (11.7) |
+//! | `free_scanner` | where do they go (11.11) |
+//! | `fast_search` | which blocks do the free lists suggest (11.7, 11.11) |
+//! | `migrate` | how does a page move (11.12) |
+//! | `zone` | how does a run proceed (11.4, 11.12b, 11.13) |
+//! | `finish` | when is it done (11.14) |
+//! | `proactive` | how fragmented is too much (11.16) |
 //!
 //! # What holds between steps
 //!

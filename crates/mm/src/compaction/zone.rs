@@ -126,16 +126,14 @@ impl<W: World> State<W> {
         control.whole_zone = control.migrate_pfn <= first;
     }
 
-    /// Isolates a batch, moves it, drains. Frees made here may be captured.
+    /// Isolates a batch, moves it, drains.
     fn step(&mut self, control: &mut CompactControl) -> Step {
         let (migrate_before, free_before) = (control.migrate_scanned, control.free_scanned);
         self.choose_finish_pageblock(control);
-        self.capturing(control, |state, control| {
-            let mut step = state.isolate_and_migrate(control);
-            step.migrate_scanned = (control.migrate_scanned - migrate_before) as u32;
-            step.free_scanned = (control.free_scanned - free_before) as u32;
-            step
-        })
+        let mut step = self.isolate_and_migrate(control);
+        step.migrate_scanned = (control.migrate_scanned - migrate_before) as u32;
+        step.free_scanned = (control.free_scanned - free_before) as u32;
+        step
     }
 
     fn choose_finish_pageblock(&mut self, control: &mut CompactControl) {
@@ -179,7 +177,7 @@ impl<W: World> State<W> {
         }
         control.update_cached = false;
         self.note_last_migrated(control, from);
-        let migrated = self.migrate_sources(control);
+        let migrated = self.capturing(control, |state, control| state.migrate_sources(control));
         step.moved = migrated.moved;
         if migrated.no_target && !control.scanners_met(&self.alloc.geometry) {
             step.verdict = Some(CompactResult::Contended);
@@ -188,7 +186,13 @@ impl<W: World> State<W> {
         if migrated.failed > 0 {
             self.after_failure(control);
         }
-        if !control.rescan {
+        if control.rescan {
+            return step;
+        }
+        if control.captured.is_some() {
+            // What a drain captures is noticed here too, one batch later, as in the kernel (own knowledge).
+            step.verdict = Some(CompactResult::Success);
+        } else {
             self.drain_if_left_window(control);
         }
         step
@@ -234,7 +238,7 @@ impl<W: World> State<W> {
     fn drain_if_left_window(&mut self, control: &mut CompactControl) {
         let Some(order) = control.order.filter(|&order| order > 0) else { return };
         if control.last_migrated.is_some_and(|pfn| pfn < control.migrate_pfn.align_down(order)) {
-            self.alloc.drain_cpu(control.task.cpu, Some(control.zone));
+            self.capturing(control, |state, control| state.alloc.drain_cpu(control.task.cpu, Some(control.zone)));
             control.last_migrated = None;
         }
     }
