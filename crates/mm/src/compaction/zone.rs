@@ -42,7 +42,10 @@ impl<W: World> Mm<W> {
                 break CompactResult::Contended;
             }
             let step = self.state.borrow_mut().step(control);
+            // Others run while pages are copied, and take from the per-CPU list what this batch has freed to it: that, more
+            // than anything else, is what keeps a cleared block from merging.
             self.report_work(control, step).await;
+            self.state.borrow_mut().drain_after_step(control, step);
             if let Some(verdict) = step.verdict {
                 break verdict;
             }
@@ -172,7 +175,6 @@ impl<W: World> State<W> {
                 let cached = &mut self.zones[control.zone.index()].compaction.cached_migrate;
                 cached[1] = cached[0];
             }
-            self.drain_if_left_window(control);
             return step;
         }
         control.update_cached = false;
@@ -186,16 +188,18 @@ impl<W: World> State<W> {
         if migrated.failed > 0 {
             self.after_failure(control);
         }
-        if control.rescan {
-            return step;
-        }
-        if control.captured.is_some() {
+        if !control.rescan && control.captured.is_some() {
             // What a drain captures is noticed here too, one batch later, as in the kernel (own knowledge).
             step.verdict = Some(CompactResult::Success);
-        } else {
-            self.drain_if_left_window(control);
         }
         step
+    }
+
+    /// The drain that ends a step (11.12, 11.12b.iv); not before a block that is scanned again, nor at the end of a run.
+    fn drain_after_step(&mut self, control: &mut CompactControl, step: Step) {
+        if !control.rescan && step.verdict.is_none() {
+            self.drain_if_left_window(control);
+        }
     }
 
     /// Remembers where pages may have been freed, for the drain.
