@@ -29,6 +29,12 @@ pub trait Owner {
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow);
     /// The page's content now lives in another frame.
     fn migrated(&mut self, tag: Tag, from: Pfn, to: Pfn);
+    /// Whether somebody else holds a reference at this moment (a reader, a per-CPU batch, a journal), so that the page
+    /// can't be migrated now.
+    fn busy(&mut self, tag: Tag, pfn: Pfn) -> bool {
+        let _ = (tag, pfn);
+        false
+    }
     /// A huge page was split: its base pages take these tags, one call each, ascending.
     fn split(&mut self, head_tag: Tag, index: u32) -> Tag;
     /// Number of slab shrinkers.

@@ -56,8 +56,11 @@ impl<W: World> State<W> {
 
     /// Whether migration itself fails, after all its passes: references that nobody gives up, or content that would
     /// have to be written first. (Own choice: full sync runs don't wait for writeback here.)
-    fn stays(&self, source: Source) -> bool {
+    fn stays(&mut self, source: Source) -> bool {
         let flags = self.pages.flags(source.pfn);
+        if self.owner.busy(self.pages.tag(source.pfn), source.pfn) {
+            return true;
+        }
         let unwritten = PageFlags::DIRTY.with(PageFlags::DIRTY_IMMOVABLE);
         source.lru
             && (flags.intersects(PageFlags::PINNED.with(PageFlags::WRITEBACK))

@@ -379,6 +379,9 @@ impl<'a> Builder<'a> {
         let state = self.tasks.get(task);
         let elapsed = state.last_step.map(|last| ts - last);
         match event {
+            Event::MigratePages(pages) if &*pages.reason == "compaction" => {
+                return self.measured.migrated(pages.succeeded, pages.failed);
+            }
             Event::VmscanKswapdWake(_) => state.kswapd = true,
             Event::VmscanKswapdSleep(_) => return state.last_step = None,
             Event::VmscanDirectReclaimBegin(_) => state.direct_reclaim = true,

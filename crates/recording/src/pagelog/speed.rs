@@ -35,6 +35,9 @@ pub(super) struct Measured {
     /// Blocks that asynchronous compaction looked at, and how often it broke off for a lock.
     pub async_blocks: u64,
     pub async_contended: u64,
+    /// Pages that compaction moved, and single pages that it failed to.
+    pub moved: u64,
+    pub stayed: u64,
 }
 
 /// Nanoseconds a page for each kind of work.
@@ -54,9 +57,22 @@ pub struct Speeds {
     pub swap_write: u64,
     /// Share of blocks, in 1/65536, at whose end asynchronous compaction found a lock taken: the other CPUs' doing.
     pub lock_contention: u64,
+    /// Share of pages, in 1/65536, that compaction fails to move because somebody else holds them.
+    pub busy_pages: u64,
 }
 
+/// A migration that left this many pages or more behind ran out of targets; fewer were held by somebody.
+const BATCH: u64 = 32;
+
 impl Measured {
+    /// Compaction migrated a list of pages.
+    pub fn migrated(&mut self, succeeded: u64, failed: u64) {
+        self.moved += succeeded;
+        if failed < BATCH {
+            self.stayed += failed;
+        }
+    }
+
     /// The speeds; where the trace has no such step, what a 3 GHz machine needs (orders of magnitude, not measured).
     pub fn speeds(&self) -> Speeds {
         Speeds {
@@ -66,6 +82,7 @@ impl Measured {
             migrate: self.migrate.mean(1500),
             slab: 200,
             swap_write: 100_000,
+            busy_pages: (self.stayed << 16).checked_div(self.stayed + self.moved).unwrap_or(0),
             lock_contention: (self.async_contended << 16).checked_div(self.async_blocks).unwrap_or(0),
         }
     }

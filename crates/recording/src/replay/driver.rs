@@ -77,7 +77,7 @@ pub(super) struct Driver<'a> {
 /// When the machine can't be built, or, with `check` set, when an invariant breaks.
 pub fn replay(log: &Rc<PageLog>, options: &ReplayOptions, progress: &mut dyn FnMut(f64)) -> Result<Replayed, ReplayError> {
     let clock = Rc::new(Cell::new(log.window.0));
-    let objects = Objects::new(Rc::clone(log), SWAP_PAGES);
+    let objects = Objects::new(Rc::clone(log), SWAP_PAGES, options.seed);
     let state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
     let mm = Mm::new(state, ReplayEnv::new(clock, log.speeds, options.seed));
     let (served, slow) = (RefCell::default(), RefCell::default());

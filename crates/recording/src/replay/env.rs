@@ -1,5 +1,6 @@
 //! The surroundings of a replay: virtual time, wait queues, and work that takes as long as on the recorded machine.
 
+use super::chance::Chance;
 use crate::pagelog::Speeds;
 use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
 use pagealloc::Pfn;
@@ -39,8 +40,8 @@ pub(super) struct ReplayEnv {
     pub clock: Clock,
     pub current: Cell<TaskId>,
     speeds: Speeds,
-    /// State of a 64-bit linear congruential generator: who holds a lock at a moment is not in the log.
-    random: Cell<u64>,
+    /// Who holds a lock at a moment is not in the log.
+    chance: Chance,
     due: RefCell<BinaryHeap<Reverse<(Nanos, u64, Due)>>>,
     sequence: Cell<u64>,
     waits: RefCell<Vec<Wait>>,
@@ -54,7 +55,7 @@ impl ReplayEnv {
             clock,
             current: Cell::new(0),
             speeds,
-            random: Cell::new(seed),
+            chance: Chance::new(seed),
             due: RefCell::default(),
             sequence: Cell::new(0),
             waits: RefCell::default(),
@@ -158,8 +159,7 @@ impl Env for ReplayEnv {
     }
 
     fn lock_contended(&self, _task: &TaskContext) -> bool {
-        self.random.set(self.random.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407));
-        self.random.get() >> 48 < self.speeds.lock_contention
+        self.chance.one_in_65536(self.speeds.lock_contention)
     }
 
     fn start_write(&self, pfn: Pfn, _swap: bool) {

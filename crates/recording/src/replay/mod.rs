@@ -5,6 +5,7 @@
 //! ([`Speeds`](crate::pagelog::Speeds)). Memory accesses are not in a trace: that a page was cold shows in when the
 //! kernel's reclaim took it ([`objects`]).
 
+mod chance;
 mod driver;
 mod env;
 mod executor;

@@ -4,6 +4,7 @@
 //! then on (and shortly before) the page was cold. Until then it was in use, so a look at it finds it referenced, unless
 //! it was looked at a moment ago. If the model takes such a page all the same, it is read back after the same interval.
 
+use super::chance::Chance;
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ObjectId, PageLog, UNIT};
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, Tag};
@@ -47,6 +48,7 @@ pub(super) struct Objects {
     slab_pages: u64,
     swapped: u64,
     swap_total: u64,
+    chance: Chance,
     /// Objects that were taken while in use, with the time at which they are read back.
     pub readback: Vec<(Nanos, ObjectId)>,
     /// Pages that the model's reclaim took though the kernel kept them longer.
@@ -56,7 +58,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    pub fn new(log: Rc<PageLog>, swap_total: u64) -> Objects {
+    pub fn new(log: Rc<PageLog>, swap_total: u64, seed: u64) -> Objects {
         let objects = log.objects.len();
         Objects {
             log,
@@ -68,6 +70,7 @@ impl Objects {
             slab_pages: 0,
             swapped: 0,
             swap_total,
+            chance: Chance::new(seed),
             readback: Vec::new(),
             taken_while_hot: 0,
             splits: 0,
@@ -219,6 +222,10 @@ impl Owner for Objects {
         } else if self.place(object) == from.0 {
             self.set_place(object, to.0);
         }
+    }
+
+    fn busy(&mut self, _: Tag, _: Pfn) -> bool {
+        self.chance.one_in_65536(self.log.speeds.busy_pages)
     }
 
     fn split(&mut self, head_tag: Tag, index: u32) -> Tag {
