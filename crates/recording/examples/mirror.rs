@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (name, value) = set.split_once('=').ok_or("NAME=VALUE")?;
         policy.sysctl.set(name, value.parse()?).map_err(|e| format!("{e:?}"))?;
     }
-    let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: std::env::var_os("CHECK").is_some() };
+    let options = ReplayOptions { policy, recorded_watermarks: true, seed: std::env::var("SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1), check: std::env::var_os("CHECK").is_some() };
     let replayed = replay(&Rc::new(log), &options, &mut |_| {})?;
     println!("{} events in {:.2} s: {:.1} M/s, digest {:016x}", replayed.page_events, replayed.replay_seconds, replayed.page_events as f64 / replayed.replay_seconds / 1e6, replayed.digest);
     println!("{:?}", replayed.unattributed);
@@ -36,15 +36,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     if std::env::var_os("EXT").is_some() {
         let mut c: BTreeMap<(u64, String), (u64, u64)> = BTreeMap::new();
-        for e in &model.extfrag { let x = e.event; let k = (e.ts / 20_000_000, format!("o{}/{} {:?}<-{:?} own{}", x.alloc_order, x.fallback_order, x.alloc_migratetype, x.fallback_migratetype, x.change_ownership)); let v = c.entry(k).or_default(); v.0 += 1; v.1 = u64::from(x.pfn.0) >> 9; }
-        for ((t, k), n) in c { if n.0 > 20 { println!("{:.2}s {k}: {} block {}", t as f64 / 50.0, n.0, n.1); } }
+        for e in &model.extfrag { let x = e.event; let k = (if std::env::var_os("EXTALL").is_some() { 0 } else { e.ts / 20_000_000 }, format!("o{}/{} {:?}<-{:?} own{}", x.alloc_order, x.fallback_order, x.alloc_migratetype, x.fallback_migratetype, x.change_ownership)); let v = c.entry(k).or_default(); v.0 += 1; v.1 = u64::from(x.pfn.0) >> 9; }
+        for ((t, k), n) in c { if n.0 > 20 || std::env::var_os("EXTALL").is_some() { println!("{:.2}s {k}: {} block {}", t as f64 / 50.0, n.0, n.1); } }
     }
     if std::env::var_os("SERIES").is_some() {
         for (k, m) in kernel.series.iter().zip(&model.series) {
             let free = |s: &recording::outcome::Sample| { let z = &s.zones[1]; let mut f = [0u64; 3]; for t in 0..3 { for o in 0..11 { f[t] += z.free[t][o] << o; } } f };
             println!("{:6.1}s free U/M/R {:?} {:?} extfrag {} {} scan {} {} steal {} {} swpout {} {}", (k.ts - kernel.series[0].ts) as f64 / 1e9, free(k), free(m), k.extfrag, m.extfrag,
               k.counters["pgscan_kswapd"]+k.counters["pgscan_direct"], m.counters["pgscan_kswapd"]+m.counters["pgscan_direct"],
-              k.counters["pgsteal_kswapd"]+k.counters["pgsteal_direct"], m.counters["pgsteal_kswapd"]+m.counters["pgsteal_direct"], k.counters["pswpout"], m.counters["pswpout"]); println!("   M orders {:?} | {:?}", &k.zones[1].free[1][..11], &m.zones[1].free[1][..11]); println!("       thp {} {} anon/file {} {} slab {} {}", k.counters["thp_fault_alloc"], m.counters["thp_fault_alloc"], 0, 0, 0, 0);
+              k.counters["pgsteal_kswapd"]+k.counters["pgsteal_direct"], m.counters["pgsteal_kswapd"]+m.counters["pgsteal_direct"], k.counters["pswpout"], m.counters["pswpout"]); println!("   BLK {:?} | {:?} DMA {:?} | {:?}", &k.zones[1].blocks[..3], &m.zones[1].blocks[..3], &k.zones[0].blocks[..3], &m.zones[0].blocks[..3]); println!("   M orders {:?} | {:?}", &k.zones[1].free[1][..11], &m.zones[1].free[1][..11]); println!("       thp {} {} anon/file {} {} slab {} {}", k.counters["thp_fault_alloc"], m.counters["thp_fault_alloc"], 0, 0, 0, 0);
         }
     }
     Ok(())

@@ -145,6 +145,13 @@ impl Objects {
         Some(shadow)
     }
 
+    /// The object is `before` read back: what its eviction left is found again.
+    pub fn inherit_shadow(&mut self, before: ObjectId, object: ObjectId) {
+        if let Some(shadow) = self.shadows.remove(&before) {
+            self.shadows.insert(object, shadow);
+        }
+    }
+
     /// When the kernel's reclaim took it; for a whole THP unit, when it took the last of its base pages.
     fn leave(&self, object: ObjectId) -> u32 {
         let of = &self.log.objects[object as usize];
@@ -193,7 +200,7 @@ impl Owner for Objects {
             return References::None;
         }
         let looked = std::mem::replace(&mut self.looked[tag.0 as usize], now);
-        if now - looked.min(now) >= *REUSE_V { References::Ptes(1) } else { References::None }
+        if now - looked.min(now) >= *REUSE_V { References::Ptes(2) } else { References::None }
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {

@@ -7,6 +7,7 @@ use pagealloc::{Event, Observer};
 use std::hash::{Hash, Hasher};
 
 static DBGC: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| std::env::var_os("CC").is_some());
+static DBGB: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| std::env::var_os("ZL").is_some());
 /// The watcher.
 pub(super) struct Watch {
     clock: Clock,
@@ -34,6 +35,7 @@ impl Watch {
 impl Observer for Watch {
     #[inline(always)]
     fn kmem(&mut self, event: &Event) {
+        if *DBGB { match *event { Event::MmPageAllocZoneLocked { order: 0, migratetype, .. } => eprintln!("ZL {}", migratetype as u8), Event::MmPageAllocExtfrag(e) => eprintln!("ZX {} {}", e.alloc_migratetype as u8, e.fallback_order), Event::MmPageAlloc { .. } => eprintln!("A"), _ => {} } }
         match *event {
             Event::MmPageAlloc { pfn, order, migratetype, gfp_flags } => {
                 let pfn = pfn.map_or(u64::from(u32::MAX), |pfn| u64::from(pfn.0));
