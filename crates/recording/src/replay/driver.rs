@@ -38,9 +38,6 @@ pub(super) enum Asked {
     Piece(ObjectId),
 }
 
-static DBG: std::sync::LazyLock<Option<u64>> = std::sync::LazyLock::new(|| std::env::var("DBG").ok().map(|v| v.parse::<u64>().unwrap() * 1_000_000));
-static LAST: std::sync::Mutex<u64> = std::sync::Mutex::new(0);
-static STORM: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| std::env::var_os("STORM").is_some());
 /// Counts of what the replay met.
 #[derive(Default)]
 pub(super) struct Tally {
@@ -122,13 +119,8 @@ impl<'a> Driver<'a> {
             }
             self.run_until(op.ts);
             self.mm.env.clock.set(op.ts);
-            if let Some(t0) = *DBG { if op.ts > t0 && op.ts < t0 + 1_500_000_000 && op.ts / 20_000_000 != *LAST.lock().unwrap() { *LAST.lock().unwrap() = op.ts / 20_000_000; let s = self.mm.state.borrow(); let z = ZoneId(1); let f = |t: Migratetype| (0..11u8).map(|o| s.alloc.nr_free_of_type(z, o, t) << o).sum::<u64>(); let blocked: Vec<(i32, usize)> = self.backlog.iter().enumerate().filter_map(|(i, b)| b.as_ref().map(|b| (self.log.tasks[i], b.len()))).collect();
-              eprintln!("{:.2} free {} U {} M {} R {} pcp {} {} boost {} steal {} blocked {:?}", op.ts as f64 / 1e9, s.alloc.free_pages(z), f(Migratetype::Unmovable), f(Migratetype::Movable), f(Migratetype::Reclaimable), s.alloc.pcp_count(z, CpuId(0)), s.alloc.pcp_count(z, CpuId(1)), s.alloc.boost(z), s.alloc.vmstat.get(pagealloc::Counter::PgstealKswapd), blocked); } }
             self.tally.page_events += 1;
-            let before = if *STORM { self.mm.state.borrow().alloc.observer.extfrag.len() } else { 0 };
             self.operation(*op);
-            if *STORM { let s = self.mm.state.borrow(); let x = &s.alloc.observer.extfrag; if x.len() > before + 50 { let e = x[before].event; let z = s.alloc.zone_of(e.pfn); let l = |t: Migratetype| (0..11u8).map(|o| s.alloc.nr_free_of_type(z, o, t)).collect::<Vec<_>>();
-              eprintln!("STORM {:.3} n {} zone {} {:?}<-{:?} o{} fo{} cpu {} free {} boost {} high {} U {:?} M {:?} R {:?}", op.ts as f64/1e9, x.len()-before, z.0, e.alloc_migratetype, e.fallback_migratetype, e.alloc_order, e.fallback_order, op.cpu, s.alloc.free_pages(z), s.alloc.boost(z), s.alloc.wmark(z, pagealloc::AllocFlags::WMARK_HIGH), l(Migratetype::Unmovable), l(Migratetype::Movable), l(Migratetype::Reclaimable)); } }
             if index % PROGRESS_OPS == 0 {
                 progress(index as f64 / self.log.ops.len() as f64);
             }

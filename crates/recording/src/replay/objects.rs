@@ -23,18 +23,16 @@ pub(super) const DOOMED: u32 = u32::MAX - 3;
 /// It is in several smaller pages, because no page of its order could be had.
 pub(super) const PIECES: u32 = u32::MAX - 4;
 
-/// A page that the kernel's reclaim took within this time from now counts as cold already.
-const COLD_AHEAD_NS: Nanos = 1_000_000_000;
+/// A page that the kernel's reclaim took within this time from now counts as cold already: about the time that a page
+/// spends on the inactive list of the recorded machines before it reaches the tail.
+const COLD_AHEAD_NS: Nanos = 3_000_000_000;
 /// Interval at which a page that is in use is used: two looks within it find it idle the second time.
-const REUSE_NS: Nanos = 2_000_000_000;
+const REUSE_NS: Nanos = 20_000_000_000;
 /// Objects in a slab page: a typical mix of dentries (21 a page) and ext4 inodes (7 in two pages).
 const OBJECTS_PER_SLAB_PAGE: u64 = 16;
 
-
-fn tun(n: &str, d: u64) -> u64 { std::env::var(n).ok().and_then(|v| v.parse::<u64>().ok()).map_or(d, |v| v * 1_000_000) }
-static COLD_V: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| (tun("COLD", COLD_AHEAD_NS) >> LEAVE_SHIFT) as u32);
-static REUSE_V: std::sync::LazyLock<u32> = std::sync::LazyLock::new(|| (tun("REUSE", REUSE_NS) >> LEAVE_SHIFT) as u32);
-
+const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
+const REUSE: u32 = (REUSE_NS >> LEAVE_SHIFT) as u32;
 
 /// Objects by number.
 pub(super) struct Objects {
@@ -164,7 +162,7 @@ impl Objects {
 
     fn is_cold(&self, object: ObjectId, now: u32) -> bool {
         let leave = self.leave(object);
-        leave != NEVER && now + *COLD_V >= leave
+        leave != NEVER && now + COLD_AHEAD >= leave
     }
 
     /// A large folio whose base pages have no objects of their own: they keep its name.
@@ -200,7 +198,7 @@ impl Owner for Objects {
             return References::None;
         }
         let looked = std::mem::replace(&mut self.looked[tag.0 as usize], now);
-        if now - looked.min(now) >= *REUSE_V { References::Ptes(2) } else { References::None }
+        if now - looked.min(now) >= REUSE { References::Ptes(2) } else { References::None }
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {
@@ -216,7 +214,7 @@ impl Owner for Objects {
         self.shadows.insert(object, shadow);
         if !self.is_cold(object, coarse(now)) {
             self.taken_while_hot += 1;
-            self.readback.push((now + (u64::from(*REUSE_V) << LEAVE_SHIFT), object));
+            self.readback.push((now + REUSE_NS, object));
         }
     }
 
@@ -261,7 +259,7 @@ impl Owner for Objects {
     }
 
     fn shrinker_scan(&mut self, _: usize, _: NodeId, nr: u64, now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
-        let limit = coarse(now) + *COLD_V;
+        let limit = coarse(now) + COLD_AHEAD;
         let mut pages = nr.div_ceil(OBJECTS_PER_SLAB_PAGE);
         while pages > 0 {
             let Some(&(leave, object)) = self.cold_slab.first() else { break };

@@ -60,7 +60,6 @@ impl Driver<'_> {
             return;
         };
         state.alloc.vmstat.bump(Counter::ThpFaultAlloc);
-        if std::env::var_os("THP").is_some() { eprintln!("THP {} served {} direct {} pfn {}", op.ts / 1_000_000_000, unit.served, unit.direct, pfn.0); }
         if doomed {
             return state.free_page(pfn, CpuId(u16::from(op.cpu)));
         }

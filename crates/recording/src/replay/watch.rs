@@ -6,8 +6,6 @@ use mm::{MmEvent, MmObserver};
 use pagealloc::{Event, Observer};
 use std::hash::{Hash, Hasher};
 
-static DBGC: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| std::env::var_os("CC").is_some());
-static DBGB: std::sync::LazyLock<bool> = std::sync::LazyLock::new(|| std::env::var_os("ZL").is_some());
 /// The watcher.
 pub(super) struct Watch {
     clock: Clock,
@@ -35,7 +33,6 @@ impl Watch {
 impl Observer for Watch {
     #[inline(always)]
     fn kmem(&mut self, event: &Event) {
-        if *DBGB { match *event { Event::MmPageAllocZoneLocked { order: 0, migratetype, .. } => eprintln!("ZL {}", migratetype as u8), Event::MmPageAllocExtfrag(e) => eprintln!("ZX {} {}", e.alloc_migratetype as u8, e.fallback_order), Event::MmPageAlloc { .. } => eprintln!("A"), _ => {} } }
         match *event {
             Event::MmPageAlloc { pfn, order, migratetype, gfp_flags } => {
                 let pfn = pfn.map_or(u64::from(u32::MAX), |pfn| u64::from(pfn.0));
@@ -92,7 +89,6 @@ impl Hasher for Folding<'_> {
 impl MmObserver for Watch {
     fn mm(&mut self, event: &MmEvent) {
         let now = self.clock.get();
-        if *DBGC { if let MmEvent::CompactionEnd{..} | MmEvent::CompactionTryToCompactPages{..} | MmEvent::CompactionDeferred{..} | MmEvent::CompactionBegin{..} | MmEvent::CompactionMigratepages{..} | MmEvent::CompactionIsolateMigratepages{..} | MmEvent::CompactionIsolateFreepages{..}| MmEvent::CompactionFastIsolateFreepages{..} | MmEvent::CompactionFinished{..} | MmEvent::CompactionDeferCompaction{..} | MmEvent::CompactionKcompactdWake{..}= event { eprintln!("CC {:.6} {event:?}", now as f64 / 1e9); } }
         self.fold(7 << 60 ^ now);
         event.hash(&mut Folding(self));
     }
