@@ -82,3 +82,37 @@ impl Compression {
         Ok(out)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::SourceName;
+    use std::io::Write;
+    use std::path::Path;
+
+    fn unpack(compression: Compression, announced: u32, packed: &[u8]) -> Result<Vec<u8>, Error> {
+        let path: SourceName = Path::new("x.dat").into();
+        let mut piece = (packed.len() as u32).to_le_bytes().to_vec();
+        piece.extend_from_slice(&announced.to_le_bytes());
+        piece.extend_from_slice(packed);
+        let mut out = Vec::new();
+        compression.unpack_piece(&mut Cursor::new(&path, &piece, 0), &mut out)?;
+        Ok(out)
+    }
+
+    #[test]
+    fn zlib_pieces_have_the_announced_size() {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&[7; 5000]).unwrap();
+        let packed = encoder.finish().unwrap();
+        assert_eq!(unpack(Compression::Zlib, 5000, &packed).unwrap(), [7; 5000]);
+        for wrong in [4999, 5001, u32::MAX] {
+            let error = unpack(Compression::Zlib, wrong, &packed)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains("does not unpack to"), "{error}");
+        }
+        assert!(unpack(Compression::Zlib, 5000, &packed[..10]).is_err());
+        assert!(unpack(Compression::Zstd, 5000, &packed).is_err());
+    }
+}

@@ -275,3 +275,101 @@ impl<'a> CpuStream<'a> {
         Error::malformed(self.path, offset, problem, advice)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const LAYOUT: PageLayout = PageLayout {
+        commit_offset: 8,
+        commit_size: 8,
+        data_offset: 16,
+    };
+
+    /// A page of 64 bytes with these words as entries.
+    fn page(time: u64, flags: u64, words: &[u32], behind: u64) -> Vec<u8> {
+        let mut page = time.to_le_bytes().to_vec();
+        page.extend_from_slice(&(flags | 4 * words.len() as u64).to_le_bytes());
+        words
+            .iter()
+            .for_each(|word| page.extend_from_slice(&word.to_le_bytes()));
+        page.extend_from_slice(&behind.to_le_bytes());
+        page.resize(64, 0);
+        page
+    }
+
+    /// What a stream gives, as text.
+    fn read(pages: &[Vec<u8>]) -> Result<Vec<String>, Error> {
+        let path: SourceName = Path::new("pages").into();
+        let data = pages.concat();
+        let mut stream = CpuStream::new(&path, LAYOUT, 64, &data, 0);
+        let mut seen = Vec::new();
+        while let Some((time, entry)) = stream.next()? {
+            seen.push(match entry {
+                Entry::Event(record) => format!("{time}: {}", record.len()),
+                Entry::Lost(count) => format!("{time}: lost {count:?}"),
+            });
+        }
+        Ok(seen)
+    }
+
+    fn entry(type_len: u32, delta: u32) -> u32 {
+        delta << 5 | type_len
+    }
+
+    #[test]
+    fn entries_have_lengths_in_either_form() {
+        let short = page(100, 0, &[entry(1, 5), 0, entry(0, 2), 4 + 5, 0, 0], 0);
+        assert_eq!(read(&[short]).unwrap(), ["105: 4", "107: 5"]);
+    }
+
+    #[test]
+    fn time_passes_by_extends_stamps_and_padding() {
+        let extend = page(100, 0, &[entry(TIME_EXTEND, 1), 2, entry(1, 0), 0], 0);
+        let stamp = page(9, 0, &[entry(TIME_STAMP, 7), 1, entry(1, 3), 0], 0);
+        let discarded = page(50, 0, &[entry(PADDING, 2), 8, 0, entry(1, 1), 0], 0);
+        let rest = page(70, 0, &[entry(1, 1), 0, entry(PADDING, 0), 99], 0);
+        let high = page(5 << 59, 0, &[entry(TIME_STAMP, 7), 0, entry(1, 0), 0], 0);
+        let seen = read(&[extend, stamp, discarded, rest, high]).unwrap();
+        let expected = [101 + (2 << 27), 10 + (1 << 27), 53, 71, (5 << 59) + 7]
+            .map(|time: u64| format!("{time}: 4"));
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn losses_come_before_the_page_with_their_number_if_it_is_stored() {
+        let words = [entry(1, 1), 0];
+        let seen = read(&[
+            page(1, MISSED_EVENTS, &words, 0),
+            page(7, MISSED_EVENTS | MISSED_STORED, &words, 77),
+        ]);
+        assert_eq!(
+            seen.unwrap(),
+            ["1: lost None", "2: 4", "7: lost Some(77)", "8: 4"]
+        );
+    }
+
+    #[test]
+    fn a_last_page_may_be_cut_behind_its_entries() {
+        let whole = page(1, 0, &[entry(1, 1), 0], 0);
+        assert_eq!(
+            read(&[whole.clone(), whole[..24].to_vec()]).unwrap().len(),
+            2
+        );
+        assert!(read(&[whole.clone(), whole[..23].to_vec()]).is_err());
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        for words in [
+            &[entry(28, 1), 0][..],
+            &[entry(0, 1), 3],
+            &[entry(0, 1)],
+            &[entry(TIME_EXTEND, 1)],
+        ] {
+            assert!(read(&[page(1, 0, words, 0)]).is_err(), "{words:?}");
+        }
+        assert!(read(&[page(1, 49, &[], 0)]).is_err());
+    }
+}
