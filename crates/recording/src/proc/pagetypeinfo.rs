@@ -77,7 +77,7 @@ pub(crate) fn parse_lines(lines: Lines<'_>) -> Result<PageTypeInfo, Error> {
         } else if line.starts_with("Node") {
             let (node, zone, rest) = node_and_zone(line).ok_or_else(|| bad("node and zone"))?;
             if let Some(row) = rest.trim_start_matches([',', ' ']).strip_prefix("type") {
-                let row = type_row(node, zone, row).map_err(|what| bad(what))?;
+                let row = type_row(node, zone, row).map_err(bad)?;
                 info.free.push(row);
             } else {
                 let by_type = numbers(rest).map_err(|_| bad("counts of pageblocks"))?;

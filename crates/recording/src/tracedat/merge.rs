@@ -20,7 +20,7 @@ impl ClockScale {
             None => units,
             Some(tsc) => {
                 let elapsed = units.saturating_sub(tsc.offset);
-                (u128::from(elapsed) * u128::from(tsc.mult) >> tsc.shift) as u64
+                ((u128::from(elapsed) * u128::from(tsc.mult)) >> tsc.shift) as u64
             }
         };
         ns.saturating_add_signed(self.offset_ns)

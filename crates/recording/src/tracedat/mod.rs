@@ -123,6 +123,29 @@ impl CpuData {
     }
 }
 
+/// Sizes of ring-buffer pages that make sense: a page of the smallest machine to what a kernel could
+/// allocate in one piece.
+const PAGE_SIZES: std::ops::RangeInclusive<u32> = 1 << 10..=1 << 24;
+
+/// Refuses buffers whose pages are absurd, before memory is reserved for one.
+fn check_page_sizes(path: &SourceName, buffers: &[Buffer]) -> Result<(), Error> {
+    match buffers
+        .iter()
+        .find(|buffer| !PAGE_SIZES.contains(&buffer.page_size))
+    {
+        None => Ok(()),
+        Some(buffer) => Err(Error::malformed(
+            path,
+            0,
+            format!(
+                "ring-buffer pages of {} bytes make no sense",
+                buffer.page_size
+            ),
+            "the file is damaged or not a trace.dat that trace-cmd wrote",
+        )),
+    }
+}
+
 /// A CPU number in the range that records can hold.
 fn cpu_number(cursor: &Cursor<'_>, cpu: u32) -> Result<u16, Error> {
     u16::try_from(cpu)
@@ -180,6 +203,7 @@ impl TraceDat {
             options,
             buffers,
         } = contents;
+        check_page_sizes(&path, &buffers)?;
         let layout = PageLayout::parse(&path, &metadata.header_page, &metadata.header_event)?;
         let (schema, formats) = Schema::new(&path, &metadata)?;
         Ok(Self {

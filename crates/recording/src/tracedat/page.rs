@@ -290,7 +290,7 @@ mod tests {
     /// A page of 64 bytes with these words as entries.
     fn page(time: u64, flags: u64, words: &[u32], behind: u64) -> Vec<u8> {
         let mut page = time.to_le_bytes().to_vec();
-        page.extend_from_slice(&(flags | 4 * words.len() as u64).to_le_bytes());
+        page.extend_from_slice(&(flags | (4 * words.len() as u64)).to_le_bytes());
         words
             .iter()
             .for_each(|word| page.extend_from_slice(&word.to_le_bytes()));
