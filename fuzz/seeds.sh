@@ -3,11 +3,13 @@
 set -eu
 cd "$(dirname "$0")"
 fixtures=../crates/recording/tests/fixtures
-for target in tracedat format ftrace_text zoneinfo pagetypeinfo ticks frames container; do
+for target in tracedat pages format ftrace_text zoneinfo pagetypeinfo ticks frames container; do
     mkdir -p "corpus/$target"
 done
 xz -dc "$fixtures/tiny/all-start-to-0.1s.dat.xz" > corpus/tracedat/v6
 cp "$fixtures/zstd.dat" corpus/tracedat/v7-zstd
+# Two pages of events from the end of the file.
+tail -c 8192 corpus/tracedat/v6 > corpus/pages/two
 # The first formats of the file, one a seed.
 strings -n 1 corpus/tracedat/v6 | awk '
     /^name: / { n++ } n && n <= 90 { print > ("corpus/format/" n) }'

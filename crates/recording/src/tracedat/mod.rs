@@ -9,6 +9,8 @@ mod page;
 mod schema;
 mod v6;
 mod v7;
+#[cfg(test)]
+mod v7_tests;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,6 +25,8 @@ use crate::error::{Error, SourceName};
 use crate::format::Format;
 use merge::ClockScale;
 use metadata::Metadata;
+#[cfg(test)]
+use options::id;
 use page::{CpuStream, PageLayout};
 use schema::Schema;
 

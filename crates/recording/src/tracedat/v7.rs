@@ -2,6 +2,7 @@
 //! (trace-cmd.dat.v7(5)).
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::cursor::Cursor;
 use crate::error::Error;
@@ -12,9 +13,6 @@ use crate::tracedat::{Buffer, Contents, CpuData, cpu_number};
 
 /// Section flag: the contents are compressed.
 const COMPRESSED: u16 = 1;
-
-/// More option sections than this are a chain that bites its tail.
-const MAX_OPTION_SECTIONS: usize = 4096;
 
 /// Reads everything behind the page size.
 pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Contents, Error> {
@@ -39,13 +37,14 @@ pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Contents, Error> {
         has_text_buffer: false,
     };
     let mut next = cursor.u64("the offset of the options")?;
-    for _ in 0..MAX_OPTION_SECTIONS {
-        if next == 0 {
-            return reader.finish();
+    let mut seen = BTreeSet::new();
+    while next != 0 {
+        if !seen.insert(next) {
+            return Err(cursor.malformed(next, "the chain of option sections bites its tail"));
         }
         next = reader.read_options(next)?;
     }
-    Err(cursor.malformed(next, "the chain of option sections does not end"))
+    reader.finish()
 }
 
 /// What has been read so far.
