@@ -6,13 +6,16 @@ fixtures=../crates/recording/tests/fixtures
 for target in tracedat pages format ftrace_text zoneinfo pagetypeinfo ticks frames container; do
     mkdir -p "corpus/$target"
 done
-xz -dc "$fixtures/tiny/all-start-to-0.1s.dat.xz" > corpus/tracedat/v6
+whole=$(mktemp)
+xz -dc "$fixtures/tiny/all-start-to-0.1s.dat.xz" > "$whole"
 cp "$fixtures/zstd.dat" corpus/tracedat/v7-zstd
-# Two pages of events from the end of the file.
-tail -c 8192 corpus/tracedat/v6 > corpus/pages/two
+cp "$fixtures/small.dat" corpus/tracedat/small
+# Two pages of events.
+tail -c 8192 "$fixtures/small.dat" > corpus/pages/two
 # The first formats of the file, one a seed.
-strings -n 1 corpus/tracedat/v6 | awk '
+strings -n 1 "$whole" | awk '
     /^name: / { n++ } n && n <= 90 { print > ("corpus/format/" n) }'
+rm "$whole"
 cp "$fixtures/rare.trace" corpus/ftrace_text/rare
 cp "$fixtures/tiny/snap.tar.xz" "$fixtures/tiny/ticks.txt.xz" corpus/container/
 xz -dc "$fixtures/tiny/ticks.txt.xz" > corpus/ticks/ticks

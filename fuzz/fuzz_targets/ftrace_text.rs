@@ -8,6 +8,8 @@ fuzz_target!(|data: &[u8]| {
     let whole = TextTrace::from_bytes("fuzz.txt", data.to_vec());
     let _ = whole.records().count();
     for line in data.split(|byte| *byte == b'\n') {
-        let _ = TextTrace::from_bytes("line.txt", line.to_vec()).records().count();
+        let _ = TextTrace::from_bytes("line.txt", line.to_vec())
+            .records()
+            .count();
     }
 });

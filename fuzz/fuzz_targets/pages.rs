@@ -1,24 +1,19 @@
-//! Ring-buffer pages of two CPUs behind intact descriptions of events.
+//! Ring-buffer pages of two CPUs behind intact descriptions of a few events.
 #![no_main]
-
-use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use recording::TraceDat;
-use recording::container::{MAX_UNPACKED, unpack_xz};
 
-/// A whole file up to its table of CPUs.
-static HEADER: LazyLock<Vec<u8>> = LazyLock::new(|| {
-    let packed = include_bytes!("../../crates/recording/tests/fixtures/tiny/all-start-to-0.1s.dat.xz");
-    let mut bytes = unpack_xz(&std::path::Path::new("tiny").into(), packed, MAX_UNPACKED).unwrap();
-    let word = b"flyrecord\0";
-    let start = bytes.windows(word.len()).position(|window| window == word).unwrap();
-    bytes.truncate(start + word.len());
-    bytes
-});
+/// A whole file; what stands behind this word is replaced.
+const SMALL: &[u8] = include_bytes!("../../crates/recording/tests/fixtures/small.dat");
+const WORD: &[u8] = b"flyrecord\0";
 
 fuzz_target!(|data: &[u8]| {
-    let mut bytes = HEADER.clone();
+    let word = SMALL
+        .windows(WORD.len())
+        .position(|window| window == WORD)
+        .unwrap();
+    let mut bytes = SMALL[..word + WORD.len()].to_vec();
     let pages = bytes.len() + 32;
     // Whole pages for the first CPU, the rest for the second.
     let half = (data.len() / 2).next_multiple_of(4096).min(data.len());
