@@ -5,9 +5,7 @@ use std::error::Error;
 use recording::Recording;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args()
-        .nth(1)
-        .ok_or("usage: inspect <recording>")?;
+    let path = std::env::args().nth(1).ok_or("usage: inspect <recording>")?;
     println!("{:#?}", Recording::open(path)?.inspect()?);
     Ok(())
 }

@@ -8,25 +8,13 @@ use recording::{CutPoint, Event, EventKind, Mark, Record, Recording, Trace, Trac
 #[test]
 fn a_directory_is_a_recording_with_all_its_parts() {
     let recording = Recording::open(fixture("tiny")).unwrap();
-    assert_eq!(
-        recording.kernel_version.as_deref(),
-        Some("6.18.15+deb13-cloud-amd64")
-    );
-    assert_eq!(
-        (recording.cpus, recording.frames()),
-        (Some(2), Some(131_072))
-    );
+    assert_eq!(recording.kernel_version.as_deref(), Some("6.18.15+deb13-cloud-amd64"));
+    assert_eq!((recording.cpus, recording.frames()), (Some(2), Some(131_072)));
     assert_eq!(recording.setting("vm.defrag_mode"), Some("0"));
-    assert_eq!(
-        recording.setting("transparent_hugepage/defrag"),
-        Some("madvise")
-    );
+    assert_eq!(recording.setting("transparent_hugepage/defrag"), Some("madvise"));
     assert_eq!(recording.setting("lru_gen/enabled"), Some("0x0000"));
     assert_eq!(recording.cut_tag.as_deref(), Some("0.1s"));
-    assert_eq!(
-        (recording.ticks.len(), recording.ticks[0].pageblocks.len()),
-        (1, 256)
-    );
+    assert_eq!((recording.ticks.len(), recording.ticks[0].pageblocks.len()), (1, 256));
     let start = &recording.snapshots["start"];
     assert_eq!(start.pages_in_use(), Some(24_250));
     assert_eq!(start.zoneinfo.as_ref().unwrap().managed(), 3840 + 114_635);
@@ -45,22 +33,10 @@ fn the_trace_holds_what_trace_cmd_reports() {
     assert_eq!(count(EventKind::PagePcpuDrain), 95);
     assert_eq!(count(EventKind::Marker), 5);
     assert_eq!(inspection.lost.gaps, 0);
-    let first = recording
-        .page_trace()
-        .unwrap()
-        .records()
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap();
+    let first = recording.page_trace().unwrap().records().unwrap().next().unwrap().unwrap();
     assert_eq!((first.ts_ns, first.cpu, first.pid), (5_253_475_655, 0, 151));
-    let Event::PageAlloc(alloc) = first.event else {
-        panic!("{first:?}")
-    };
-    assert_eq!(
-        (alloc.pfn, alloc.order, alloc.migratetype),
-        (Some(0x56e7), 0, 0)
-    );
+    let Event::PageAlloc(alloc) = first.event else { panic!("{first:?}") };
+    assert_eq!((alloc.pfn, alloc.order, alloc.migratetype), (Some(0x56e7), 0, 0));
     assert_eq!(alloc.gfp_flags, 0x44_0dc0);
 }
 
@@ -70,9 +46,7 @@ fn marks_are_in_the_trace_and_comms_have_names() {
     let records: Vec<Record> = trace.records().unwrap().collect::<Result<_, _>>().unwrap();
     assert!(records.is_sorted_by_key(|record| record.ts_ns));
     let marks = records.iter().filter_map(|record| match &record.event {
-        Event::Marker(marker) => marker
-            .mark()
-            .map(|mark| matches!(mark, Mark::Snap("start", _))),
+        Event::Marker(marker) => marker.mark().map(|mark| matches!(mark, Mark::Snap("start", _))),
         _ => None,
     });
     assert_eq!(marks.filter(|is_start| *is_start).count(), 2);
@@ -81,13 +55,8 @@ fn marks_are_in_the_trace_and_comms_have_names() {
 
 #[test]
 fn zstd_sections_of_version_7_are_unpacked() {
-    let Trace::Dat(trace) = Trace::open(fixture("zstd.dat")).unwrap() else {
-        panic!("text")
-    };
-    assert_eq!(
-        (trace.version(), trace.main_buffer().cpus().count()),
-        (7, 2)
-    );
+    let Trace::Dat(trace) = Trace::open(fixture("zstd.dat")).unwrap() else { panic!("text") };
+    assert_eq!((trace.version(), trace.main_buffer().cpus().count()), (7, 2));
     let records = trace.records().unwrap().map(Result::unwrap);
     let extfrag = records.filter(|record| matches!(record.event, Event::PageAllocExtfrag(_)));
     // The recording's own table counts 396 below order 9 and 18 others.
@@ -111,12 +80,7 @@ fn a_cut_holds_every_event_up_to_its_time_and_can_be_cut_again() {
     assert!(kept.iter().all(|cpu| cpu.kept <= cpu.of) && kept.iter().any(|cpu| cpu.kept < cpu.of));
     let short = TraceDat::from_bytes("short", bytes).unwrap();
     let part: Vec<Record> = short.records().unwrap().map(Result::unwrap).collect();
-    let before = |records: &[Record]| {
-        records
-            .iter()
-            .filter(|record| record.ts_ns <= until)
-            .count()
-    };
+    let before = |records: &[Record]| records.iter().filter(|record| record.ts_ns <= until).count();
     assert_eq!(before(&part), before(&all));
     assert!(part.len() < all.len());
 
@@ -124,10 +88,7 @@ fn a_cut_holds_every_event_up_to_its_time_and_can_be_cut_again() {
     let recording = Recording::open(fixture("tiny")).unwrap();
     assert_eq!(recording.cut(CutPoint::Tick(0), &out).unwrap(), "tick0");
     let cut = Recording::open(&out).unwrap();
-    assert_eq!(
-        (cut.cut_tag.as_deref(), cut.ticks.len()),
-        (Some("tick0"), 1)
-    );
+    assert_eq!((cut.cut_tag.as_deref(), cut.ticks.len()), (Some("tick0"), 1));
     assert_eq!(cut.frames(), recording.frames());
     assert!(recording.cut(CutPoint::Tick(77), &out).is_err());
     std::fs::remove_dir_all(out).unwrap();

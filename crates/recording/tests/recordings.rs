@@ -30,39 +30,17 @@ fn counts_of_the_classic_lru_recording_are_those_of_trace_cmd() {
         assert_eq!(inspection.events[name], count, "{name}");
     }
     assert_eq!(inspection.events.values().sum::<u64>(), 9_800_170);
-    assert_eq!(
-        (
-            inspection.lost.gaps,
-            recording.snapshots.len(),
-            recording.ticks.len()
-        ),
-        (0, 7, 167)
-    );
+    assert_eq!((inspection.lost.gaps, recording.snapshots.len(), recording.ticks.len()), (0, 7, 167));
 }
 
 #[test]
 fn every_recording_opens() {
-    for name in [
-        "m512-d0-s1",
-        "m512-d1-s1",
-        "m512-d0-s2-xf",
-        "m512-d0-s2-rep",
-        "m512-d1-s2",
-        "m512lru-d1-s21",
-    ] {
+    for name in ["m512-d0-s1", "m512-d1-s1", "m512-d0-s2-xf", "m512-d0-s2-rep", "m512-d1-s2", "m512lru-d1-s21"] {
         let Some(path) = recording(name) else { return };
         let recording = Recording::open(path).unwrap();
         let rare = recording.rare_trace().unwrap();
-        let lost = rare
-            .records()
-            .unwrap()
-            .filter(|record| record.is_err())
-            .count();
-        assert_eq!(
-            (lost, recording.snapshots.contains_key("start")),
-            (0, true),
-            "{name}"
-        );
+        let lost = rare.records().unwrap().filter(|record| record.is_err()).count();
+        assert_eq!((lost, recording.snapshots.contains_key("start")), (0, true), "{name}");
     }
 }
 
@@ -82,18 +60,11 @@ fn binary_and_text_of_one_trace_are_the_same_records() {
         return;
     };
     let recording = Recording::open(path).unwrap();
-    let Trace::Dat(trace) = recording.rare_trace().unwrap() else {
-        panic!("text")
-    };
+    let Trace::Dat(trace) = recording.rare_trace().unwrap() else { panic!("text") };
     let file = std::env::temp_dir().join(format!("fraglab-rare-{}.dat", std::process::id()));
     let (bytes, _) = trace.cut(u64::MAX).unwrap();
     std::fs::write(&file, bytes).unwrap();
-    let output = Command::new("trace-cmd")
-        .arg("report")
-        .arg("-t")
-        .arg("-i")
-        .arg(&file)
-        .output();
+    let output = Command::new("trace-cmd").arg("report").arg("-t").arg("-i").arg(&file).output();
     std::fs::remove_file(&file).unwrap();
     let Ok(output) = output else {
         println!("skipped: trace-cmd cannot be run");
@@ -104,10 +75,7 @@ fn binary_and_text_of_one_trace_are_the_same_records() {
     let mut records = text.records();
     let mut compared = 0_u64;
     for record in trace.records().unwrap() {
-        let (binary, text) = (
-            as_in_text(record.unwrap()),
-            records.next().unwrap().unwrap(),
-        );
+        let (binary, text) = (as_in_text(record.unwrap()), records.next().unwrap().unwrap());
         assert_eq!(binary, text, "record {compared}");
         compared += 1;
     }

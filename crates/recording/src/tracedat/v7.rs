@@ -61,23 +61,13 @@ impl<'a> Reader<'a> {
     fn finish(self) -> Result<Contents, Error> {
         if self.buffers.is_empty() {
             let (problem, advice) = if self.has_text_buffer {
-                (
-                    "the file holds latency text, not ring-buffer pages",
-                    "give the text itself, from `trace-cmd report`",
-                )
+                ("the file holds latency text, not ring-buffer pages", "give the text itself, from `trace-cmd report`")
             } else {
-                (
-                    "the file holds no trace data",
-                    "record again, and let trace-cmd end by itself",
-                )
+                ("the file holds no trace data", "record again, and let trace-cmd end by itself")
             };
             return Err(Error::malformed(self.file.path(), 0, problem, advice));
         }
-        Ok(Contents {
-            metadata: self.metadata,
-            options: self.options,
-            buffers: self.buffers,
-        })
+        Ok(Contents { metadata: self.metadata, options: self.options, buffers: self.buffers })
     }
 
     /// Reads one section of options; returns the offset of the next one, or 0.
@@ -119,12 +109,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A section's contents, unpacked, and the file offset of their first byte (0 if unpacked).
-    fn section(
-        &self,
-        offset: u64,
-        id: u16,
-        what: &'static str,
-    ) -> Result<(Cow<'a, [u8]>, u64), Error> {
+    fn section(&self, offset: u64, id: u16, what: &'static str) -> Result<(Cow<'a, [u8]>, u64), Error> {
         let mut cursor = self.file.at(offset, what)?;
         let (flags, size) = section_header(&mut cursor, id)?;
         if flags & COMPRESSED == 0 {

@@ -8,8 +8,7 @@ use super::{TraceDat, TscToNs, id};
 use crate::event::Record;
 
 fn tiny() -> TraceDat {
-    let path =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tiny/all-start-to-0.1s.dat.xz");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/tiny/all-start-to-0.1s.dat.xz");
     TraceDat::from_bytes("tiny", crate::container::read_file(&path).unwrap()).unwrap()
 }
 
@@ -50,11 +49,7 @@ impl Writer {
     /// Writes a section and returns its offset.
     fn section(&mut self, id: u16, contents: &[u8]) -> u64 {
         let offset = self.out.len() as u64;
-        let contents = if self.zlib {
-            self.pack(contents)
-        } else {
-            contents.to_vec()
-        };
+        let contents = if self.zlib { self.pack(contents) } else { contents.to_vec() };
         self.section_header(id, contents.len());
         self.out.extend_from_slice(&contents);
         offset
@@ -62,8 +57,7 @@ impl Writer {
 
     fn section_header(&mut self, id: u16, size: usize) {
         self.out.extend_from_slice(&id.to_le_bytes());
-        self.out
-            .extend_from_slice(&u16::from(self.zlib).to_le_bytes());
+        self.out.extend_from_slice(&u16::from(self.zlib).to_le_bytes());
         self.out.extend_from_slice(&[0; 4]);
         self.out.extend_from_slice(&(size as u64).to_le_bytes());
     }
@@ -88,23 +82,14 @@ impl Writer {
                 self.out.extend_from_slice(pages);
             }
             option.extend_from_slice(&u32::from(*cpu).to_le_bytes());
-            option.extend_from_slice(
-                &[offset, self.out.len() - offset]
-                    .map(|n| (n as u64).to_le_bytes())
-                    .concat(),
-            );
+            option.extend_from_slice(&[offset, self.out.len() - offset].map(|n| (n as u64).to_le_bytes()).concat());
         }
         option
     }
 }
 
 fn option(id: u16, data: &[u8]) -> Vec<u8> {
-    [
-        &id.to_le_bytes()[..],
-        &(data.len() as u32).to_le_bytes(),
-        data,
-    ]
-    .concat()
+    [&id.to_le_bytes()[..], &(data.len() as u32).to_le_bytes(), data].concat()
 }
 
 /// The fixture as version 7, once as the top buffer and once, on the TSC clock, as instance `more`.
@@ -113,11 +98,7 @@ fn as_v7(trace: &TraceDat, zlib: bool) -> Vec<u8> {
     let start = file.out.len() - 8;
     // The headers stand first in version 6; what follows them here is empty and not read.
     let metadata = &trace.metadata;
-    let mut headers = super::Metadata {
-        ftrace_formats: Vec::new(),
-        systems: Vec::new(),
-        ..metadata.clone()
-    };
+    let mut headers = super::Metadata { ftrace_formats: Vec::new(), systems: Vec::new(), ..metadata.clone() };
     (headers.kallsyms, headers.printk_formats, headers.cmdlines) = Default::default();
     let parts: [(u16, Vec<u8>); 3] = [
         (id::HEADER_INFO, head_of(&headers)),
@@ -129,32 +110,17 @@ fn as_v7(trace: &TraceDat, zlib: bool) -> Vec<u8> {
         let offset = file.section(id, &contents);
         first.extend(option(id, &offset.to_le_bytes()));
     }
-    let cmdlines = [
-        &(metadata.cmdlines.len() as u64).to_le_bytes()[..],
-        &metadata.cmdlines,
-    ]
-    .concat();
+    let cmdlines = [&(metadata.cmdlines.len() as u64).to_le_bytes()[..], &metadata.cmdlines].concat();
     let offset = file.section(id::CMDLINES, &cmdlines);
     first.extend(option(id::CMDLINES, &offset.to_le_bytes()));
-    let cpus: Vec<_> = trace
-        .main_buffer()
-        .cpus
-        .iter()
-        .map(|data| (data.cpu, trace.pages(data)))
-        .collect();
+    let cpus: Vec<_> = trace.main_buffer().cpus.iter().map(|data| (data.cpu, trace.pages(data))).collect();
     let mut second = Vec::new();
     for (name, clock) in [("", "local"), ("more", "x86-tsc")] {
         second.extend(option(id::BUFFER, &file.buffer(name, clock, &cpus)));
     }
-    second.extend(option(
-        id::CPUSTAT,
-        b"CPU: 0\nentries: 5\noverrun: 3\ndropped events: 1\n\0",
-    ));
+    second.extend(option(id::CPUSTAT, b"CPU: 0\nentries: 5\noverrun: 3\ndropped events: 1\n\0"));
     let conversion = [2_u32, 1].map(u32::to_le_bytes).concat();
-    second.extend(option(
-        id::TSC2NSEC,
-        &[&conversion[..], &1_000_u64.to_le_bytes()].concat(),
-    ));
+    second.extend(option(id::TSC2NSEC, &[&conversion[..], &1_000_u64.to_le_bytes()].concat()));
     second.extend(option(999, b"of the future"));
     second.extend(option(id::DONE, &[0; 8]));
     let offset = file.section(0, &second);
@@ -195,30 +161,15 @@ fn buffers_and_options_of_either_compression_are_read() {
     let expected = records(&trace, 0);
     for zlib in [false, true] {
         let v7 = TraceDat::from_bytes("v7", as_v7(&trace, zlib)).unwrap();
-        assert_eq!(
-            (v7.version(), v7.buffers().len(), v7.comm(151)),
-            (7, 2, Some("fragrec"))
-        );
+        assert_eq!((v7.version(), v7.buffers().len(), v7.comm(151)), (7, 2, Some("fragrec")));
         assert_eq!(records(&v7, 0), expected);
         assert_eq!(v7.options().lost_in_stats(), Some(4));
-        assert_eq!(
-            v7.options().tsc_to_ns,
-            Some(TscToNs {
-                mult: 2,
-                shift: 1,
-                offset: 1000
-            })
-        );
+        assert_eq!(v7.options().tsc_to_ns, Some(TscToNs { mult: 2, shift: 1, offset: 1000 }));
         // The conversion multiplies by 2, halves, and moves the origin.
         assert_eq!(v7.buffers()[1].name, "more");
         let moved = records(&v7, 1);
         assert_eq!(moved.len(), expected.len());
-        assert!(
-            moved
-                .iter()
-                .zip(&expected)
-                .all(|(tsc, ns)| tsc.ts_ns + 1000 == ns.ts_ns && tsc.event == ns.event)
-        );
+        assert!(moved.iter().zip(&expected).all(|(tsc, ns)| tsc.ts_ns + 1000 == ns.ts_ns && tsc.event == ns.event));
     }
 }
 
@@ -236,11 +187,6 @@ fn damaged_chunks_and_circles_of_options_are_errors() {
     let first = u64::from_le_bytes(circle[place..place + 8].try_into().unwrap()) as usize;
     let done = circle.len() - 8;
     circle[done..].copy_from_slice(&(first as u64).to_le_bytes());
-    let error = TraceDat::from_bytes("circle", circle)
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("the chain of option sections bites its tail"),
-        "{error}"
-    );
+    let error = TraceDat::from_bytes("circle", circle).unwrap_err().to_string();
+    assert!(error.contains("the chain of option sections bites its tail"), "{error}");
 }

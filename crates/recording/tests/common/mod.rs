@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A fixture that is shipped with the crate.
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
 /// A recording that is not shipped; prints why the test is skipped if it is not there.
