@@ -9,9 +9,7 @@ use std::time::Instant;
 use recording::{EventKind, TraceDat};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args()
-        .nth(1)
-        .ok_or("usage: read_rate <trace.dat>")?;
+    let path = std::env::args().nth(1).ok_or("usage: read_rate <trace.dat>")?;
     let trace = TraceDat::open(path)?;
     let mut counts = vec![0_u64; EventKind::ALL.len()];
     for record in trace.records()? {
@@ -31,9 +29,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         best = best.min(start.elapsed().as_secs_f64());
     }
-    println!(
-        "{total} events, {:.1} M events/s",
-        total as f64 / best / 1e6
-    );
+    println!("{total} events, {:.1} M events/s", total as f64 / best / 1e6);
     Ok(())
 }

@@ -7,9 +7,7 @@ use std::time::Instant;
 use recording::TextTrace;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let path = std::env::args()
-        .nth(1)
-        .ok_or("usage: text_rate <trace text>")?;
+    let path = std::env::args().nth(1).ok_or("usage: text_rate <trace text>")?;
     let trace = TextTrace::open(path)?;
     let mut best = f64::INFINITY;
     let mut total = 0_u64;
@@ -22,9 +20,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         best = best.min(start.elapsed().as_secs_f64());
     }
-    println!(
-        "{total} records, {:.1} M lines/s",
-        total as f64 / best / 1e6
-    );
+    println!("{total} records, {:.1} M lines/s", total as f64 / best / 1e6);
     Ok(())
 }

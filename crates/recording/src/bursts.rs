@@ -26,35 +26,16 @@ pub struct Burst {
 ///
 /// When a line is not that.
 pub fn parse(path: &SourceName, text: &str) -> Result<Vec<Burst>, Error> {
-    let lines = (1..)
-        .zip(text.lines())
-        .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let bursts = lines.map(|(number, line)| {
         let bad = || Error::line(path, number, "the line is not a burst's numbers");
         let fields = line.split('\t').map(|field| field.trim().parse());
         let fields: Vec<u64> = fields.collect::<Result<_, _>>().map_err(|_| bad())?;
         // Minimum and maximum follow from the units.
-        let [
-            number,
-            begin_ns,
-            total_ns,
-            huge,
-            small,
-            _,
-            _,
-            ref units @ ..,
-        ] = fields[..]
-        else {
+        let [number, begin_ns, total_ns, huge, small, _, _, ref units @ ..] = fields[..] else {
             return Err(bad());
         };
-        Ok(Burst {
-            number,
-            begin_ns,
-            total_ns,
-            huge,
-            small,
-            unit_ns: units.to_vec(),
-        })
+        Ok(Burst { number, begin_ns, total_ns, huge, small, unit_ns: units.to_vec() })
     });
     bursts.collect()
 }
@@ -68,13 +49,7 @@ mod tests {
     fn a_line_is_a_burst() {
         let path: SourceName = Path::new("bursts.tsv").into();
         let bursts = parse(&path, "#burst\tt\n3\t10\t20\t1\t1\t5\t15\t5\t15\n").unwrap();
-        assert_eq!(
-            (bursts[0].number, bursts[0].huge, &*bursts[0].unit_ns),
-            (3, 1, &[5, 15][..])
-        );
-        assert_eq!(
-            parse(&path, "#\n1\t2").unwrap_err().to_string(),
-            "bursts.tsv:2: the line is not a burst's numbers"
-        );
+        assert_eq!((bursts[0].number, bursts[0].huge, &*bursts[0].unit_ns), (3, 1, &[5, 15][..]));
+        assert_eq!(parse(&path, "#\n1\t2").unwrap_err().to_string(), "bursts.tsv:2: the line is not a burst's numbers");
     }
 }

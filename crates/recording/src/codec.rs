@@ -67,16 +67,9 @@ impl Slot {
             return Err(format!("field {name} of {size} bytes is no number").into());
         }
         if *size > max_size {
-            return Err(format!(
-                "field {name} has {size} bytes, at most {max_size} are understood"
-            )
-            .into());
+            return Err(format!("field {name} has {size} bytes, at most {max_size} are understood").into());
         }
-        Ok(Self {
-            offset: field.offset,
-            size: *size as u8,
-            signed: field.signed,
-        })
+        Ok(Self { offset: field.offset, size: *size as u8, signed: field.signed })
     }
 
     /// The field's bits, sign-extended to 64 if the field is signed.
@@ -158,9 +151,7 @@ impl Codec<Option<u64>> for PfnOrNone {
     #[inline]
     fn read(&self, record: &[u8]) -> Option<Option<u64>> {
         let none = u64::MAX >> (64 - 8 * u32::from(self.0.size));
-        self.0
-            .read(record)
-            .map(|pfn| (pfn & none != none).then_some(pfn))
+        self.0.read(record).map(|pfn| (pfn & none != none).then_some(pfn))
     }
 
     fn text(payload: &[u8], key: &str, _: &mut GfpNames) -> Option<Option<u64>> {
@@ -168,8 +159,7 @@ impl Codec<Option<u64>> for PfnOrNone {
         // A failed allocation prints pfn 0 (or all ones) and a page of `(null)`, `NULL`, `(nil)` or zeros.
         let page = after_key(payload, "page=").map(token).unwrap_or(b"-");
         let digits = page.strip_prefix(b"0x").unwrap_or(page);
-        let null = digits.iter().all(|&byte| byte == b'0')
-            || [&b"(null)"[..], b"NULL", b"(nil)"].contains(&page);
+        let null = digits.iter().all(|&byte| byte == b'0') || [&b"(null)"[..], b"NULL", b"(nil)"].contains(&page);
         Some((pfn != u64::MAX && !(pfn == 0 && null)).then_some(pfn))
     }
 }
@@ -221,10 +211,7 @@ impl<S: Symbol> Codec<S> for Named<S> {
         let names = format.symbols(&field.name);
         Ok(Self {
             slot: Slot::new(field, u64::SIZE)?,
-            table: names
-                .iter()
-                .map(|(number, name)| (*number, S::from_name(name)))
-                .collect(),
+            table: names.iter().map(|(number, name)| (*number, S::from_name(name))).collect(),
         })
     }
 
@@ -252,20 +239,14 @@ impl Codec<Arc<str>> for Label {
         let names = format.symbols(&field.name);
         Ok(Self {
             slot: Slot::new(field, u64::SIZE)?,
-            table: names
-                .into_iter()
-                .map(|(number, name)| (number, name.into()))
-                .collect(),
+            table: names.into_iter().map(|(number, name)| (number, name.into())).collect(),
         })
     }
 
     fn read(&self, record: &[u8]) -> Option<Arc<str>> {
         let raw = self.slot.read(record)?;
         let entry = self.table.iter().find(|(number, _)| *number == raw);
-        Some(entry.map_or_else(
-            || (raw as i64).to_string().into(),
-            |(_, name)| Arc::clone(name),
-        ))
+        Some(entry.map_or_else(|| (raw as i64).to_string().into(), |(_, name)| Arc::clone(name)))
     }
 
     fn text(payload: &[u8], key: &str, _: &mut GfpNames) -> Option<Arc<str>> {
@@ -288,11 +269,7 @@ impl Codec<Box<str>> for Text {
         if field.kind == FieldKind::Scalar || (pointer && field.size != 4) {
             return Err(format!("field {name} of {} bytes is no text", field.size).into());
         }
-        Ok(Self {
-            offset: field.offset as usize,
-            size: field.size as usize,
-            kind: field.kind,
-        })
+        Ok(Self { offset: field.offset as usize, size: field.size as usize, kind: field.kind })
     }
 
     fn read(&self, record: &[u8]) -> Option<Box<str>> {
@@ -300,11 +277,7 @@ impl Codec<Box<str>> for Text {
         let bytes = match self.kind {
             FieldKind::DataLoc | FieldKind::RelLoc => {
                 let place = u32::from_le_bytes(*field.first_chunk()?);
-                let origin = if self.kind == FieldKind::RelLoc {
-                    self.offset + 4
-                } else {
-                    0
-                };
+                let origin = if self.kind == FieldKind::RelLoc { self.offset + 4 } else { 0 };
                 let data = record.get(origin + (place & 0xffff) as usize..)?;
                 data.get(..(place >> 16) as usize)?
             }

@@ -29,19 +29,10 @@ pub fn unpack_xz(path: &SourceName, bytes: &[u8], limit: u64) -> Result<Vec<u8>,
     let mut out = Vec::new();
     let reader = XzReader::new_mem_limit(bytes, true, MAX_XZ_MEMORY_KIB);
     let outcome = reader.take(limit.saturating_add(1)).read_to_end(&mut out);
-    let damaged = |problem: String| {
-        Error::malformed(
-            path,
-            0,
-            problem,
-            "copy the file again and check it with `xz -t`",
-        )
-    };
+    let damaged = |problem: String| Error::malformed(path, 0, problem, "copy the file again and check it with `xz -t`");
     outcome.map_err(|error| damaged(format!("the file cannot be unpacked as xz ({error})")))?;
     if out.len() as u64 > limit {
-        return Err(damaged(format!(
-            "the file unpacks to more than {limit} bytes"
-        )));
+        return Err(damaged(format!("the file unpacks to more than {limit} bytes")));
     }
     Ok(out)
 }
@@ -74,11 +65,7 @@ pub fn unpack_tar(path: &SourceName, bytes: &[u8]) -> Result<BTreeMap<String, Ve
             if entry.header().entry_type() != tar::EntryType::Regular {
                 continue;
             }
-            let name = entry
-                .path()?
-                .to_string_lossy()
-                .trim_start_matches("./")
-                .to_owned();
+            let name = entry.path()?.to_string_lossy().trim_start_matches("./").to_owned();
             let mut contents = Vec::new();
             entry.read_to_end(&mut contents)?;
             if contents.len() as u64 != entry.size() {
@@ -151,12 +138,7 @@ fn cache_place(path: &Path) -> Option<PathBuf> {
     let age = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let mut hasher = DefaultHasher::new();
     path.canonicalize().ok()?.hash(&mut hasher);
-    let name = format!(
-        "{:016x}-{}-{}",
-        hasher.finish(),
-        metadata.len(),
-        age.as_nanos()
-    );
+    let name = format!("{:016x}-{}-{}", hasher.finish(), metadata.len(), age.as_nanos());
     Some(cache_directory()?.join(name))
 }
 
@@ -186,22 +168,12 @@ mod tests {
     #[test]
     fn what_is_packed_can_be_unpacked() {
         let name: SourceName = Path::new("x.tar.xz").into();
-        let files = BTreeMap::from([
-            ("start.mono_ns".to_owned(), b"1 2\n".to_vec()),
-            ("meta/kmsg".to_owned(), vec![7; 5000]),
-        ]);
+        let files =
+            BTreeMap::from([("start.mono_ns".to_owned(), b"1 2\n".to_vec()), ("meta/kmsg".to_owned(), vec![7; 5000])]);
         let tar = pack_tar(&name, &files).unwrap();
         let xz = pack_xz(&name, &tar).unwrap();
-        assert_eq!(
-            unpack_tar(&name, &unpack_xz(&name, &xz, MAX_UNPACKED).unwrap()).unwrap(),
-            files
-        );
-        assert!(
-            unpack_xz(&name, &xz, 100)
-                .unwrap_err()
-                .to_string()
-                .contains("more than 100 bytes")
-        );
+        assert_eq!(unpack_tar(&name, &unpack_xz(&name, &xz, MAX_UNPACKED).unwrap()).unwrap(), files);
+        assert!(unpack_xz(&name, &xz, 100).unwrap_err().to_string().contains("more than 100 bytes"));
         assert!(unpack_xz(&name, &xz[..xz.len() / 2], MAX_UNPACKED).is_err());
         assert!(unpack_tar(&name, &tar[..700]).is_err());
     }

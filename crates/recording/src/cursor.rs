@@ -17,21 +17,13 @@ pub(crate) struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     /// A cursor at the first byte of `data`, which stands at `base` in the file.
     pub(crate) fn new(path: &'a SourceName, data: &'a [u8], base: u64) -> Self {
-        Self {
-            path,
-            data,
-            base,
-            position: 0,
-        }
+        Self { path, data, base, position: 0 }
     }
 
     /// A cursor over the same bytes at `offset` from their start.
     pub(crate) fn at(&self, offset: u64, what: &'static str) -> Result<Self, Error> {
         match usize::try_from(offset) {
-            Ok(position) if position <= self.data.len() => Ok(Self {
-                position,
-                ..self.clone()
-            }),
+            Ok(position) if position <= self.data.len() => Ok(Self { position, ..self.clone() }),
             _ => Err(self.truncated(offset, what, offset - self.data.len() as u64)),
         }
     }
@@ -96,12 +88,7 @@ impl<'a> Cursor<'a> {
 
     /// An error about the bytes at `offset` of the file.
     pub(crate) fn malformed(&self, offset: u64, problem: impl Into<Box<str>>) -> Error {
-        Error::malformed(
-            self.path,
-            offset,
-            problem,
-            "the file is damaged or not a trace.dat that trace-cmd wrote",
-        )
+        Error::malformed(self.path, offset, problem, "the file is damaged or not a trace.dat that trace-cmd wrote")
     }
 
     fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Error> {
@@ -111,11 +98,6 @@ impl<'a> Cursor<'a> {
     }
 
     fn truncated(&self, offset: u64, what: &'static str, missing: u64) -> Error {
-        Error::Truncated {
-            path: Arc::clone(self.path),
-            offset,
-            what,
-            missing,
-        }
+        Error::Truncated { path: Arc::clone(self.path), offset, what, missing }
     }
 }

@@ -51,22 +51,14 @@ impl Recording {
             write_xz(out, "ticks.txt", ticks_up_to(&text, last_tick).as_bytes())?;
         }
         if let Some((_, text)) = self.files.read_text("bursts.tsv")? {
-            let end_ns = self
-                .ticks
-                .iter()
-                .rfind(|tick| Some(tick.number) == last_tick)
-                .map_or(0, |tick| tick.end_ns);
+            let end_ns = self.ticks.iter().rfind(|tick| Some(tick.number) == last_tick).map_or(0, |tick| tick.end_ns);
             write(out, "bursts.tsv", bursts_up_to(&text, end_ns).as_bytes())?;
         }
         self.write_archive(out, "snap.tar", |name| name.starts_with("start."))?;
         self.write_archive(out, "meta.tar", |name| name.starts_with("meta/"))?;
         let (kept, of): (Vec<_>, Vec<_>) = kept.iter().map(|cpu| (cpu.kept, cpu.of)).unzip();
         let seconds = until_ns as f64 / 1e9;
-        write(
-            out,
-            "cut.txt",
-            format!("{tag} {seconds:.3} pages {kept:?} of {of:?}\n").as_bytes(),
-        )?;
+        write(out, "cut.txt", format!("{tag} {seconds:.3} pages {kept:?} of {of:?}\n").as_bytes())?;
         Ok(tag)
     }
 
@@ -80,11 +72,7 @@ impl Recording {
             if let CutPoint::AfterNs(ns) = point
                 && record.ts_ns - first_ns.min(record.ts_ns) > ns
             {
-                return Ok((
-                    format!("{:.1}s", ns as f64 / 1e9),
-                    first_ns.saturating_add(ns),
-                    last_tick,
-                ));
+                return Ok((format!("{:.1}s", ns as f64 / 1e9), first_ns.saturating_add(ns), last_tick));
             }
             let Event::Marker(marker) = &record.event else {
                 continue;
@@ -104,12 +92,7 @@ impl Recording {
     }
 
     /// Packs the files whose names are wanted into an archive, unless there are none.
-    fn write_archive(
-        &self,
-        out: &Path,
-        name: &str,
-        wanted: impl Fn(&str) -> bool,
-    ) -> Result<(), Error> {
+    fn write_archive(&self, out: &Path, name: &str, wanted: impl Fn(&str) -> bool) -> Result<(), Error> {
         let mut files = BTreeMap::new();
         for name in self.files.names().filter(|name| wanted(name)) {
             if let Some((_, bytes)) = self.files.read(name)? {
@@ -139,14 +122,9 @@ fn ticks_up_to(text: &str, last: Option<u64>) -> &str {
 
 /// The header and the bursts that begin at that time or before.
 fn bursts_up_to(text: &str, end_ns: u64) -> String {
-    let begins = |line: &str| {
-        line.split('\t')
-            .nth(1)
-            .and_then(|time| time.parse::<u64>().ok())
-    };
-    let kept = text
-        .split_inclusive('\n')
-        .filter(|line| line.starts_with('#') || begins(line).is_some_and(|ns| ns <= end_ns));
+    let begins = |line: &str| line.split('\t').nth(1).and_then(|time| time.parse::<u64>().ok());
+    let kept =
+        text.split_inclusive('\n').filter(|line| line.starts_with('#') || begins(line).is_some_and(|ns| ns <= end_ns));
     kept.collect()
 }
 

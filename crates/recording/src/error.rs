@@ -105,20 +105,12 @@ impl Error {
     /// A failed system call on `path`.
     pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(std::io::Error) -> Self {
         let path = path.to_path_buf();
-        move |source| Self::Io {
-            path,
-            action,
-            source,
-        }
+        move |source| Self::Io { path, action, source }
     }
 
     /// A line that cannot be understood; lines count from 1.
     pub(crate) fn line(path: &SourceName, line: u64, problem: impl Into<Box<str>>) -> Self {
-        Self::MalformedLine {
-            path: Arc::clone(path),
-            line,
-            problem: problem.into(),
-        }
+        Self::MalformedLine { path: Arc::clone(path), line, problem: problem.into() }
     }
 
     /// Bytes that contradict the file's own format.
@@ -128,11 +120,6 @@ impl Error {
         problem: impl Into<Box<str>>,
         advice: &'static str,
     ) -> Self {
-        Self::Malformed {
-            path: Arc::clone(path),
-            offset,
-            problem: problem.into(),
-            advice,
-        }
+        Self::Malformed { path: Arc::clone(path), offset, problem: problem.into(), advice }
     }
 }

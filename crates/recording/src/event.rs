@@ -11,9 +11,7 @@ use crate::codec::{Codec, Gfp, Label, Named, Number, Optional, OptionalGfp, PfnO
 use crate::format::Format;
 use crate::gfp::GfpNames;
 use crate::marker::Marker;
-use crate::special_codec::{
-    Device, FileIndex, Hex, RangeEnd, ReclaimFlags, Shift, SyncMode, ThrottleReason,
-};
+use crate::special_codec::{Device, FileIndex, Hex, RangeEnd, ReclaimFlags, Shift, SyncMode, ThrottleReason};
 use crate::symbols::{CompactResult, ZoneType};
 
 /// One event with its place in time and on the machine.
@@ -56,10 +54,7 @@ impl Event {
 impl Decoder {
     /// The decoder for an event; one without a needed field is an error only once it is met.
     pub(crate) fn new(format: &Format) -> Self {
-        Self::resolve(format).unwrap_or_else(|problem| Self::Unusable {
-            event: format.name.clone(),
-            problem,
-        })
+        Self::resolve(format).unwrap_or_else(|problem| Self::Unusable { event: format.name.clone(), problem })
     }
 }
 

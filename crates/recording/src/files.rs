@@ -36,20 +36,11 @@ impl Files {
         let mut files = Self::default();
         files.add_archive(&path.into(), &read_file(path)?)?;
         // An archive of a directory: all names begin with the directory's.
-        let first = files
-            .places
-            .keys()
-            .next()
-            .and_then(|name| name.split_once('/'));
-        let prefix = first
-            .map(|(directory, _)| format!("{directory}/"))
-            .unwrap_or_default();
+        let first = files.places.keys().next().and_then(|name| name.split_once('/'));
+        let prefix = first.map(|(directory, _)| format!("{directory}/")).unwrap_or_default();
         if files.places.keys().all(|name| name.starts_with(&prefix)) {
             let places = std::mem::take(&mut files.places);
-            files.places = places
-                .into_iter()
-                .map(|(name, place)| (name[prefix.len()..].to_owned(), place))
-                .collect();
+            files.places = places.into_iter().map(|(name, place)| (name[prefix.len()..].to_owned(), place)).collect();
         }
         files.open_archives()?;
         Ok(files)
@@ -117,9 +108,7 @@ impl Files {
         for (name, bytes) in unpack_tar(archive, bytes)? {
             let plain = name.strip_suffix(".xz").unwrap_or(&name).to_owned();
             let name = archive.join(&name).into();
-            self.places
-                .entry(plain)
-                .or_insert(Place::Memory { name, bytes });
+            self.places.entry(plain).or_insert(Place::Memory { name, bytes });
         }
         Ok(())
     }

@@ -71,10 +71,7 @@ impl Format {
         let mut fields = Vec::new();
         let mut print_fmt = "";
         for (index, line) in text.lines().enumerate() {
-            let at_line = |problem: Box<str>| FormatError {
-                line: index + 1,
-                problem,
-            };
+            let at_line = |problem: Box<str>| FormatError { line: index + 1, problem };
             let line = line.trim();
             if let Some(rest) = line.strip_prefix("name:") {
                 name = Some(rest.trim());
@@ -87,10 +84,7 @@ impl Format {
                 print_fmt = rest.trim();
             }
         }
-        let missing = |what: &str| FormatError {
-            line: 1,
-            problem: format!("there is no `{what}` line").into(),
-        };
+        let missing = |what: &str| FormatError { line: 1, problem: format!("there is no `{what}` line").into() };
         Ok(Self {
             name: name.ok_or_else(|| missing("name:"))?.into(),
             id: id.ok_or_else(|| missing("ID:"))?,
@@ -141,10 +135,7 @@ impl Format {
 /// Also used for the lines of `header_page`, which have the same shape (with a blank after the colon).
 pub(crate) fn parse_field(line: &str) -> Result<Field, Box<str>> {
     let bad = |what: &str| -> Box<str> { format!("`{}` has no {what}", line.trim()).into() };
-    let rest = line
-        .trim()
-        .strip_prefix("field:")
-        .ok_or_else(|| bad("`field:`"))?;
+    let rest = line.trim().strip_prefix("field:").ok_or_else(|| bad("`field:`"))?;
     let (declaration, properties) = rest.split_once(';').ok_or_else(|| bad("`;`"))?;
     let (mut offset, mut size, mut signed) = (None, None, false);
     for property in properties.split(';') {
@@ -157,9 +148,7 @@ pub(crate) fn parse_field(line: &str) -> Result<Field, Box<str>> {
     }
     let declaration = declaration.trim();
     // `char comm[16]`, `char buf[]`: the bracket after the name tells an array.
-    let plain = declaration
-        .split_once('[')
-        .filter(|_| declaration.ends_with(']'));
+    let plain = declaration.split_once('[').filter(|_| declaration.ends_with(']'));
     let kind = match declaration {
         text if text.starts_with("__data_loc ") => FieldKind::DataLoc,
         text if text.starts_with("__rel_loc ") => FieldKind::RelLoc,
@@ -167,9 +156,7 @@ pub(crate) fn parse_field(line: &str) -> Result<Field, Box<str>> {
         _ => FieldKind::Scalar,
     };
     let named = plain.map_or(declaration, |(before, _)| before).trim_end();
-    let start = named
-        .rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .map_or(0, |index| index + 1);
+    let start = named.rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).map_or(0, |index| index + 1);
     let name = named.get(start..).filter(|name| !name.is_empty());
     Ok(Field {
         name: name.ok_or_else(|| bad("name"))?.into(),
@@ -212,11 +199,7 @@ mod tests {
     fn fields_have_name_place_and_kind() {
         let format = Format::parse(FINISHED).unwrap();
         assert_eq!((&*format.name, format.id), ("mm_compaction_finished", 512));
-        let kinds: Vec<_> = format
-            .fields
-            .iter()
-            .map(|f| (&*f.name, f.offset, f.kind))
-            .collect();
+        let kinds: Vec<_> = format.fields.iter().map(|f| (&*f.name, f.offset, f.kind)).collect();
         assert_eq!(
             kinds,
             [
@@ -246,10 +229,7 @@ mod tests {
         let error = Format::parse("name: x\nID: many\n").unwrap_err();
         assert_eq!(error.line, 2);
         let error = Format::parse("name: x\nID: 1\n\tfield:int a;\tsize:4;\n").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "line 3 of the format text: `field:int a;\tsize:4;` has no offset"
-        );
+        assert_eq!(error.to_string(), "line 3 of the format text: `field:int a;\tsize:4;` has no offset");
         assert!(Format::parse("").is_err());
     }
 }

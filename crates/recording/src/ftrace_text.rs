@@ -38,10 +38,7 @@ impl TextTrace {
 
     /// Takes the contents of a file; `path` is only for messages.
     pub fn from_bytes(path: impl AsRef<Path>, bytes: Vec<u8>) -> Self {
-        Self {
-            path: path.as_ref().into(),
-            bytes,
-        }
+        Self { path: path.as_ref().into(), bytes }
     }
 
     /// The name it was opened with.
@@ -101,12 +98,7 @@ impl TextRecords<'_> {
             self.lost.add(&lost);
             let event = Event::Lost(lost);
             let ts_ns = self.last_ts_ns;
-            return Ok(Some(Record {
-                ts_ns,
-                cpu,
-                pid: 0,
-                event,
-            }));
+            return Ok(Some(Record { ts_ns, cpu, pid: 0, event }));
         }
         let head = Head::parse(line)?;
         if self.last_pid != Some(head.pid) {
@@ -116,12 +108,7 @@ impl TextRecords<'_> {
         }
         self.last_ts_ns = head.ts_ns;
         let event = parse_event(head.name, head.payload, &mut self.gfp)?;
-        Ok(Some(Record {
-            ts_ns: head.ts_ns,
-            cpu: head.cpu,
-            pid: head.pid,
-            event,
-        }))
+        Ok(Some(Record { ts_ns: head.ts_ns, cpu: head.cpu, pid: head.pid, event }))
     }
 }
 
@@ -164,10 +151,7 @@ fn is_comment(line: &[u8]) -> bool {
 fn parse_lost(line: &[u8]) -> Option<(u16, Lost)> {
     let rest = line.trim_ascii().strip_prefix(b"CPU:")?;
     let (cpu, digits) = decimal(rest)?;
-    let words = rest[digits..]
-        .trim_ascii()
-        .strip_prefix(b"[")?
-        .strip_suffix(b"]")?;
+    let words = rest[digits..].trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
     let number = match words.strip_prefix(b"LOST ") {
         Some(lost) => lost.strip_suffix(b"EVENTS")?,
         None => words.strip_suffix(b"EVENTS DROPPED")?,
@@ -201,17 +185,9 @@ impl<'a> Head<'a> {
             Some((comm, pid, u16::try_from(cpu).ok()?, rest))
         });
         let (comm, pid, cpu, rest) = cpu.ok_or("the line has no `comm-pid [cpu]`")?;
-        let (ts_ns, rest) =
-            split_time(rest).ok_or("the line has no `seconds.fraction:` after the CPU")?;
+        let (ts_ns, rest) = split_time(rest).ok_or("the line has no `seconds.fraction:` after the CPU")?;
         let (name, payload) = split_name(rest).ok_or("the line has no `event:` after the time")?;
-        Ok(Self {
-            comm,
-            pid,
-            cpu,
-            ts_ns,
-            name,
-            payload,
-        })
+        Ok(Self { comm, pid, cpu, ts_ns, name, payload })
     }
 }
 
@@ -241,9 +217,7 @@ fn split_time(rest: &[u8]) -> Option<(u64, &[u8])> {
     rest = rest[digits..].strip_prefix(b".")?;
     let (fraction, digits) = decimal(rest)?;
     let unit = 10_u64.checked_pow(9_u32.checked_sub(digits as u32)?)?;
-    let ns = seconds
-        .checked_mul(1_000_000_000)?
-        .checked_add(fraction * unit)?;
+    let ns = seconds.checked_mul(1_000_000_000)?.checked_add(fraction * unit)?;
     Some((ns, rest[digits..].strip_prefix(b":")?))
 }
 
@@ -258,10 +232,7 @@ fn split_name(rest: &[u8]) -> Option<(&[u8], &[u8])> {
     if name.is_empty() || memchr(b' ', name).is_some() {
         return None;
     }
-    if after
-        .first()
-        .is_some_and(|byte| !byte.is_ascii_whitespace())
-    {
+    if after.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
         return split_name(after);
     }
     Some((name, after.trim_ascii_start()))
@@ -271,9 +242,7 @@ fn parse_event(name: &[u8], payload: &[u8], gfp: &mut GfpNames) -> Result<Event,
     let text = match name {
         b"tracing_mark_write" => Some(payload),
         // trace-cmd puts the writing function or its address before the text.
-        b"print" => Some(
-            memchr(b':', payload).map_or(payload, |colon| payload[colon + 1..].trim_ascii_start()),
-        ),
+        b"print" => Some(memchr(b':', payload).map_or(payload, |colon| payload[colon + 1..].trim_ascii_start())),
         _ => None,
     };
     if let Some(text) = text {
@@ -283,9 +252,7 @@ fn parse_event(name: &[u8], payload: &[u8], gfp: &mut GfpNames) -> Result<Event,
     let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
     match parse_text(name, payload, gfp) {
         Ok(Some(event)) => Ok(event),
-        Ok(None) => Ok(Event::Other(Other {
-            name: lossy(name).into(),
-        })),
+        Ok(None) => Ok(Event::Other(Other { name: lossy(name).into() })),
         Err(key) => Err(format!("{} has no readable `{}`", lossy(name), key.trim()).into()),
     }
 }
@@ -296,9 +263,7 @@ mod tests {
     use crate::event::{PageAlloc, PageFree};
 
     fn records(text: &str) -> Result<Vec<Record>, Error> {
-        TextTrace::from_bytes("trace", text.into())
-            .records()
-            .collect()
+        TextTrace::from_bytes("trace", text.into()).records().collect()
     }
 
     fn one(text: &str) -> Record {
@@ -307,10 +272,7 @@ mod tests {
 
     #[test]
     fn columns_may_be_missing_and_comms_may_be_odd() {
-        let free = Event::PageFree(PageFree {
-            pfn: 0x1a010,
-            order: 0,
-        });
+        let free = Event::PageFree(PageFree { pfn: 0x1a010, order: 0 });
         for line in [
             "        fl-burst-154     [001] d..2.    24.807133: mm_page_free: page=00000000186b09b8 pfn=0x1a010 order=0",
             "        fl-burst-154   [001]    24.807133: mm_page_free:         page=0x1a010 pfn=0x1a010 order=0",
@@ -318,11 +280,7 @@ mod tests {
             "fl-burst   154 [001]    24.807133: kmem:mm_page_free: page=0x1a010 pfn=0x1a010 order=0",
         ] {
             let record = one(line);
-            assert_eq!(
-                (record.ts_ns, record.cpu, record.pid),
-                (24_807_133_000, 1, 154),
-                "{line}"
-            );
+            assert_eq!((record.ts_ns, record.cpu, record.pid), (24_807_133_000, 1, 154), "{line}");
             assert_eq!(record.event, free);
         }
         let text = "  a b-[3] c-7-154  [001] 1.000001: mm_page_free: page=x pfn=0x1 order=0\n";
@@ -335,52 +293,29 @@ mod tests {
     #[test]
     fn failed_allocations_have_no_pfn() {
         let text = "x-1 [000] 1.000001: mm_page_alloc: page=(nil) pfn=0x0 order=5 migratetype=1 gfp_flags=GFP_KERNEL|__GFP_ZERO";
-        let expected = PageAlloc {
-            pfn: None,
-            order: 5,
-            gfp_flags: 0xdc0,
-            migratetype: 1,
-        };
+        let expected = PageAlloc { pfn: None, order: 5, gfp_flags: 0xdc0, migratetype: 1 };
         assert_eq!(one(text).event, Event::PageAlloc(expected));
     }
 
     #[test]
     fn losses_are_counted_and_stand_in_their_place() {
-        let text = "x-1 [000] 1.000001: mm_page_free: page=x pfn=1 order=0\nCPU:1 [LOST 23 EVENTS]\nCPU:0 [EVENTS DROPPED]\n";
+        let text =
+            "x-1 [000] 1.000001: mm_page_free: page=x pfn=1 order=0\nCPU:1 [LOST 23 EVENTS]\nCPU:0 [EVENTS DROPPED]\n";
         let trace = TextTrace::from_bytes("trace", text.into());
         let mut iter = trace.records();
-        let kinds: Vec<_> = iter
-            .by_ref()
-            .map(|record| record.unwrap().event.name().to_owned())
-            .collect();
+        let kinds: Vec<_> = iter.by_ref().map(|record| record.unwrap().event.name().to_owned()).collect();
         assert_eq!(kinds, ["mm_page_free", "lost", "lost"]);
-        let expected = LostEvents {
-            gaps: 2,
-            counted: 23,
-            uncounted_gaps: 1,
-        };
+        let expected = LostEvents { gaps: 2, counted: 23, uncounted_gaps: 1 };
         assert_eq!(iter.lost(), expected);
     }
 
     #[test]
     fn malformed_lines_are_errors_with_their_number() {
         for (text, problem) in [
-            (
-                "# header\n\ngarbage\n",
-                "trace:3: the line has no `comm-pid [cpu]`",
-            ),
-            (
-                "x-1 [000] soon: mm_page_free: pfn=1",
-                "trace:1: the line has no `seconds.fraction:` after the CPU",
-            ),
-            (
-                "x-1 [000] 1.5: mm page",
-                "trace:1: the line has no `event:` after the time",
-            ),
-            (
-                "x-1 [000] 1.5: mm_page_free: page=1 order=0",
-                "trace:1: mm_page_free has no readable `pfn=`",
-            ),
+            ("# header\n\ngarbage\n", "trace:3: the line has no `comm-pid [cpu]`"),
+            ("x-1 [000] soon: mm_page_free: pfn=1", "trace:1: the line has no `seconds.fraction:` after the CPU"),
+            ("x-1 [000] 1.5: mm page", "trace:1: the line has no `event:` after the time"),
+            ("x-1 [000] 1.5: mm_page_free: page=1 order=0", "trace:1: mm_page_free has no readable `pfn=`"),
         ] {
             assert_eq!(records(text).unwrap_err().to_string(), problem);
         }
@@ -389,16 +324,10 @@ mod tests {
     #[test]
     fn markers_and_unknown_events_keep_their_text_and_name() {
         let record = one("x-1 [001] ...1. 4.442847: tracing_mark_write: TICK 0 begin");
-        let Event::Marker(marker) = record.event else {
-            panic!("no marker")
-        };
+        let Event::Marker(marker) = record.event else { panic!("no marker") };
         assert_eq!(&*marker.text, "TICK 0 begin");
-        let record =
-            one("x-1 [000] 5.257836: print:                0xffffffff814d2d8a: TICK 0 begin");
+        let record = one("x-1 [000] 5.257836: print:                0xffffffff814d2d8a: TICK 0 begin");
         assert_eq!(record.event, Event::Marker(marker));
-        assert_eq!(
-            one("x-1 [000] 5.2: sched_switch: a=b").event.name(),
-            "sched_switch"
-        );
+        assert_eq!(one("x-1 [000] 5.2: sched_switch: a=b").event.name(), "sched_switch");
     }
 }

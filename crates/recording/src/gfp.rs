@@ -124,10 +124,7 @@ fn lookup(name: &[u8]) -> Option<u64> {
     let known = NAMES.iter().find(|(known, _)| *known == text);
     known.map(|&(_, bits)| bits).or_else(|| {
         let hex = text.strip_prefix("0x");
-        hex.map_or_else(
-            || text.parse().ok(),
-            |digits| u64::from_str_radix(digits, 16).ok(),
-        )
+        hex.map_or_else(|| text.parse().ok(), |digits| u64::from_str_radix(digits, 16).ok())
     })
 }
 
@@ -139,10 +136,7 @@ mod tests {
     fn composites_and_single_flags_add_up() {
         let mut names = GfpNames::default();
         assert_eq!(names.bits(b"GFP_KERNEL"), 0xcc0);
-        assert_eq!(
-            names.bits(b"GFP_KERNEL_ACCOUNT|__GFP_ZERO|__GFP_COMP"),
-            0x44_0dc0
-        );
+        assert_eq!(names.bits(b"GFP_KERNEL_ACCOUNT|__GFP_ZERO|__GFP_COMP"), 0x44_0dc0);
         assert_eq!(names.bits(b"GFP_HIGHUSER_MOVABLE"), 0x10_0cca);
         assert_eq!(names.bits(b"GFP_TRANSHUGE_LIGHT"), 0x1c_20ca);
         assert_eq!(names.bits(b"none"), 0);

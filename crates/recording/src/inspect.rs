@@ -75,11 +75,7 @@ impl Recording {
     ///
     /// When a trace cannot be read, or speaks of page frames that the snapshots do not have.
     pub fn inspect(&self) -> Result<Inspection, Error> {
-        let trace = if self.has_page_trace() {
-            self.page_trace()?
-        } else {
-            self.rare_trace()?
-        };
+        let trace = if self.has_page_trace() { self.page_trace()? } else { self.rare_trace()? };
         let start = self.snapshots.get("start");
         let mut counts = vec![0_u64; EventKind::ALL.len()];
         let mut inspection = Inspection {
@@ -98,28 +94,21 @@ impl Recording {
         inspection.lost = records.lost();
         if let crate::TraceRecords::Text(records) = &records {
             let unknown = records.unknown_gfp().iter();
-            inspection.unknown_gfp = unknown
-                .map(|(name, count)| (name.to_string(), *count))
-                .collect();
+            inspection.unknown_gfp = unknown.map(|(name, count)| (name.to_string(), *count)).collect();
         }
         if let Trace::Dat(dat) = trace {
             inspection.lost_in_stats = dat.options().lost_in_stats();
         }
         // Other events were counted by their own names.
-        let known = EventKind::ALL
-            .iter()
-            .zip(counts)
-            .filter(|(kind, count)| **kind != EventKind::Other && *count > 0);
-        inspection
-            .events
-            .extend(known.map(|(kind, count)| (kind.name().to_owned(), count)));
+        let known = EventKind::ALL.iter().zip(counts).filter(|(kind, count)| **kind != EventKind::Other && *count > 0);
+        inspection.events.extend(known.map(|(kind, count)| (kind.name().to_owned(), count)));
         inspection.highest_pfn = origins.highest;
         if let (Some(highest), Some(frames)) = (origins.highest, self.frames())
             && highest >= frames
         {
-            return Err(self.mismatch(format!(
-                "the trace has page frame {highest:#x}, but the snapshots end at {frames:#x}"
-            )));
+            return Err(
+                self.mismatch(format!("the trace has page frame {highest:#x}, but the snapshots end at {frames:#x}"))
+            );
         }
         Ok(inspection)
     }
@@ -171,28 +160,17 @@ impl Origins {
     fn new(start: Option<&Snapshot>, frames: Option<u64>) -> Self {
         let known = start.and_then(Snapshot::frames).unwrap_or(0);
         let in_use = |pfn| start.and_then(|snapshot| snapshot.in_use(pfn)) == Some(true);
-        let has_states = start.is_some_and(|snapshot| {
-            snapshot.in_use(0).is_some() || snapshot.pages_in_use().is_some()
-        });
+        let has_states =
+            start.is_some_and(|snapshot| snapshot.in_use(0).is_some() || snapshot.pages_in_use().is_some());
         Self {
             frames: if has_states {
                 (0..known.min(MAX_FOLLOWED))
-                    .map(|pfn| {
-                        if in_use(pfn) {
-                            Origin::Start
-                        } else {
-                            Origin::Unknown
-                        }
-                    })
+                    .map(|pfn| if in_use(pfn) { Origin::Start } else { Origin::Unknown })
                     .collect()
             } else {
                 Vec::new()
             },
-            untouched: if has_states {
-                Origin::Unknown
-            } else {
-                Origin::Start
-            },
+            untouched: if has_states { Origin::Unknown } else { Origin::Start },
             limit: frames.unwrap_or(MAX_FOLLOWED).min(MAX_FOLLOWED),
             highest: None,
         }

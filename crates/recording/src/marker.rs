@@ -61,10 +61,7 @@ mod tests {
     #[test]
     fn marks_are_recognised_and_other_text_is_not() {
         assert_eq!(mark("TICK 3 end").as_deref(), Some("Tick(3, End)"));
-        assert_eq!(
-            mark("SNAP mid01 begin").as_deref(),
-            Some("Snap(\"mid01\", Begin)")
-        );
+        assert_eq!(mark("SNAP mid01 begin").as_deref(), Some("Snap(\"mid01\", Begin)"));
         assert_eq!(mark("WORKLOAD start").as_deref(), Some("Workload(Begin)"));
         assert_eq!(mark("TICK x end"), None);
         assert_eq!(mark("TICK 3 end now"), None);

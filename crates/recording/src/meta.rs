@@ -35,10 +35,7 @@ impl Meta {
                 "proc_version" => meta.kernel_version = text.split(' ').nth(2).map(str::to_owned),
                 "proc_cmdline" => meta.cmdline = Some(text.to_owned()),
                 "proc_cpuinfo" => {
-                    let cpus = text
-                        .lines()
-                        .filter(|line| line.starts_with("processor"))
-                        .count();
+                    let cpus = text.lines().filter(|line| line.starts_with("processor")).count();
                     meta.cpus = u32::try_from(cpus).ok().filter(|cpus| *cpus > 0);
                 }
                 _ => {
@@ -73,10 +70,7 @@ mod tests {
     fn file_names_become_setting_names() {
         let name = |file: &str| setting_name(file).unwrap_or_default();
         assert_eq!(name("proc_sys_vm_defrag_mode"), "vm.defrag_mode");
-        assert_eq!(
-            name("sys_kernel_mm_transparent_hugepage_enabled"),
-            "transparent_hugepage/enabled"
-        );
+        assert_eq!(name("sys_kernel_mm_transparent_hugepage_enabled"), "transparent_hugepage/enabled");
         assert_eq!(name("sys_kernel_mm_lru_gen_enabled"), "lru_gen/enabled");
         assert_eq!(name("proc_meminfo"), "");
     }

@@ -30,30 +30,20 @@ pub struct Snapshot {
 }
 
 /// The parts of a snapshot, as ends of file names.
-const PARTS: [&str; 6] = [
-    "mono_ns",
-    "zoneinfo",
-    "pagestate",
-    "pageblocks",
-    "kpageflags",
-    "kpagecount",
-];
+const PARTS: [&str; 6] = ["mono_ns", "zoneinfo", "pagestate", "pageblocks", "kpageflags", "kpagecount"];
 
 impl Snapshot {
     /// Reads all snapshots among the files: those named `<tag>.<part>`.
     pub(crate) fn read_all(files: &Files) -> Result<BTreeMap<String, Self>, Error> {
         let mut snapshots = BTreeMap::new();
         for name in files.names() {
-            let Some((tag, part)) = name
-                .split_once('.')
-                .filter(|(tag, part)| !tag.contains('/') && PARTS.contains(part))
+            let Some((tag, part)) =
+                name.split_once('.').filter(|(tag, part)| !tag.contains('/') && PARTS.contains(part))
             else {
                 continue;
             };
-            let snapshot = snapshots.entry(tag.to_owned()).or_insert_with(|| Self {
-                tag: tag.to_owned(),
-                ..Self::default()
-            });
+            let snapshot =
+                snapshots.entry(tag.to_owned()).or_insert_with(|| Self { tag: tag.to_owned(), ..Self::default() });
             if let Some((path, bytes)) = files.read(name)? {
                 snapshot.take(part, &path, &bytes)?;
             }
@@ -70,11 +60,8 @@ impl Snapshot {
             "mono_ns" => {
                 let text = text();
                 let times = text.trim().split_once(' ');
-                let times = times
-                    .and_then(|(begin, end)| Some((begin.parse().ok()?, end.trim().parse().ok()?)));
-                let times = times.ok_or_else(|| {
-                    Error::line(path, 1, "the line is not two times in nanoseconds")
-                })?;
+                let times = times.and_then(|(begin, end)| Some((begin.parse().ok()?, end.trim().parse().ok()?)));
+                let times = times.ok_or_else(|| Error::line(path, 1, "the line is not two times in nanoseconds"))?;
                 self.mono_ns = Some(times);
             }
             "zoneinfo" => self.zoneinfo = Some(zoneinfo::parse(path, &text())?),
@@ -88,11 +75,7 @@ impl Snapshot {
 
     /// Number of page frames from 0; `None` if no part tells.
     pub fn frames(&self) -> Option<u64> {
-        let lengths = [
-            self.pagestate.len(),
-            self.kpageflags.len(),
-            self.kpagecount.len(),
-        ];
+        let lengths = [self.pagestate.len(), self.kpageflags.len(), self.kpagecount.len()];
         let longest = lengths.into_iter().max().filter(|length| *length > 0);
         let zones = || self.zoneinfo.as_ref().map(ZoneInfo::end_pfn);
         longest.map(|length| length as u64).or_else(zones)
@@ -127,20 +110,13 @@ impl Snapshot {
         let Some((first, frames)) = known.next() else {
             return Ok(());
         };
-        let mismatch = |problem: String| Error::Mismatch {
-            path: self.tag.clone().into(),
-            problem: problem.into(),
-        };
+        let mismatch = |problem: String| Error::Mismatch { path: self.tag.clone().into(), problem: problem.into() };
         if let Some((other, length)) = known.find(|(_, length)| *length != frames) {
-            return Err(mismatch(format!(
-                "{first} has {frames} page frames, but {other} has {length}"
-            )));
+            return Err(mismatch(format!("{first} has {frames} page frames, but {other} has {length}")));
         }
         let end = self.zoneinfo.as_ref().map_or(0, ZoneInfo::end_pfn);
         if end > frames as u64 {
-            return Err(mismatch(format!(
-                "{first} has {frames} page frames, but zoneinfo's zones end at {end}"
-            )));
+            return Err(mismatch(format!("{first} has {frames} page frames, but zoneinfo's zones end at {end}")));
         }
         Ok(())
     }

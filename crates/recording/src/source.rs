@@ -99,19 +99,13 @@ impl Recording {
         }
         let meta = Meta::read(files)?;
         let ticks = files.read_text("ticks.txt")?;
-        recording.ticks =
-            ticks.map_or(Ok(Vec::new()), |(path, text)| ticks::parse(&path, &text))?;
+        recording.ticks = ticks.map_or(Ok(Vec::new()), |(path, text)| ticks::parse(&path, &text))?;
         let bursts = files.read_text("bursts.tsv")?;
-        recording.bursts =
-            bursts.map_or(Ok(Vec::new()), |(path, text)| bursts::parse(&path, &text))?;
+        recording.bursts = bursts.map_or(Ok(Vec::new()), |(path, text)| bursts::parse(&path, &text))?;
         recording.snapshots = Snapshot::read_all(files)?;
         let cut = files.read_text("cut.txt")?;
-        let word = cut
-            .as_ref()
-            .and_then(|(_, text)| text.split_ascii_whitespace().next());
-        recording.cut_tag = word
-            .map(str::to_owned)
-            .or_else(|| tag_in_name(recording.page_trace_name.as_deref()?));
+        let word = cut.as_ref().and_then(|(_, text)| text.split_ascii_whitespace().next());
+        recording.cut_tag = word.map(str::to_owned).or_else(|| tag_in_name(recording.page_trace_name.as_deref()?));
         recording.kernel_version = meta.kernel_version;
         recording.cmdline = meta.cmdline;
         recording.cpus = meta.cpus;
@@ -139,11 +133,7 @@ impl Recording {
     ///
     /// As for [`Recording::page_trace`].
     pub fn rare_trace(&self) -> Result<&Trace, Error> {
-        self.load(
-            &self.rare_trace,
-            self.rare_trace_name.as_deref(),
-            "the rare trace (rare.dat or rare.txt)",
-        )
+        self.load(&self.rare_trace, self.rare_trace_name.as_deref(), "the rare trace (rare.dat or rare.txt)")
     }
 
     /// Whether there is a page trace.
@@ -161,9 +151,7 @@ impl Recording {
     /// choice like `always [madvise] never`, the one that was in force.
     pub fn setting(&self, name: &str) -> Option<&str> {
         let value = self.sysctls.get(name)?;
-        let chosen = value
-            .split_once('[')
-            .and_then(|(_, rest)| rest.split_once(']'));
+        let chosen = value.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         Some(chosen.map_or(value.as_str(), |(choice, _)| choice))
     }
 
@@ -174,25 +162,14 @@ impl Recording {
 
     /// An error that says which parts do not fit together.
     pub(crate) fn mismatch(&self, problem: String) -> Error {
-        Error::Mismatch {
-            path: self.path.clone(),
-            problem: problem.into(),
-        }
+        Error::Mismatch { path: self.path.clone(), problem: problem.into() }
     }
 
-    fn load<'a>(
-        &'a self,
-        cell: &'a OnceLock<Trace>,
-        name: Option<&str>,
-        what: &str,
-    ) -> Result<&'a Trace, Error> {
+    fn load<'a>(&'a self, cell: &'a OnceLock<Trace>, name: Option<&str>, what: &str) -> Result<&'a Trace, Error> {
         if let Some(trace) = cell.get() {
             return Ok(trace);
         }
-        let file = name
-            .map(|name| self.files.read(name))
-            .transpose()?
-            .flatten();
+        let file = name.map(|name| self.files.read(name)).transpose()?.flatten();
         let (path, bytes) = file.ok_or_else(|| Error::Missing {
             path: self.path.clone(),
             what: what.into(),
@@ -212,66 +189,45 @@ impl Recording {
         if let (Some(cpus), Some(last)) = (self.cpus, last)
             && u32::from(last) >= cpus
         {
-            return Err(self.mismatch(format!(
-                "the trace has events of CPU {last}, but the machine has {cpus} CPUs"
-            )));
+            return Err(self.mismatch(format!("the trace has events of CPU {last}, but the machine has {cpus} CPUs")));
         }
         if let (Some(kernel), Some(uname)) = (&self.kernel_version, &dat.options().uname)
             && !uname.contains(kernel.as_str())
         {
-            return Err(self.mismatch(format!(
-                "the trace is of `{uname}`, but the snapshots are of kernel {kernel}"
-            )));
+            return Err(self.mismatch(format!("the trace is of `{uname}`, but the snapshots are of kernel {kernel}")));
         }
         Ok(())
     }
 
     /// Whether all snapshots and ticks have the same number of page frames and pageblocks.
     fn check_frames(&self) -> Result<(), Error> {
-        let mut frames = self
-            .snapshots
-            .values()
-            .filter_map(|one| Some((&one.tag, one.frames()?)));
-        let mut blocks = self
-            .snapshots
-            .values()
-            .map(|one| (&*one.tag, one.pageblocks.len()));
+        let mut frames = self.snapshots.values().filter_map(|one| Some((&one.tag, one.frames()?)));
+        let mut blocks = self.snapshots.values().map(|one| (&*one.tag, one.pageblocks.len()));
         if let Some((first, count)) = frames.next()
             && let Some((other, differs)) = frames.find(|(_, frames)| *frames != count)
         {
-            return Err(self.mismatch(format!(
-                "snapshot {first} has {count} page frames, but {other} has {differs}"
-            )));
+            return Err(self.mismatch(format!("snapshot {first} has {count} page frames, but {other} has {differs}")));
         }
-        let of_ticks = self
-            .ticks
-            .iter()
-            .map(|tick| ("a tick", tick.pageblocks.len()));
+        let of_ticks = self.ticks.iter().map(|tick| ("a tick", tick.pageblocks.len()));
         let first = blocks.find(|(_, count)| *count > 0);
         let mut others = blocks.chain(of_ticks).filter(|(_, count)| *count > 0);
         if let Some((first, count)) = first
             && let Some((other, differs)) = others.find(|(_, blocks)| *blocks != count)
         {
-            return Err(self.mismatch(format!(
-                "snapshot {first} has {count} pageblocks, but {other} has {differs}"
-            )));
+            return Err(self.mismatch(format!("snapshot {first} has {count} pageblocks, but {other} has {differs}")));
         }
         Ok(())
     }
 }
 
 fn first_of(files: &Files, names: &[&str]) -> Option<String> {
-    let found = names
-        .iter()
-        .find(|wanted| files.names().any(|name| name == **wanted));
+    let found = names.iter().find(|wanted| files.names().any(|name| name == **wanted));
     found.map(|name| (*name).to_owned())
 }
 
 /// `all*.dat` as the recorder names it, else what people call their traces.
 fn page_trace_name(files: &Files) -> Option<String> {
-    let own = files
-        .names()
-        .find(|name| name.starts_with("all") && name.ends_with(".dat"));
+    let own = files.names().find(|name| name.starts_with("all") && name.ends_with(".dat"));
     let usual = ["trace.dat", "trace.txt", "trace", "all.trace", "all.txt"];
     own.map(str::to_owned).or_else(|| first_of(files, &usual))
 }

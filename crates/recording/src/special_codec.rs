@@ -55,7 +55,7 @@ number_with_text! {
         let text = after_key(payload, key)?;
         let (major, digits) = decimal(text)?;
         let (minor, _) = decimal(text[digits..].strip_prefix(b":")?)?;
-        (major < 1 << 12 && minor < 1 << 20).then(|| (major << 20 | minor) as u32)
+        (major < 1 << 12 && minor < 1 << 20).then_some(((major << 20) | minor) as u32)
     }
 }
 

@@ -39,12 +39,7 @@ impl Trace {
         }
         if memchr::memchr(0, &bytes[..bytes.len().min(4096)]).is_some() {
             let problem = "the file is neither a trace.dat nor text";
-            return Err(Error::malformed(
-                path,
-                0,
-                problem,
-                "give a trace.dat or the text of ftrace",
-            ));
+            return Err(Error::malformed(path, 0, problem, "give a trace.dat or the text of ftrace"));
         }
         Ok(Self::Text(TextTrace::from_bytes(path, bytes)))
     }

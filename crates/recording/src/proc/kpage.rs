@@ -102,10 +102,7 @@ pub fn parse_counts(path: &SourceName, bytes: &[u8]) -> Result<Vec<u64>, Error> 
     words(path, bytes).map(Iterator::collect)
 }
 
-fn words<'a>(
-    path: &SourceName,
-    bytes: &'a [u8],
-) -> Result<impl Iterator<Item = u64> + use<'a>, Error> {
+fn words<'a>(path: &SourceName, bytes: &'a [u8]) -> Result<impl Iterator<Item = u64> + use<'a>, Error> {
     let (words, rest) = bytes.as_chunks::<8>();
     if rest.is_empty() {
         return Ok(words.iter().map(|word| u64::from_le_bytes(*word)));
@@ -130,9 +127,6 @@ mod tests {
         assert!(flags[0].has(PageFlag::Buddy) && !flags[0].has(PageFlag::Lru));
         assert_eq!(parse_counts(&path, &[7, 0, 0, 0, 0, 0, 0, 0]).unwrap(), [7]);
         let error = parse_counts(&path, &[0; 13]).unwrap_err().to_string();
-        assert!(
-            error.starts_with("kpageflags: at byte 8: the file ends inside a page frame's"),
-            "{error}"
-        );
+        assert!(error.starts_with("kpageflags: at byte 8: the file ends inside a page frame's"), "{error}");
     }
 }

@@ -36,19 +36,9 @@ pub fn parse(bytes: &[u8]) -> Vec<PageBlock> {
 pub fn parse_hex(path: &SourceName, line: u64, text: &str) -> Result<Vec<PageBlock>, Error> {
     let digit = |byte: u8| (byte as char).to_digit(16);
     let (pairs, rest) = text.trim().as_bytes().as_chunks::<2>();
-    let blocks = pairs
-        .iter()
-        .map(|&[high, low]| Some(PageBlock((digit(high)? << 4 | digit(low)?) as u8)));
-    let blocks = blocks
-        .collect::<Option<Vec<_>>>()
-        .filter(|_| rest.is_empty());
-    blocks.ok_or_else(|| {
-        Error::line(
-            path,
-            line,
-            "the line is not two hexadecimal digits a pageblock",
-        )
-    })
+    let blocks = pairs.iter().map(|&[high, low]| Some(PageBlock((digit(high)? << 4 | digit(low)?) as u8)));
+    let blocks = blocks.collect::<Option<Vec<_>>>().filter(|_| rest.is_empty());
+    blocks.ok_or_else(|| Error::line(path, line, "the line is not two hexadecimal digits a pageblock"))
 }
 
 #[cfg(test)]
@@ -60,22 +50,8 @@ mod tests {
     fn bits_have_meanings() {
         let path: SourceName = Path::new("ticks.txt").into();
         let blocks = parse_hex(&path, 1, "0a11").unwrap();
-        assert_eq!(
-            (
-                blocks[0].migratetype(),
-                blocks[0].skip(),
-                blocks[0].isolated()
-            ),
-            (2, true, false)
-        );
-        assert_eq!(
-            (
-                blocks[1].migratetype(),
-                blocks[1].skip(),
-                blocks[1].isolated()
-            ),
-            (1, false, true)
-        );
+        assert_eq!((blocks[0].migratetype(), blocks[0].skip(), blocks[0].isolated()), (2, true, false));
+        assert_eq!((blocks[1].migratetype(), blocks[1].skip(), blocks[1].isolated()), (1, false, true));
         assert_eq!(parse(&[0x0a, 0x11]), blocks);
         assert!(parse_hex(&path, 1, "0a1").is_err() && parse_hex(&path, 1, "zz").is_err());
     }

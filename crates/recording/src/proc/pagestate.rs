@@ -74,12 +74,7 @@ pub fn parse(path: &SourceName, bytes: &[u8]) -> Result<Vec<Frame>, Error> {
     let frames = pairs.iter().enumerate().map(|(pfn, &[state, order])| {
         let state = PageState::from_number(state).ok_or_else(|| {
             let problem = format!("{state} is no state of a page frame");
-            Error::malformed(
-                path,
-                2 * pfn as u64,
-                problem,
-                "take the snapshot with this version's recorder",
-            )
+            Error::malformed(path, 2 * pfn as u64, problem, "take the snapshot with this version's recorder")
         })?;
         Ok(Frame { state, order })
     });
@@ -95,20 +90,9 @@ mod tests {
     fn states_are_checked() {
         let path: SourceName = Path::new("pagestate").into();
         let frames = parse(&path, &[1, 10, 4, 0]).unwrap();
-        assert_eq!(
-            frames[0],
-            Frame {
-                state: PageState::FreeHead,
-                order: 10
-            }
-        );
+        assert_eq!(frames[0], Frame { state: PageState::FreeHead, order: 10 });
         assert_eq!(frames[1].state, PageState::Unreferenced);
-        assert!(
-            parse(&path, &[1, 0, 2, 0])
-                .unwrap_err()
-                .to_string()
-                .starts_with("pagestate: at byte 2: 2 is no")
-        );
+        assert!(parse(&path, &[1, 0, 2, 0]).unwrap_err().to_string().starts_with("pagestate: at byte 2: 2 is no"));
         assert!(parse(&path, &[1]).is_err());
     }
 }

@@ -77,18 +77,14 @@ pub(crate) fn parse_lines(lines: Lines<'_>) -> Result<PageTypeInfo, Error> {
         } else if line.starts_with("Node") {
             let (node, zone, rest) = node_and_zone(line).ok_or_else(|| bad("node and zone"))?;
             if let Some(row) = rest.trim_start_matches([',', ' ']).strip_prefix("type") {
-                let row = type_row(node, zone, row).map_err(|what| bad(what))?;
+                let row = type_row(node, zone, row).map_err(bad)?;
                 info.free.push(row);
             } else {
                 let by_type = numbers(rest).map_err(|_| bad("counts of pageblocks"))?;
                 if by_type.len() != info.migratetypes.len() {
                     return Err(bad("count for every migratetype"));
                 }
-                info.blocks.push(BlockRow {
-                    node,
-                    zone: zone.into(),
-                    by_type,
-                });
+                info.blocks.push(BlockRow { node, zone: zone.into(), by_type });
             }
         }
     }
@@ -114,12 +110,7 @@ fn type_row(node: u32, zone: &str, row: &str) -> Result<TypeRow, &'static str> {
         by_order.push(BlockCount { blocks, at_least });
     }
     let zone = zone.into();
-    Ok(TypeRow {
-        node,
-        zone,
-        migratetype,
-        by_order,
-    })
+    Ok(TypeRow { node, zone, migratetype, by_order })
 }
 
 #[cfg(test)]
@@ -140,20 +131,8 @@ mod tests {
         let path: SourceName = Path::new("pagetypeinfo").into();
         let info = parse(&path, TEXT).unwrap();
         assert_eq!((info.pageblock_order, info.pages_per_block), (9, 512));
-        assert_eq!(
-            info.free[0].by_order[1],
-            BlockCount {
-                blocks: 100_000,
-                at_least: true
-            }
-        );
-        assert_eq!(
-            info.free[1].by_order[1],
-            BlockCount {
-                blocks: 99_999,
-                at_least: true
-            }
-        );
+        assert_eq!(info.free[0].by_order[1], BlockCount { blocks: 100_000, at_least: true });
+        assert_eq!(info.free[1].by_order[1], BlockCount { blocks: 99_999, at_least: true });
         assert_eq!(info.blocks.len(), 1);
         assert_eq!(info.blocks[0].by_type, [16, 230]);
     }
@@ -162,15 +141,9 @@ mod tests {
     fn damage_is_an_error_with_its_line() {
         let path: SourceName = Path::new("pagetypeinfo").into();
         let error = parse(&path, &TEXT.replace("21 >", "x >")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "pagetypeinfo:5: the line has no count of free blocks"
-        );
+        assert_eq!(error.to_string(), "pagetypeinfo:5: the line has no count of free blocks");
         let error = parse(&path, &TEXT.replace("          230", "")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "pagetypeinfo:9: the line has no count for every migratetype"
-        );
+        assert_eq!(error.to_string(), "pagetypeinfo:9: the line has no count for every migratetype");
         assert!(parse(&path, "").is_err());
     }
 }

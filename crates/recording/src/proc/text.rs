@@ -44,7 +44,5 @@ pub(crate) fn node_and_zone(line: &str) -> Option<(u32, &str, &str)> {
 
 /// Numbers between blanks; an error holds the first word that is none.
 pub(crate) fn numbers(text: &str) -> Result<Vec<u64>, &str> {
-    text.split_ascii_whitespace()
-        .map(|word| word.parse().map_err(|_| word))
-        .collect()
+    text.split_ascii_whitespace().map(|word| word.parse().map_err(|_| word)).collect()
 }

@@ -51,27 +51,19 @@ pub fn parse(path: &SourceName, text: &str) -> Result<Vec<Tick>, Error> {
             part.parse(path, &text[part.start..start], tick)?;
         }
         if is_frame {
-            let (is_end, count, ns) = frame(line)
-                .ok_or_else(|| lines.error(number, "the line begins or ends no tick"))?;
+            let (is_end, count, ns) =
+                frame(line).ok_or_else(|| lines.error(number, "the line begins or ends no tick"))?;
             match ticks.last_mut() {
                 Some(tick) if is_end && tick.number == count => tick.end_ns = ns,
                 _ if is_end => {
                     return Err(lines.error(number, format!("tick {count} ends but did not begin")));
                 }
-                _ => ticks.push(Tick {
-                    number: count,
-                    begin_ns: ns,
-                    ..Tick::default()
-                }),
+                _ => ticks.push(Tick { number: count, begin_ns: ns, ..Tick::default() }),
             }
         } else if ticks.is_empty() {
             return Err(lines.error(number, "the part stands outside of a tick"));
         } else {
-            part = Some(Part {
-                heading: &line[4..],
-                line: number + 1,
-                start: offset,
-            });
+            part = Some(Part { heading: &line[4..], line: number + 1, start: offset });
         }
     }
     if let (Some(part), Some(tick)) = (part, ticks.last_mut()) {
@@ -128,15 +120,7 @@ mod tests {
         let text = "=== tick 0 mono_ns 5\n--- /proc/buddyinfo\nNode 0, zone DMA 1 2\n--- /proc/vmstat\npgfree 3\n\
             --- news\nwhat\n--- pageblocks\n0109\n=== end 0 mono_ns 9\n=== tick 1 mono_ns 15\n--- /proc/vmstat\npgfree 4\n";
         let ticks = parse(&path, text).unwrap();
-        assert_eq!(
-            (
-                ticks.len(),
-                ticks[0].begin_ns,
-                ticks[0].end_ns,
-                ticks[1].end_ns
-            ),
-            (2, 5, 9, 0)
-        );
+        assert_eq!((ticks.len(), ticks[0].begin_ns, ticks[0].end_ns, ticks[1].end_ns), (2, 5, 9, 0));
         assert_eq!(ticks[0].buddyinfo[0].by_order, [1, 2]);
         assert_eq!(ticks[0].pageblocks.len(), 2);
         assert_eq!(ticks[1].vmstat.get("pgfree"), Some(4));
@@ -150,15 +134,9 @@ mod tests {
                 "=== tick 0 mono_ns 5\n--- /proc/vmstat\npgfree 3\nwhat\n",
                 "ticks.txt:4: the line is not `<name> <value>`",
             ),
-            (
-                "=== end 0 mono_ns 5\n",
-                "ticks.txt:1: tick 0 ends but did not begin",
-            ),
+            ("=== end 0 mono_ns 5\n", "ticks.txt:1: tick 0 ends but did not begin"),
             ("=== tick\n", "ticks.txt:1: the line begins or ends no tick"),
-            (
-                "--- pageblocks\n00\n",
-                "ticks.txt:1: the part stands outside of a tick",
-            ),
+            ("--- pageblocks\n00\n", "ticks.txt:1: the part stands outside of a tick"),
         ] {
             assert_eq!(parse(&path, text).unwrap_err().to_string(), problem);
         }

@@ -64,10 +64,7 @@ mod tests {
         let first = parse(&path, "nr_free_pages 100\npgfree 5\n").unwrap();
         let last = parse(&path, "nr_free_pages 90\npgfree 7\nnew 1\n").unwrap();
         assert_eq!(last.get("pgfree"), Some(7));
-        assert_eq!(
-            last.since(&first).collect::<Vec<_>>(),
-            [("nr_free_pages", -10), ("pgfree", 2)]
-        );
+        assert_eq!(last.since(&first).collect::<Vec<_>>(), [("nr_free_pages", -10), ("pgfree", 2)]);
         assert!(parse(&path, "pgfree many").is_err());
     }
 }

@@ -72,18 +72,13 @@ pub struct ZoneInfo {
 impl ZoneInfo {
     /// The page frame after the last one of any zone.
     pub fn end_pfn(&self) -> u64 {
-        let ends = self.zones.iter().filter_map(|zone| {
-            zone.start_pfn
-                .map(|start| start.saturating_add(zone.spanned))
-        });
+        let ends = self.zones.iter().filter_map(|zone| zone.start_pfn.map(|start| start.saturating_add(zone.spanned)));
         ends.max().unwrap_or(0)
     }
 
     /// Pages that the allocator was given, in all zones.
     pub fn managed(&self) -> u64 {
-        self.zones
-            .iter()
-            .fold(0, |sum, zone| zone.managed.saturating_add(sum))
+        self.zones.iter().fold(0, |sum, zone| zone.managed.saturating_add(sum))
     }
 }
 
@@ -101,11 +96,7 @@ pub fn parse(path: &SourceName, text: &str) -> Result<ZoneInfo, Error> {
         if line.starts_with("Node") {
             let (node, name, _) = node_and_zone(line).ok_or_else(bad)?;
             let name = name.into();
-            info.zones.push(Zone {
-                node,
-                name,
-                ..Zone::default()
-            });
+            info.zones.push(Zone { node, name, ..Zone::default() });
             in_node_stats = false;
             continue;
         }
@@ -117,10 +108,7 @@ pub fn parse(path: &SourceName, text: &str) -> Result<ZoneInfo, Error> {
             "pagesets" => in_node_stats = false,
             text if in_node_stats && !text.starts_with("pages free") => {
                 let (name, value) = pair(text).ok_or_else(bad)?;
-                info.node_stats
-                    .entry(zone.node)
-                    .or_default()
-                    .insert(name.into(), value);
+                info.node_stats.entry(zone.node).or_default().insert(name.into(), value);
             }
             text => {
                 in_node_stats = false;
@@ -139,19 +127,13 @@ impl Zone {
     fn take(&mut self, line: &str) -> Option<()> {
         if let Some(list) = line.strip_prefix("protection:") {
             let list = list.trim().strip_prefix('(')?.strip_suffix(')')?;
-            self.protection = list
-                .split(',')
-                .map(|word| word.trim().parse().ok())
-                .collect::<Option<_>>()?;
+            self.protection = list.split(',').map(|word| word.trim().parse().ok()).collect::<Option<_>>()?;
             return Some(());
         }
         let (name, value) = pair(line)?;
         if name == "cpu" {
             let cpu = u32::try_from(value).ok()?;
-            self.pagesets.push(Pageset {
-                cpu,
-                ..Pageset::default()
-            });
+            self.pagesets.push(Pageset { cpu, ..Pageset::default() });
             return Some(());
         }
         if let Some(pageset) = self.pagesets.last_mut()
@@ -219,26 +201,14 @@ mod tests {
             Node 0, zone   Normal\n  pages free     0\n        min      0\n        protection: (0, 0, 0)\n";
         let info = parse(&path(), text).unwrap();
         let zone = &info.zones[0];
-        assert_eq!(
-            (zone.free, zone.min, zone.high, zone.promo, zone.start_pfn),
-            (3808, 190, 284, Some(331), Some(1))
-        );
+        assert_eq!((zone.free, zone.min, zone.high, zone.promo, zone.start_pfn), (3808, 190, 284, Some(331), Some(1)));
         assert_eq!(zone.protection, [0, 447, 447]);
-        let expected = Pageset {
-            count: 1,
-            high: 9,
-            batch: 1,
-            high_min: Some(118),
-            stat_threshold: Some(4),
-            ..Pageset::default()
-        };
+        let expected =
+            Pageset { count: 1, high: 9, batch: 1, high_min: Some(118), stat_threshold: Some(4), ..Pageset::default() };
         assert_eq!(zone.pagesets, [expected]);
         assert_eq!(zone.stats.get("nr_free_pages"), Some(&3808));
         assert_eq!(info.node_stats[&0].get("nr_mapped"), Some(&633));
-        assert_eq!(
-            (info.end_pfn(), info.managed(), info.zones.len()),
-            (4096, 3840, 2)
-        );
+        assert_eq!((info.end_pfn(), info.managed(), info.zones.len()), (4096, 3840, 2));
     }
 
     #[test]
@@ -250,10 +220,7 @@ mod tests {
             \x20 all_unreclaimable: 0\n  start_pfn:         4096\n  inactive_ratio:    5\n";
         let info = parse(&path(), text).unwrap();
         let zone = &info.zones[0];
-        assert_eq!(
-            (zone.boost, zone.high, zone.pagesets[0].high),
-            (None, 7, 186)
-        );
+        assert_eq!((zone.boost, zone.high, zone.pagesets[0].high), (None, 7, 186));
         assert_eq!(zone.stats.get("inactive_ratio"), Some(&5));
         assert_eq!(zone.stats.get("scanned"), Some(&0));
     }
@@ -261,10 +228,7 @@ mod tests {
     #[test]
     fn damage_is_an_error_with_its_line() {
         let error = parse(&path(), "Node 0, zone DMA\n  pages free many\n").unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "zoneinfo:2: `pages free many` is not understood"
-        );
+        assert_eq!(error.to_string(), "zoneinfo:2: `pages free many` is not understood");
         assert!(parse(&path(), "").is_err() && parse(&path(), "pages free 1").is_err());
     }
 }

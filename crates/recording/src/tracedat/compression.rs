@@ -28,11 +28,7 @@ impl Compression {
     }
 
     /// One compressed piece: sizes before and after, then the data.
-    pub(crate) fn unpack_piece(
-        self,
-        cursor: &mut Cursor<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Error> {
+    pub(crate) fn unpack_piece(self, cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
         let packed_size = cursor.u32("the size of compressed data")?;
         let size = cursor.u32("the size of unpacked data")? as usize;
         let offset = cursor.offset();
@@ -42,33 +38,17 @@ impl Compression {
         // One byte more than announced is asked for, so that too much data is noticed.
         let limit = size as u64 + 1;
         let result = match self {
-            Self::None => Read::take(packed, limit)
-                .read_to_end(out)
-                .map_err(|error| error.to_string()),
-            Self::Zlib => flate2::read::ZlibDecoder::new(packed)
-                .take(limit)
-                .read_to_end(out)
-                .map_err(|error| error.to_string()),
+            Self::None => Read::take(packed, limit).read_to_end(out).map_err(|error| error.to_string()),
+            Self::Zlib => {
+                flate2::read::ZlibDecoder::new(packed).take(limit).read_to_end(out).map_err(|error| error.to_string())
+            }
             Self::Zstd => ruzstd::decoding::StreamingDecoder::new(packed)
                 .map_err(|error| error.to_string())
-                .and_then(|decoder| {
-                    decoder
-                        .take(limit)
-                        .read_to_end(out)
-                        .map_err(|error| error.to_string())
-                }),
+                .and_then(|decoder| decoder.take(limit).read_to_end(out).map_err(|error| error.to_string())),
         };
-        result.map_err(|error| {
-            cursor.malformed(
-                offset,
-                format!("compressed data cannot be unpacked ({error})"),
-            )
-        })?;
+        result.map_err(|error| cursor.malformed(offset, format!("compressed data cannot be unpacked ({error})")))?;
         if out.len() - before != size {
-            return Err(cursor.malformed(
-                offset,
-                format!("compressed data does not unpack to {size} bytes"),
-            ));
+            return Err(cursor.malformed(offset, format!("compressed data does not unpack to {size} bytes")));
         }
         Ok(())
     }
@@ -80,5 +60,37 @@ impl Compression {
             self.unpack_piece(cursor, &mut out)?;
         }
         Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::SourceName;
+    use std::io::Write;
+    use std::path::Path;
+
+    fn unpack(compression: Compression, announced: u32, packed: &[u8]) -> Result<Vec<u8>, Error> {
+        let path: SourceName = Path::new("x.dat").into();
+        let mut piece = (packed.len() as u32).to_le_bytes().to_vec();
+        piece.extend_from_slice(&announced.to_le_bytes());
+        piece.extend_from_slice(packed);
+        let mut out = Vec::new();
+        compression.unpack_piece(&mut Cursor::new(&path, &piece, 0), &mut out)?;
+        Ok(out)
+    }
+
+    #[test]
+    fn zlib_pieces_have_the_announced_size() {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(&[7; 5000]).unwrap();
+        let packed = encoder.finish().unwrap();
+        assert_eq!(unpack(Compression::Zlib, 5000, &packed).unwrap(), [7; 5000]);
+        for wrong in [4999, 5001, u32::MAX] {
+            let error = unpack(Compression::Zlib, wrong, &packed).unwrap_err().to_string();
+            assert!(error.contains("does not unpack to"), "{error}");
+        }
+        assert!(unpack(Compression::Zlib, 5000, &packed[..10]).is_err());
+        assert!(unpack(Compression::Zstd, 5000, &packed).is_err());
     }
 }

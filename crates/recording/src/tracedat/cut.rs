@@ -38,12 +38,7 @@ impl TraceDat {
             for page in pages.chunks(page_size) {
                 let Some(time) = page.first_chunk() else {
                     let what = "a page has no timestamp";
-                    return Err(Error::malformed(
-                        &self.path,
-                        0,
-                        what,
-                        "cut the recording at a whole page",
-                    ));
+                    return Err(Error::malformed(&self.path, 0, what, "cut the recording at a whole page"));
                 };
                 if scale.to_ns(u64::from_le_bytes(*time)) > until_ns {
                     break;
@@ -58,10 +53,7 @@ impl TraceDat {
             of: of.div_ceil(page_size),
         });
         let summary = summary.collect();
-        let pages: Vec<_> = kept
-            .into_iter()
-            .map(|(cpu, pages, _)| (cpu, pages))
-            .collect();
+        let pages: Vec<_> = kept.into_iter().map(|(cpu, pages, _)| (cpu, pages)).collect();
         Ok((self.write_v6(buffer, &pages), summary))
     }
 
@@ -74,22 +66,14 @@ impl TraceDat {
         out.extend_from_slice(&buffer.page_size.to_le_bytes());
         self.metadata.write_v6(&mut out);
         // Version 6 numbers its CPUs without gaps.
-        let cpus = pages
-            .iter()
-            .map(|(cpu, _)| u32::from(*cpu) + 1)
-            .max()
-            .unwrap_or(0);
+        let cpus = pages.iter().map(|(cpu, _)| u32::from(*cpu) + 1).max().unwrap_or(0);
         out.extend_from_slice(&cpus.to_le_bytes());
         self.write_options(buffer, cpus, &mut out);
         out.extend_from_slice(b"flyrecord\0");
         let table = out.len();
         out.resize(table + cpus as usize * 16, 0);
         for (cpu, pages) in pages {
-            out.resize(
-                out.len()
-                    .next_multiple_of((buffer.page_size as usize).max(1)),
-                0,
-            );
+            out.resize(out.len().next_multiple_of((buffer.page_size as usize).max(1)), 0);
             let entry = table + usize::from(*cpu) * 16;
             let offset = out.len() as u64;
             out[entry..entry + 8].copy_from_slice(&offset.to_le_bytes());
@@ -121,15 +105,9 @@ impl TraceDat {
         }
         if let Some(tsc) = options.tsc_to_ns {
             let words = [tsc.mult.to_le_bytes(), tsc.shift.to_le_bytes()];
-            option(
-                id::TSC2NSEC,
-                &[words.as_flattened(), &tsc.offset.to_le_bytes()].concat(),
-            );
+            option(id::TSC2NSEC, &[words.as_flattened(), &tsc.offset.to_le_bytes()].concat());
         }
-        option(
-            id::CPUCOUNT,
-            &options.cpu_count.unwrap_or(cpus).to_le_bytes(),
-        );
+        option(id::CPUCOUNT, &options.cpu_count.unwrap_or(cpus).to_le_bytes());
         out.extend_from_slice(&id::DONE.to_le_bytes());
     }
 }

@@ -20,7 +20,7 @@ impl ClockScale {
             None => units,
             Some(tsc) => {
                 let elapsed = units.saturating_sub(tsc.offset);
-                (u128::from(elapsed) * u128::from(tsc.mult) >> tsc.shift) as u64
+                ((u128::from(elapsed) * u128::from(tsc.mult)) >> tsc.shift) as u64
             }
         };
         ns.saturating_add_signed(self.offset_ns)
@@ -90,12 +90,7 @@ impl<'a> Records<'a> {
         };
         for (cpu, mut stream) in streams {
             match stream.next() {
-                Ok(Some((time, entry))) => records.heads.push(Head {
-                    cpu,
-                    time,
-                    entry,
-                    stream,
-                }),
+                Ok(Some((time, entry))) => records.heads.push(Head { cpu, time, entry, stream }),
                 Ok(None) => {}
                 Err(error) => records.failure = records.failure.take().or(Some(error)),
             }
@@ -136,9 +131,7 @@ impl<'a> Records<'a> {
             }
         };
         let (pid, event) = decoded.map_err(|problem| match problem {
-            Problem::Short => head
-                .stream
-                .malformed("the record before here is shorter than its event's format"),
+            Problem::Short => head.stream.malformed("the record before here is shorter than its event's format"),
             Problem::Unusable(error) => error,
         })?;
         match head.stream.next() {
@@ -147,12 +140,7 @@ impl<'a> Records<'a> {
             Err(error) => self.failure = Some(error),
         }
         let ts_ns = self.scale.to_ns(time);
-        Ok(Record {
-            ts_ns,
-            cpu,
-            pid,
-            event,
-        })
+        Ok(Record { ts_ns, cpu, pid, event })
     }
 }
 

@@ -85,9 +85,7 @@ impl Metadata {
 
 fn format_texts(cursor: &mut Cursor<'_>) -> Result<Vec<Vec<u8>>, Error> {
     let count = cursor.u32("the number of event formats")?;
-    (0..count)
-        .map(|_| text_u64(cursor, "an event format"))
-        .collect()
+    (0..count).map(|_| text_u64(cursor, "an event format")).collect()
 }
 
 fn text_u64(cursor: &mut Cursor<'_>, what: &'static str) -> Result<Vec<u8>, Error> {

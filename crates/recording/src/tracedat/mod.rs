@@ -9,6 +9,8 @@ mod page;
 mod schema;
 mod v6;
 mod v7;
+#[cfg(test)]
+mod v7_tests;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -23,6 +25,8 @@ use crate::error::{Error, SourceName};
 use crate::format::Format;
 use merge::ClockScale;
 use metadata::Metadata;
+#[cfg(test)]
+use options::id;
 use page::{CpuStream, PageLayout};
 use schema::Schema;
 
@@ -68,20 +72,12 @@ pub struct Buffer {
 impl Buffer {
     fn new(name: String, clock: String, page_size: u32, mut cpus: Vec<CpuData>) -> Self {
         cpus.sort_by_key(|data| data.cpu);
-        Self {
-            name,
-            clock,
-            page_size,
-            cpus,
-        }
+        Self { name, clock, page_size, cpus }
     }
 
     /// The CPUs that have data, in ascending order.
     pub fn cpus(&self) -> impl Iterator<Item = u16> + '_ {
-        self.cpus
-            .iter()
-            .filter(|data| !data.is_empty())
-            .map(|data| data.cpu)
+        self.cpus.iter().filter(|data| !data.is_empty()).map(|data| data.cpu)
     }
 }
 
@@ -102,17 +98,11 @@ impl CpuData {
     /// Pages that stand in the file; the caller has checked that they do.
     fn in_file(cpu: u16, offset: u64, size: u64) -> Self {
         let start = offset as usize;
-        Self {
-            cpu,
-            pages: Pages::InFile(start..start + size as usize),
-        }
+        Self { cpu, pages: Pages::InFile(start..start + size as usize) }
     }
 
     fn unpacked(cpu: u16, bytes: Vec<u8>) -> Self {
-        Self {
-            cpu,
-            pages: Pages::Unpacked(bytes),
-        }
+        Self { cpu, pages: Pages::Unpacked(bytes) }
     }
 
     fn is_empty(&self) -> bool {
@@ -123,10 +113,26 @@ impl CpuData {
     }
 }
 
+/// Sizes of ring-buffer pages that make sense: a page of the smallest machine to what a kernel could
+/// allocate in one piece.
+const PAGE_SIZES: std::ops::RangeInclusive<u32> = 1 << 10..=1 << 24;
+
+/// Refuses buffers whose pages are absurd, before memory is reserved for one.
+fn check_page_sizes(path: &SourceName, buffers: &[Buffer]) -> Result<(), Error> {
+    match buffers.iter().find(|buffer| !PAGE_SIZES.contains(&buffer.page_size)) {
+        None => Ok(()),
+        Some(buffer) => Err(Error::malformed(
+            path,
+            0,
+            format!("ring-buffer pages of {} bytes make no sense", buffer.page_size),
+            "the file is damaged or not a trace.dat that trace-cmd wrote",
+        )),
+    }
+}
+
 /// A CPU number in the range that records can hold.
 fn cpu_number(cursor: &Cursor<'_>, cpu: u32) -> Result<u16, Error> {
-    u16::try_from(cpu)
-        .map_err(|_| cursor.malformed(cursor.offset(), format!("{cpu} is no CPU number")))
+    u16::try_from(cpu).map_err(|_| cursor.malformed(cursor.offset(), format!("{cpu} is no CPU number")))
 }
 
 impl TraceDat {
@@ -175,11 +181,8 @@ impl TraceDat {
                 ));
             }
         };
-        let Contents {
-            metadata,
-            options,
-            buffers,
-        } = contents;
+        let Contents { metadata, options, buffers } = contents;
+        check_page_sizes(&path, &buffers)?;
         let layout = PageLayout::parse(&path, &metadata.header_page, &metadata.header_event)?;
         let (schema, formats) = Schema::new(&path, &metadata)?;
         Ok(Self {
@@ -230,10 +233,7 @@ impl TraceDat {
 
     /// The buffer that [`TraceDat::records`] reads: the first with data, else the first.
     pub fn main_buffer(&self) -> &Buffer {
-        let filled = self
-            .buffers
-            .iter()
-            .find(|buffer| buffer.cpus().next().is_some());
+        let filled = self.buffers.iter().find(|buffer| buffer.cpus().next().is_some());
         // Both readers give at least one buffer.
         filled.unwrap_or(&self.buffers[0])
     }
@@ -269,16 +269,8 @@ impl TraceDat {
     /// As for [`TraceDat::records`].
     pub fn records_of<'a>(&'a self, buffer: &'a Buffer) -> Result<Records<'a>, Error> {
         let scale = self.clock_scale(buffer)?;
-        let streams = buffer
-            .cpus
-            .iter()
-            .map(|data| (data.cpu, self.stream(buffer, data)));
-        Ok(Records::new(
-            &self.path,
-            &self.schema,
-            scale,
-            streams.collect(),
-        ))
+        let streams = buffer.cpus.iter().map(|data| (data.cpu, self.stream(buffer, data)));
+        Ok(Records::new(&self.path, &self.schema, scale, streams.collect()))
     }
 
     fn stream<'a>(&'a self, buffer: &'a Buffer, data: &'a CpuData) -> CpuStream<'a> {
@@ -286,13 +278,7 @@ impl TraceDat {
             Pages::InFile(range) => range.start as u64,
             Pages::Unpacked(_) => 0,
         };
-        CpuStream::new(
-            &self.path,
-            self.layout,
-            buffer.page_size,
-            self.pages(data),
-            base,
-        )
+        CpuStream::new(&self.path, self.layout, buffer.page_size, self.pages(data), base)
     }
 
     fn pages<'a>(&'a self, data: &'a CpuData) -> &'a [u8] {
@@ -308,17 +294,11 @@ impl TraceDat {
             return Err(Error::malformed(
                 &self.path,
                 0,
-                format!(
-                    "the trace clock `{}` does not tell nanoseconds",
-                    buffer.clock
-                ),
+                format!("the trace clock `{}` does not tell nanoseconds", buffer.clock),
                 "record with `-C global` or `-C mono`",
             ));
         }
-        Ok(ClockScale {
-            tsc: self.options.tsc_to_ns.filter(|_| is_tsc),
-            offset_ns: self.options.ts_offset_ns,
-        })
+        Ok(ClockScale { tsc: self.options.tsc_to_ns.filter(|_| is_tsc), offset_ns: self.options.ts_offset_ns })
     }
 }
 
@@ -326,7 +306,5 @@ impl TraceDat {
 fn parse_comms(text: &[u8]) -> BTreeMap<i32, Box<str>> {
     let text = String::from_utf8_lossy(text);
     let lines = text.lines().filter_map(|line| line.split_once(' '));
-    lines
-        .filter_map(|(pid, name)| Some((pid.trim().parse().ok()?, name.into())))
-        .collect()
+    lines.filter_map(|(pid, name)| Some((pid.trim().parse().ok()?, name.into()))).collect()
 }

@@ -56,12 +56,7 @@ pub struct Options {
 
 impl Options {
     /// Takes in one option; those that are not known are none of ours.
-    pub(crate) fn take(
-        &mut self,
-        option: u16,
-        data: &mut Cursor<'_>,
-        size: u64,
-    ) -> Result<(), Error> {
+    pub(crate) fn take(&mut self, option: u16, data: &mut Cursor<'_>, size: u64) -> Result<(), Error> {
         match option {
             id::CPUSTAT => self.cpu_stats.push(text(data, size)?),
             id::TRACECLOCK => self.trace_clock = Some(text(data, size)?),
@@ -72,9 +67,8 @@ impl Options {
                 let offset = data.offset();
                 let value = text(data, size)?;
                 let number = value.trim().parse();
-                self.ts_offset_ns = number.map_err(|_| {
-                    data.malformed(offset, format!("time offset `{value}` is no number"))
-                })?;
+                self.ts_offset_ns =
+                    number.map_err(|_| data.malformed(offset, format!("time offset `{value}` is no number")))?;
             }
             id::TSC2NSEC => {
                 let offset = data.offset();
@@ -84,9 +78,7 @@ impl Options {
                     offset: data.u64("the TSC conversion")?,
                 };
                 if conversion.shift >= 64 {
-                    return Err(
-                        data.malformed(offset, "the TSC conversion shifts by 64 bits or more")
-                    );
+                    return Err(data.malformed(offset, "the TSC conversion shifts by 64 bits or more"));
                 }
                 self.tsc_to_ns = Some(conversion);
             }
@@ -102,9 +94,7 @@ impl Options {
         let lines = self.cpu_stats.iter().flat_map(|stats| stats.lines());
         let counts = lines.filter_map(|line| {
             let (name, value) = line.split_once(':')?;
-            counters
-                .contains(&name.trim())
-                .then(|| value.trim().parse::<u64>().ok())?
+            counters.contains(&name.trim()).then(|| value.trim().parse::<u64>().ok())?
         });
         (!self.cpu_stats.is_empty()).then(|| counts.fold(0, u64::saturating_add))
     }
@@ -112,9 +102,7 @@ impl Options {
     /// The clock that `trace_clock` shows in brackets, or the whole text if it has none.
     pub(crate) fn selected_clock(&self) -> Option<&str> {
         let all = self.trace_clock.as_deref()?;
-        let bracketed = all
-            .split_once('[')
-            .and_then(|(_, rest)| rest.split_once(']'));
+        let bracketed = all.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
         Some(bracketed.map_or(all.trim(), |(clock, _)| clock))
     }
 }

@@ -34,21 +34,14 @@ pub(crate) struct PageLayout {
 
 impl PageLayout {
     /// Reads the two header texts.
-    pub(crate) fn parse(
-        path: &SourceName,
-        header_page: &[u8],
-        header_event: &[u8],
-    ) -> Result<Self, Error> {
+    pub(crate) fn parse(path: &SourceName, header_page: &[u8], header_event: &[u8]) -> Result<Self, Error> {
         let wrong = |problem: String| Error::Field {
             path: Arc::clone(path),
             event: "header_page".into(),
             problem: problem.into(),
         };
         let text = String::from_utf8_lossy(header_page);
-        let fields: Vec<Field> = text
-            .lines()
-            .filter_map(|line| parse_field(line).ok())
-            .collect();
+        let fields: Vec<Field> = text.lines().filter_map(|line| parse_field(line).ok()).collect();
         let field = |name: &str| {
             let found = fields.iter().find(|field| &*field.name == name);
             found.ok_or_else(|| wrong(format!("it has no field {name}")))
@@ -58,9 +51,7 @@ impl PageLayout {
             return Err(wrong("timestamp or commit have unknown sizes".into()));
         }
         // Offsets are bounded so that no sum of them can overflow.
-        if commit.offset.max(data.offset) > 4096
-            || data.offset < commit.offset.saturating_add(commit.size)
-        {
+        if commit.offset.max(data.offset) > 4096 || data.offset < commit.offset.saturating_add(commit.size) {
             return Err(wrong("commit and data are in unknown places".into()));
         }
         check_entry_header(&String::from_utf8_lossy(header_event)).map_err(wrong)?;
@@ -75,22 +66,12 @@ impl PageLayout {
 /// The bit layout of entries is not configurable here, so it must be the known one.
 fn check_entry_header(text: &str) -> Result<(), String> {
     let value = |name: &str| {
-        let line = text
-            .lines()
-            .find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
-        line.split(|c: char| !c.is_ascii_digit())
-            .find_map(|word| word.parse::<u32>().ok())
+        let line = text.lines().find(|line| line.split(':').next().is_some_and(|key| key.trim() == name))?;
+        line.split(|c: char| !c.is_ascii_digit()).find_map(|word| word.parse::<u32>().ok())
     };
-    for (name, expected) in [
-        ("type_len", 5),
-        ("time_delta", 27),
-        ("padding", PADDING),
-        ("time_extend", TIME_EXTEND),
-    ] {
+    for (name, expected) in [("type_len", 5), ("time_delta", 27), ("padding", PADDING), ("time_extend", TIME_EXTEND)] {
         if value(name) != Some(expected) {
-            return Err(format!(
-                "header_event says something else than {expected} for {name}"
-            ));
+            return Err(format!("header_event says something else than {expected} for {name}"));
         }
     }
     Ok(())
@@ -127,13 +108,7 @@ pub(crate) struct CpuStream<'a> {
 
 impl<'a> CpuStream<'a> {
     /// A stream over whole pages; the last one may be cut behind its entries.
-    pub(crate) fn new(
-        path: &'a SourceName,
-        layout: PageLayout,
-        page_size: u32,
-        data: &'a [u8],
-        base: u64,
-    ) -> Self {
+    pub(crate) fn new(path: &'a SourceName, layout: PageLayout, page_size: u32, data: &'a [u8], base: u64) -> Self {
         Self {
             path,
             layout,
@@ -152,11 +127,7 @@ impl<'a> CpuStream<'a> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<(u64, Entry<'a>)>, Error> {
         loop {
-            let Some(rest) = self
-                .entries
-                .get(self.position..)
-                .filter(|rest| !rest.is_empty())
-            else {
+            let Some(rest) = self.entries.get(self.position..).filter(|rest| !rest.is_empty()) else {
                 if self.next_page >= self.data.len() {
                     return Ok(None);
                 }
@@ -222,11 +193,7 @@ impl<'a> CpuStream<'a> {
         }
         // The number is there only if it fitted behind the entries.
         let stored = commit & MISSED_STORED != 0;
-        Ok(Some(if stored {
-            long(&mut data, "the number of lost events").ok()
-        } else {
-            None
-        }))
+        Ok(Some(if stored { long(&mut data, "the number of lost events").ok() } else { None }))
     }
 
     /// Skips what a discarded entry left, or the unused rest of a page.
@@ -251,11 +218,7 @@ impl<'a> CpuStream<'a> {
         let stamp = high | value;
         // Time does not go back by years: the low bits have wrapped.
         let wrapped = stamp < self.time && self.time - stamp > 1 << (STAMP_BITS - 1);
-        self.time = if wrapped {
-            stamp.wrapping_add(1 << STAMP_BITS)
-        } else {
-            stamp
-        };
+        self.time = if wrapped { stamp.wrapping_add(1 << STAMP_BITS) } else { stamp };
     }
 
     #[inline]
@@ -273,5 +236,82 @@ impl<'a> CpuStream<'a> {
         let offset = self.base + (page + self.layout.data_offset + self.position) as u64;
         let advice = "the ring-buffer page is damaged; cut the recording before it";
         Error::malformed(self.path, offset, problem, advice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    const LAYOUT: PageLayout = PageLayout { commit_offset: 8, commit_size: 8, data_offset: 16 };
+
+    /// A page of 64 bytes with these words as entries.
+    fn page(time: u64, flags: u64, words: &[u32], behind: u64) -> Vec<u8> {
+        let mut page = time.to_le_bytes().to_vec();
+        page.extend_from_slice(&(flags | (4 * words.len() as u64)).to_le_bytes());
+        words.iter().for_each(|word| page.extend_from_slice(&word.to_le_bytes()));
+        page.extend_from_slice(&behind.to_le_bytes());
+        page.resize(64, 0);
+        page
+    }
+
+    /// What a stream gives, as text.
+    fn read(pages: &[Vec<u8>]) -> Result<Vec<String>, Error> {
+        let path: SourceName = Path::new("pages").into();
+        let data = pages.concat();
+        let mut stream = CpuStream::new(&path, LAYOUT, 64, &data, 0);
+        let mut seen = Vec::new();
+        while let Some((time, entry)) = stream.next()? {
+            seen.push(match entry {
+                Entry::Event(record) => format!("{time}: {}", record.len()),
+                Entry::Lost(count) => format!("{time}: lost {count:?}"),
+            });
+        }
+        Ok(seen)
+    }
+
+    fn entry(type_len: u32, delta: u32) -> u32 {
+        delta << 5 | type_len
+    }
+
+    #[test]
+    fn entries_have_lengths_in_either_form() {
+        let short = page(100, 0, &[entry(1, 5), 0, entry(0, 2), 4 + 5, 0, 0], 0);
+        assert_eq!(read(&[short]).unwrap(), ["105: 4", "107: 5"]);
+    }
+
+    #[test]
+    fn time_passes_by_extends_stamps_and_padding() {
+        let extend = page(100, 0, &[entry(TIME_EXTEND, 1), 2, entry(1, 0), 0], 0);
+        let stamp = page(9, 0, &[entry(TIME_STAMP, 7), 1, entry(1, 3), 0], 0);
+        let discarded = page(50, 0, &[entry(PADDING, 2), 8, 0, entry(1, 1), 0], 0);
+        let rest = page(70, 0, &[entry(1, 1), 0, entry(PADDING, 0), 99], 0);
+        let high = page(5 << 59, 0, &[entry(TIME_STAMP, 7), 0, entry(1, 0), 0], 0);
+        let seen = read(&[extend, stamp, discarded, rest, high]).unwrap();
+        let expected = [101 + (2 << 27), 10 + (1 << 27), 53, 71, (5 << 59) + 7].map(|time: u64| format!("{time}: 4"));
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn losses_come_before_the_page_with_their_number_if_it_is_stored() {
+        let words = [entry(1, 1), 0];
+        let seen = read(&[page(1, MISSED_EVENTS, &words, 0), page(7, MISSED_EVENTS | MISSED_STORED, &words, 77)]);
+        assert_eq!(seen.unwrap(), ["1: lost None", "2: 4", "7: lost Some(77)", "8: 4"]);
+    }
+
+    #[test]
+    fn a_last_page_may_be_cut_behind_its_entries() {
+        let whole = page(1, 0, &[entry(1, 1), 0], 0);
+        assert_eq!(read(&[whole.clone(), whole[..24].to_vec()]).unwrap().len(), 2);
+        assert!(read(&[whole.clone(), whole[..23].to_vec()]).is_err());
+    }
+
+    #[test]
+    fn damage_is_an_error() {
+        for words in [&[entry(28, 1), 0][..], &[entry(0, 1), 3], &[entry(0, 1)], &[entry(TIME_EXTEND, 1)]] {
+            assert!(read(&[page(1, 0, words, 0)]).is_err(), "{words:?}");
+        }
+        assert!(read(&[page(1, 49, &[], 0)]).is_err());
     }
 }

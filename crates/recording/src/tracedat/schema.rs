@@ -29,10 +29,7 @@ impl std::fmt::Debug for Schema {
 impl Schema {
     /// Parses all formats. A format that cannot be parsed is an error; one that lacks a field
     /// that this crate needs is an error only if such an event occurs.
-    pub(crate) fn new(
-        path: &SourceName,
-        metadata: &Metadata,
-    ) -> Result<(Self, Vec<Format>), Error> {
+    pub(crate) fn new(path: &SourceName, metadata: &Metadata) -> Result<(Self, Vec<Format>), Error> {
         let systems = metadata.systems.iter().flat_map(|(_, formats)| formats);
         let formats = metadata.ftrace_formats.iter().chain(systems).map(|text| {
             let text = String::from_utf8_lossy(text);
@@ -44,14 +41,10 @@ impl Schema {
         });
         let formats = formats.collect::<Result<Vec<_>, _>>()?;
         let common = |name: &str| {
-            let missing = |problem: Box<str>| Error::Field {
-                path: Arc::clone(path),
-                event: "common fields".into(),
-                problem,
-            };
+            let missing =
+                |problem: Box<str>| Error::Field { path: Arc::clone(path), event: "common fields".into(), problem };
             let field = formats.iter().find_map(|format| format.field(name));
-            let field =
-                field.ok_or_else(|| missing(format!("no format has the field {name}").into()))?;
+            let field = field.ok_or_else(|| missing(format!("no format has the field {name}").into()))?;
             Slot::new(field, 4).map_err(missing)
         };
         let largest = formats.iter().map(|format| format.id).max().unwrap_or(0);

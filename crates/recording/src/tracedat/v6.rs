@@ -27,31 +27,15 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, page_size: u32) -> Result<Contents, 
     }
     require_flyrecord(cursor, offset, word)?;
     let clock = options.selected_clock().unwrap_or("").to_owned();
-    let mut buffers = vec![read_cpus(
-        cursor,
-        cpus,
-        page_size,
-        String::new(),
-        clock.clone(),
-    )?];
+    let mut buffers = vec![read_cpus(cursor, cpus, page_size, String::new(), clock.clone())?];
     for (name, offset) in instances {
         let mut cursor = cursor.at(offset, "a trace instance")?;
         let word = cursor.bytes(10, "the kind of the instance's data")?;
         require_flyrecord(&cursor, offset, word)?;
         let cpus = options.cpu_count.unwrap_or(cpus);
-        buffers.push(read_cpus(
-            &mut cursor,
-            cpus,
-            page_size,
-            name,
-            clock.clone(),
-        )?);
+        buffers.push(read_cpus(&mut cursor, cpus, page_size, name, clock.clone())?);
     }
-    Ok(Contents {
-        metadata,
-        options,
-        buffers,
-    })
+    Ok(Contents { metadata, options, buffers })
 }
 
 fn require_flyrecord(cursor: &Cursor<'_>, offset: u64, word: &[u8]) -> Result<(), Error> {
@@ -91,13 +75,7 @@ fn read_options(
 }
 
 /// The table of offsets and sizes, one entry a CPU.
-fn read_cpus(
-    cursor: &mut Cursor<'_>,
-    cpus: u32,
-    page_size: u32,
-    name: String,
-    clock: String,
-) -> Result<Buffer, Error> {
+fn read_cpus(cursor: &mut Cursor<'_>, cpus: u32, page_size: u32, name: String, clock: String) -> Result<Buffer, Error> {
     let mut data = Vec::new();
     for cpu in 0..cpus {
         let number = cpu_number(cursor, cpu)?;

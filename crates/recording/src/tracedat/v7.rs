@@ -2,6 +2,7 @@
 //! (trace-cmd.dat.v7(5)).
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use crate::cursor::Cursor;
 use crate::error::Error;
@@ -12,9 +13,6 @@ use crate::tracedat::{Buffer, Contents, CpuData, cpu_number};
 
 /// Section flag: the contents are compressed.
 const COMPRESSED: u16 = 1;
-
-/// More option sections than this are a chain that bites its tail.
-const MAX_OPTION_SECTIONS: usize = 4096;
 
 /// Reads everything behind the page size.
 pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Contents, Error> {
@@ -39,13 +37,14 @@ pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Contents, Error> {
         has_text_buffer: false,
     };
     let mut next = cursor.u64("the offset of the options")?;
-    for _ in 0..MAX_OPTION_SECTIONS {
-        if next == 0 {
-            return reader.finish();
+    let mut seen = BTreeSet::new();
+    while next != 0 {
+        if !seen.insert(next) {
+            return Err(cursor.malformed(next, "the chain of option sections bites its tail"));
         }
         next = reader.read_options(next)?;
     }
-    Err(cursor.malformed(next, "the chain of option sections does not end"))
+    reader.finish()
 }
 
 /// What has been read so far.
@@ -62,23 +61,13 @@ impl<'a> Reader<'a> {
     fn finish(self) -> Result<Contents, Error> {
         if self.buffers.is_empty() {
             let (problem, advice) = if self.has_text_buffer {
-                (
-                    "the file holds latency text, not ring-buffer pages",
-                    "give the text itself, from `trace-cmd report`",
-                )
+                ("the file holds latency text, not ring-buffer pages", "give the text itself, from `trace-cmd report`")
             } else {
-                (
-                    "the file holds no trace data",
-                    "record again, and let trace-cmd end by itself",
-                )
+                ("the file holds no trace data", "record again, and let trace-cmd end by itself")
             };
             return Err(Error::malformed(self.file.path(), 0, problem, advice));
         }
-        Ok(Contents {
-            metadata: self.metadata,
-            options: self.options,
-            buffers: self.buffers,
-        })
+        Ok(Contents { metadata: self.metadata, options: self.options, buffers: self.buffers })
     }
 
     /// Reads one section of options; returns the offset of the next one, or 0.
@@ -120,12 +109,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A section's contents, unpacked, and the file offset of their first byte (0 if unpacked).
-    fn section(
-        &self,
-        offset: u64,
-        id: u16,
-        what: &'static str,
-    ) -> Result<(Cow<'a, [u8]>, u64), Error> {
+    fn section(&self, offset: u64, id: u16, what: &'static str) -> Result<(Cow<'a, [u8]>, u64), Error> {
         let mut cursor = self.file.at(offset, what)?;
         let (flags, size) = section_header(&mut cursor, id)?;
         if flags & COMPRESSED == 0 {
