@@ -39,7 +39,7 @@ impl<O: Observer> PageAllocator<O> {
         for start in (pfn.0..pfn.0 + (1 << order)).step_by(1 << self.geometry.pageblock_order).map(Pfn) {
             let block = self.geometry.block_of(start);
             let old = self.blocks.migratetype(block);
-            if !old.is_mergeable() || old == Migratetype::Movable {
+            if !old.is_mergeable() {
                 continue;
             }
             let zone = self.zone_of(start);

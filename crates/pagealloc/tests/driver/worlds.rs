@@ -62,7 +62,7 @@ pub fn worlds() -> Vec<World> {
                 vec![
                     zone(0, Dma32, 0, 512, &[(128, 128)]),
                     zone(0, Normal, 512, 768, &[]),
-                    zone(0, Movable, 1280, 256, &[(1344, 32)]),
+                    zone(0, Movable, 1280, 512, &[(1344, 32)]),
                 ],
             ),
             min_free_kbytes: 128,
