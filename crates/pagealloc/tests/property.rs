@@ -8,8 +8,11 @@ use driver::{Driver, Tally, worlds};
 use pagealloc::policy::{PRESETS, preset};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// Presets that must agree with the reference model answer by answer.
-const LOCK_STEP: &[&str] = &["linux-3.12", "linux-4.20", "linux-5.0", "linux-6.1", "linux-6.18", "linux-6.18+defrag"];
+/// The model knows everything that this floor does but the stall of the 4.20 series (7.9): a request that stalls sleeps,
+/// which is the business of the floor above. There lock-step runs without `ALLOC_FRAGMENT_STALL`.
+fn in_lock_step() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|entry| entry.name)
+}
 
 fn setting(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
@@ -53,7 +56,7 @@ fn structure_holds_for_every_preset() {
 
 #[test]
 fn presets_agree_with_the_reference_model() {
-    for name in LOCK_STEP {
+    for name in in_lock_step() {
         exercise(name, true);
     }
 }

@@ -263,11 +263,13 @@ impl Model {
         }
     }
 
+    /// 6.19: each step asks for at most a batch; what a large page gives beyond that is not counted against the rest.
     fn drain_in_steps(&mut self, zone: usize, cpu: usize, pages: u64, first: usize) {
-        let target = self.zones[zone].pcp[cpu].count.saturating_sub(pages);
-        while self.zones[zone].pcp[cpu].count > target {
-            let left = self.zones[zone].pcp[cpu].count - target;
-            self.drain(zone, cpu, left.min(self.zones[zone].batch), first);
+        let mut left = pages;
+        while left > 0 {
+            let step = left.min(self.zones[zone].batch);
+            self.drain(zone, cpu, step, first);
+            left -= step;
         }
     }
 
