@@ -196,3 +196,41 @@ impl<O: Observer> PageAllocator<O> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::world::*;
+    use crate::*;
+
+    /// Breaks one thing and says what the check finds.
+    fn broken(breaks: impl FnOnce(&mut World)) -> String {
+        let mut world = placed("MU", &[(0, 2), (16, 1)], linux_6_18());
+        world.placed_exactly = false;
+        world.place_pcp(Pfn(8), 1, CPU);
+        world.check().unwrap();
+        breaks(&mut world);
+        world.check().expect_err("something is broken")
+    }
+
+    use alloc::string::String;
+
+    #[test]
+    fn the_check_is_not_vacuous() {
+        type Break = fn(&mut World);
+        let cases: [(&str, Break); 9] = [
+            ("counters", |world| world.zones[0].free_pages += 1),
+            ("nr_free", |world| world.zones[0].areas[2].nr_free += 1),
+            ("occupied bit", |world| world.zones[0].occupied[1] = 0),
+            ("on a list of", |world| world.frames.set_state(Pfn(0), FrameState::USED)),
+            ("other tails", |world| world.frames.set_state(Pfn(1), FrameState::USED)),
+            ("no head before it", |world| world.frames.set_state(Pfn(5), FrameState::TAIL)),
+            ("in a block of", |world| world.blocks.set_migratetype(BlockId(0), Migratetype::Reclaimable)),
+            ("not merged", |world| world.place_free(Pfn(18), 1)),
+            ("pages counted", |world| world.pcps[0].count = 3),
+        ];
+        for (expected, breaks) in cases {
+            let found = broken(breaks);
+            assert!(found.contains(expected), "{expected}: {found}");
+        }
+    }
+}

@@ -146,3 +146,95 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{FragmentStall, ListTypes, PcpOrders, PcpRules, Reserve};
+    use crate::world::*;
+    use crate::*;
+
+    const NONE: AllocFlags = AllocFlags::NONE;
+
+    fn old(fallback: Fallback) -> Policy {
+        let new = linux_6_18();
+        Policy {
+            fallback,
+            list_types: ListTypes::Mixed,
+            boost: Boost::EveryFallback,
+            reserve: Reserve::HighAtomic,
+            pcp: PcpRules { orders: PcpOrders::Zero, ..new.pcp },
+            ..new
+        }
+    }
+
+    #[test]
+    fn half_moved_retypes_only_with_half_the_block_free() {
+        // 7 of 16 free and claimable: all move, the type stays, the rest of the split is ours.
+        let mut world = placed("MU", &[(0, 2), (4, 1), (6, 0)], old(Fallback::HalfMoved));
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("MU", "0U: 1 6; 1U: 2 4"));
+        assert!(!world.extfrags()[0].change_ownership);
+        let mut world = placed("MU", &[(0, 3)], old(Fallback::HalfMoved));
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
+        assert_eq!(world.types(), "UU");
+        assert!(world.extfrags()[0].change_ownership);
+    }
+
+    #[test]
+    fn in_3x_unmovable_is_not_aggressive_and_takes_the_remainder_all_the_same() {
+        let mut world = placed("MU", &[(0, 1), (4, 0)], old(Fallback::HalfMoved3x));
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("MU", "0U: 1; 0M: 4"));
+    }
+
+    #[test]
+    fn in_3x_the_reserve_serves_last() {
+        let policy = Policy { reserve: Reserve::MigrateReserve, ..old(Fallback::HalfMoved3x) };
+        let mut world = placed("HU", &[(0, 0)], policy);
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
+        assert!(world.extfrags().is_empty());
+    }
+
+    #[test]
+    fn from_4_12_a_small_movable_request_takes_the_smallest_page() {
+        let mut world = placed("UM", &[(0, 1), (4, 0)], old(Fallback::FreeAndAlike));
+        assert_eq!(world.buddy(0, Migratetype::Movable, NONE), Some(4), "order 1 is not claimable");
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("UM", "1U: 0"));
+    }
+
+    #[test]
+    fn from_4_12_all_free_pages_move_and_movable_ones_count() {
+        let mut world = placed("UM", &[(0, 2), (4, 1)], old(Fallback::FreeAndAlike));
+        world.set_watermarks(ZONE, 0, 0, 64, 64);
+        world.set_on_lru(Pfn(8), true);
+        world.set_on_lru(Pfn(9), true);
+        assert_eq!(world.buddy(0, Migratetype::Movable, AllocFlags::KSWAPD), Some(4));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("MM", "0M: 5; 2M: 0"));
+        assert_eq!((world.boost(ZONE), world.take_boost_wakeups()), (16, 1));
+    }
+
+    #[test]
+    fn strict_kernels_before_6_15_cut_the_page_off_the_largest() {
+        let policy = Policy { fallback: Fallback::FreeAndAlikeStrict, boost: Boost::EveryFallback, ..linux_6_18() };
+        let mut world = placed("UM", &[(0, 2), (4, 1)], policy);
+        world.set_watermarks(ZONE, 0, 0, 64, 64);
+        assert_eq!(world.buddy(0, Migratetype::Movable, NONE), Some(0));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("UM", "0U: 1; 1U: 2 4"));
+        assert_eq!(world.boost(ZONE), 16);
+    }
+
+    #[test]
+    fn a_stalling_request_is_refused_below_the_stall_order() {
+        let fragment_stall = Some(FragmentStall { timeout_hz_divisor: 50, fast_boost: true });
+        let mut policy = Policy { fragment_stall, ..old(Fallback::FreeAndAlike) };
+        policy.sysctl.fragment_stall_order = 3;
+        let mut world = placed("UMU", &[(0, 2)], policy.clone());
+        assert_eq!(world.buddy(0, Migratetype::Movable, AllocFlags::FRAGMENT_STALL), None);
+        assert_eq!(world.boost(ZONE), 0, "marks are 0 here");
+        assert!(world.extfrags().is_empty());
+        policy.sysctl.fragment_stall_order = 2;
+        let mut world = placed("UMU", &[(0, 2)], policy);
+        assert_eq!(world.buddy(0, Migratetype::Movable, AllocFlags::FRAGMENT_STALL), Some(0));
+    }
+}
