@@ -5,7 +5,7 @@ use crate::event::{Event, Observer};
 use crate::frames::FrameState;
 use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::{ListTypes, MergeRetype, MergeTypes};
+use crate::policy::{MergeRetype, MergeTypes};
 use crate::zone::ListEnd;
 
 /// Where a freed block goes (3.6).

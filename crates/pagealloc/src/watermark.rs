@@ -166,7 +166,7 @@ impl<O: Observer> PageAllocator<O> {
         }
         match self.policy.watermark_test {
             _ if order == 0 => true,
-            WatermarkTest::OneSuitableBlock => has_suitable_block(zone, order, flags),
+            WatermarkTest::OneSuitableBlock => has_suitable_block(zone, order, flags, self.policy.watermark_reserve),
             WatermarkTest::Halving => passes_halving(zone, order, left, self.reduced_mark(mark, flags) as i64),
         }
     }
@@ -248,12 +248,16 @@ impl<O: Observer> PageAllocator<O> {
 }
 
 /// Whether any list that the request may use holds a block of its order, whatever its type (6.6.4).
-fn has_suitable_block(zone: &Zone, order: Order, flags: AllocFlags) -> bool {
+fn has_suitable_block(zone: &Zone, order: Order, flags: AllocFlags, reserve: WatermarkReserve) -> bool {
     let mut orders = Migratetype::MERGEABLE.iter().fold(0, |orders, t| orders | zone.occupied[t.index()]);
     if flags.contains(AllocFlags::CMA) {
         orders |= zone.occupied[Migratetype::Cma.index()];
     }
-    if flags.intersects(AllocFlags(AllocFlags::HIGHATOMIC.0 | AllocFlags::OOM.0)) {
+    let opens = match reserve {
+        WatermarkReserve::MinReserve => AllocFlags::HIGHATOMIC,
+        WatermarkReserve::HighHarder | WatermarkReserve::HighHarder3x => AllocFlags::NON_BLOCK, // HARDER of old.
+    };
+    if flags.intersects(opens | AllocFlags::OOM) {
         orders |= zone.occupied[Migratetype::HighAtomic.index()];
     }
     orders >> order != 0
