@@ -99,7 +99,7 @@ fn a_wrong_rule_is_noticed() {
         ("merge_retype", "linux-6.18", |p| p.merge_retype = MergeRetype::WholeRange),
         ("extfrag_ownership", "linux-3.12", |p| p.extfrag_ownership = ExtfragOwnership::RequestIsFallback),
         ("nofragment", "linux-6.18", |p| p.nofragment = NoFragment::Never),
-        ("boost, claims", "linux-6.18", |p| p.boost = Boost::EveryFallbackGuarded),
+        ("boost", "linux-6.18", |p| p.boost = Boost::Never),
         ("boost, cap", "linux-5.0", |p| p.boost = Boost::EveryFallbackBoostedCap),
         ("fair_zones", "linux-3.12", |p| p.fair_zones = FairZones::Off),
         ("fair_zones, local", "linux-4.6", |p| p.fair_zones = FairZones::AllNodes),
