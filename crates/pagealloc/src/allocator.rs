@@ -144,8 +144,9 @@ impl<O: Observer> PageAllocator<O> {
 
     /// The i-th zone of the request's zonelist, counting only zones that it may use; `None` past the end.
     pub fn zonelist(&self, request: &Request, index: usize) -> Option<ZoneId> {
-        let (start, end) = self.zonelists.range(request);
-        (start..end).map(|at| self.zonelists.at(at)).filter(|zone| self.allows(request, *zone)).nth(index)
+        let list = self.zonelists.of(request);
+        let zones = (list.start..list.end).map(|at| self.zonelists.at(at));
+        zones.filter(|zone| self.allows(request, *zone)).nth(index)
     }
 
     /// The zone that a frame lies in.
