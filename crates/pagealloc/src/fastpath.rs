@@ -232,6 +232,7 @@ impl<O: Observer> PageAllocator<O> {
 mod tests {
     use crate::policy::Sysctl;
     use crate::world::*;
+    use crate::zone::FreeBlock;
     use crate::*;
     use alloc::vec;
     use alloc::vec::Vec;
@@ -269,7 +270,8 @@ mod tests {
         for pfn in (0..4).map(|block| start.add(block * 16)) {
             // Setting a type cuts what is larger than a block.
             world.set_block_type(world.geometry.block_of(pfn), Migratetype::Movable);
-            world.zones[zone.index()].take(&mut world.frames, pfn, 0, Migratetype::Movable);
+            let whole = FreeBlock { pfn, order: 4, list: Migratetype::Movable };
+            world.zones[zone.index()].take(&mut world.frames, whole, 0, Migratetype::Movable);
             world.frames.set_page(pfn, 0, FrameState::USED);
         }
         world.check().unwrap();

@@ -257,7 +257,7 @@ fn has_suitable_block(zone: &Zone, order: Order, flags: AllocFlags) -> bool {
 /// 3.x: what is left in higher orders must exceed a mark that halves with each order (6.8).
 fn passes_halving(zone: &Zone, order: Order, mut left: i64, mut mark: i64) -> bool {
     (0..order).all(|smaller| {
-        left -= i64::from(zone.areas[smaller as usize].nr_free) << smaller;
+        left -= (zone.areas[smaller as usize].nr_free() << smaller) as i64;
         mark >>= 1;
         left > mark
     })
