@@ -89,12 +89,10 @@ impl<O: Observer> PageAllocator<O> {
         if separate(list) || separate(other) {
             return false;
         }
-        if self.policy.list_types == ListTypes::Strict {
-            let pages = match self.policy.merge_retype {
-                MergeRetype::FirstBlock => self.geometry.pageblock_order,
-                MergeRetype::WholeRange => order,
-            };
-            self.retype_blocks(buddy, pages, list);
+        match self.policy.merge_retype {
+            MergeRetype::Never => {}
+            MergeRetype::FirstBlock => self.retype_blocks(buddy, self.geometry.pageblock_order, list),
+            MergeRetype::WholeRange => self.retype_blocks(buddy, order, list),
         }
         true
     }
