@@ -5,7 +5,7 @@ use crate::event::{Event, Observer};
 use crate::frames::FrameState;
 use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::{ListTypes, MergeRetype};
+use crate::policy::{MergeRetype, MergeTypes};
 use crate::zone::ListEnd;
 
 /// Where a freed block goes (3.6).
@@ -82,9 +82,9 @@ impl<O: Observer> PageAllocator<O> {
         if other == list {
             return true;
         }
-        let separate = |t: Migratetype| match self.policy.since_5_10() {
-            true => !t.is_mergeable(),
-            false => t == Migratetype::Isolate, // Older kernels kept only isolated blocks apart.
+        let separate = |t: Migratetype| match self.policy.merge_types {
+            MergeTypes::Mergeable => !t.is_mergeable(),
+            MergeTypes::AllButIsolate => t == Migratetype::Isolate,
         };
         if separate(list) || separate(other) {
             return false;
@@ -120,7 +120,7 @@ impl<O: Observer> PageAllocator<O> {
     /// Moves all free pages of a block to the lists of `to` (3.9); the number of pages, 0 if the block straddles its zone.
     pub(crate) fn move_free_pages(&mut self, zone: ZoneId, block: BlockId, to: Migratetype) -> u32 {
         let (start, pages) = (self.geometry.block_start(block), self.geometry.pageblock_pages());
-        let end = if self.policy.since_5_10() { ListEnd::Tail } else { ListEnd::Head };
+        let end = if self.policy.tail_placement { ListEnd::Tail } else { ListEnd::Head };
         let lists = &mut self.zones[zone.index()];
         if !lists.holds(start, pages) {
             return 0;

@@ -11,9 +11,10 @@ use crate::event::Observer;
 use crate::frames::{FrameList, FrameState, NIL};
 use crate::ids::{BlockId, NR_ORDERS, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::{ListTypes, Reserve};
+use crate::policy::{ListTypes, MergeRetype, Reserve};
 use alloc::format;
 use alloc::string::String;
+use core::fmt::Arguments;
 
 macro_rules! ensure {
     ($holds:expr, $($message:tt)*) => {
@@ -53,7 +54,8 @@ impl<O: Observer> PageAllocator<O> {
             let area = &lists.areas[order as usize];
             for t in Migratetype::ALL {
                 let list = &area.lists[t.index()];
-                self.check_list(list, FrameState::free_head(order, t))?;
+                let state = FrameState::free_head(order, t);
+                self.check_list(list, |found| found == state, format_args!("order {order} {t:?}"))?;
                 let occupied = lists.has(order, t);
                 ensure!(occupied != list.is_empty(), "{zone:?} order {order} {t:?}: occupied bit is {occupied}");
                 listed += u64::from(list.len());
@@ -69,19 +71,20 @@ impl<O: Observer> PageAllocator<O> {
         Ok(listed)
     }
 
-    /// Links of a list, and that all of its pages are in this state.
-    fn check_list(&self, list: &FrameList, state: FrameState) -> Result<(), String> {
+    /// Links of a list, and that all of its pages are in a state that fits.
+    fn check_list(&self, list: &FrameList, fits: impl Fn(FrameState) -> bool, name: Arguments) -> Result<(), String> {
         let (mut previous, mut len) = (NIL, 0);
         for pfn in list.iter(&self.frames) {
             let back = FrameList::prev(&self.frames, pfn).map_or(NIL, |pfn| pfn.0);
             ensure!(back == previous, "{pfn:?} links back to {back}, not to {previous}");
-            ensure!(self.frames.state(pfn) == state, "{pfn:?} is {:?} on a list of {state:?}", self.frames.state(pfn));
+            let state = self.frames.state(pfn);
+            ensure!(fits(state), "{pfn:?} is {state:?} on a list of {name} pages");
             previous = pfn.0;
             len += 1;
-            ensure!(len <= list.len(), "list of {state:?} is longer than {}", list.len());
+            ensure!(len <= list.len(), "list of {name} pages is longer than {}", list.len());
         }
         let tail = list.tail().map_or(NIL, |pfn| pfn.0);
-        ensure!(len == list.len() && tail == previous, "list of {state:?}: {len} of {} pages", list.len());
+        ensure!(len == list.len() && tail == previous, "list of {name} pages: {len} of {} found", list.len());
         Ok(())
     }
 
@@ -90,7 +93,7 @@ impl<O: Observer> PageAllocator<O> {
         let pcp = &self.pcps[zone.index() * self.cpu_node.len() + cpu];
         let (mut count, mut listed) = (0, 0);
         for (index, list) in pcp.lists.iter().enumerate() {
-            self.check_list(list, FrameState::PCP)?;
+            self.check_list(list, FrameState::is_pcp, format_args!("per-CPU"))?;
             for pfn in list.iter(&self.frames) {
                 let order = self.frames.order(pfn);
                 ensure!(self.zone_of(pfn) == zone, "{pfn:?} is on a per-CPU list of {zone:?}");
@@ -120,7 +123,7 @@ impl<O: Observer> PageAllocator<O> {
                 met.free += 1;
                 self.check_free_block(pfn, order)?;
             } else if state != FrameState::ABSENT {
-                met.pcp += u64::from(state == FrameState::PCP);
+                met.pcp += u64::from(state.is_pcp());
                 self.check_page(pfn, order, state)?;
             }
             pfn = pfn.add(1 << order);
@@ -140,7 +143,10 @@ impl<O: Observer> PageAllocator<O> {
         ensure!(tails.all(|tail| tail == FrameState::FREE_TAIL), "free {pfn:?} of order {order} has other tails");
         let list = self.frames.state(pfn).free_list_type();
         let block_type = self.blocks.migratetype(self.geometry.block_of(pfn));
-        let strict = self.policy.list_types == ListTypes::Strict;
+        // FirstBlock leaves the rest of a larger buddy its old type: a slip that 6.19 mended, unseen up to two blocks.
+        let exact = self.policy.merge_retype == MergeRetype::WholeRange
+            || self.geometry.max_order <= self.geometry.pageblock_order + 1;
+        let strict = self.policy.list_types == ListTypes::Strict && exact;
         ensure!(!strict || list == block_type, "{pfn:?} is on list {list:?} in a block of {block_type:?}");
         let buddy = pfn.buddy(order);
         let beside = pfn < buddy && order < self.geometry.max_order && self.frames.state(buddy).is_free_head_of(order);
@@ -155,7 +161,7 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     fn check_page(&self, pfn: Pfn, order: Order, state: FrameState) -> Result<(), String> {
-        let head = state.is_allocated_head() || state == FrameState::PCP || state == FrameState::TARGET;
+        let head = state.is_allocated_head() || state.is_pcp() || state == FrameState::TARGET;
         ensure!(head, "{pfn:?} is {state:?}, but there is no head before it");
         let mut tails = self.frames.states(pfn.add(1), (1 << order) - 1);
         ensure!(tails.all(FrameState::is_tail), "{pfn:?} of order {order} has tails that are not");

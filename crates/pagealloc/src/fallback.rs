@@ -5,7 +5,7 @@ use crate::allocator::PageAllocator;
 use crate::event::{Event, Extfrag, Observer};
 use crate::ids::{Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::{Fallback, NoFragment, Reserve};
+use crate::policy::{ExtfragOwnership, Fallback, NoFragment, Reserve};
 use crate::zone::FreeBlock;
 
 /// Which step serves the next page (4.4). During the refill of a per-CPU list it persists from page to page.
@@ -173,7 +173,7 @@ impl<O: Observer> PageAllocator<O> {
             fallback_order: from.order,
             alloc_migratetype: wanted,
             fallback_migratetype: from.list,
-            change_ownership: block_type == wanted,
+            change_ownership: block_type == wanted && self.policy.extfrag_ownership == ExtfragOwnership::RequestIsBlock,
             pageblock_order: self.geometry.pageblock_order,
         });
     }

@@ -97,15 +97,21 @@ impl<O: Observer> PageAllocator<O> {
             for block in (first..=last).map(BlockId) {
                 match self.blocks.migratetype(block) {
                     Migratetype::HighAtomic if missing > 0 => missing -= 1,
-                    Migratetype::HighAtomic => self.set_block_type(block, Migratetype::Movable),
+                    Migratetype::HighAtomic => self.convert(zone, block, Migratetype::Movable),
                     Migratetype::Movable if missing > 0 && self.is_wholly_managed(zone, block) => {
-                        self.set_block_type(block, Migratetype::HighAtomic);
+                        self.convert(zone, block, Migratetype::HighAtomic);
                         missing -= 1;
                     }
                     _ => {}
                 }
             }
         }
+    }
+
+    /// Retypes a block and moves what is free in it; a buddy that reaches into the next block moves whole (3.9).
+    fn convert(&mut self, zone: ZoneId, block: BlockId, to: Migratetype) {
+        self.move_free_pages(zone, block, to);
+        self.blocks.set_migratetype(block, to);
     }
 
     /// Whether boot reserved nothing in the block.

@@ -227,7 +227,7 @@ impl<O: Observer> PageAllocator<O> {
         let mut mode = RmqueueMode::Normal;
         for _ in 0..wanted {
             let Some(pfn) = self.rmqueue(zone, order, migratetype, flags, &mut mode) else { break };
-            self.frames.set_page(pfn, order, FrameState::PCP);
+            self.frames.set_page(pfn, order, FrameState::pcp(migratetype));
             let pcp = &mut self.pcps[number];
             pcp.lists[index].push_tail(&mut self.frames, pfn);
             pcp.count += 1 << order;
@@ -237,7 +237,8 @@ impl<O: Observer> PageAllocator<O> {
     /// Puts a freed page on a CPU's list and drains it if that makes it too long (5.7).
     #[inline(always)]
     pub(crate) fn free_pcp(&mut self, zone: ZoneId, cpu: CpuId, index: usize, pfn: Pfn, order: Order) {
-        self.frames.set_state(pfn, FrameState::PCP);
+        let block_type = self.blocks.migratetype(self.geometry.block_of(pfn));
+        self.frames.set_state(pfn, FrameState::pcp(block_type));
         self.frames.fill_tails(pfn, order, FrameState::TAIL);
         let number = self.pcp_number(zone, cpu);
         let pcp = &mut self.pcps[number];

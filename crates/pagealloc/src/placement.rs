@@ -41,7 +41,7 @@ impl<O: Observer> PageAllocator<O> {
         let block_type = self.blocks.migratetype(self.geometry.block_of(pfn));
         let list = if block_type.is_mergeable() { block_type } else { Migratetype::Movable };
         let Some(index) = self.pcp_index(order, list) else { return false };
-        self.frames.set_page(pfn, order, FrameState::PCP);
+        self.frames.set_page(pfn, order, FrameState::pcp(block_type));
         let number = self.pcp_number(self.zone_of(pfn), cpu);
         let pcp = &mut self.pcps[number];
         pcp.lists[index].push_tail(&mut self.frames, pfn);

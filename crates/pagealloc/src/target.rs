@@ -39,7 +39,7 @@ impl<O: Observer> PageAllocator<O> {
         for start in (pfn.0..pfn.0 + (1 << order)).step_by(1 << self.geometry.pageblock_order).map(Pfn) {
             let block = self.geometry.block_of(start);
             let old = self.blocks.migratetype(block);
-            if !old.is_mergeable() || old == Migratetype::Movable {
+            if !old.is_mergeable() {
                 continue;
             }
             let zone = self.zone_of(start);
@@ -80,7 +80,8 @@ impl<O: Observer> PageAllocator<O> {
         debug_assert_eq!(self.frames.allocated_order(pfn), order);
         self.frames.fill_tails(pfn, order, FrameState::FREE_TAIL);
         let list = self.blocks.migratetype(self.geometry.block_of(pfn));
-        self.free_block(self.zone_of(pfn), pfn, order, list, Placement::Tail);
+        let placement = if self.policy.tail_placement { Placement::Tail } else { Placement::Ordinary };
+        self.free_block(self.zone_of(pfn), pfn, order, list, placement);
     }
 }
 

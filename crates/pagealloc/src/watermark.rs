@@ -5,7 +5,7 @@ use crate::allocator::PageAllocator;
 use crate::event::{Event, Observer};
 use crate::ids::{NodeId, Order, ZoneId, ZoneType};
 use crate::migratetype::Migratetype;
-use crate::policy::{FairZones, ListTypes, Reserve, WatermarkGap, WatermarkReserve, WatermarkTest};
+use crate::policy::{FairZones, LowmemZones, Reserve, ReserveHeldBack, WatermarkGap, WatermarkReserve, WatermarkTest};
 use crate::zone::Zone;
 
 /// Marks of HighMem and Movable zones: a 1024th of the zone between these bounds (6.3).
@@ -69,7 +69,7 @@ impl<O: Observer> PageAllocator<O> {
 
     fn computed_min_free_kbytes(&self) -> u64 {
         let lowmem_kib = self.buffer_pages() << (self.geometry.page_shift - 10);
-        let most = if self.policy.since_5_10() { 262_144 } else { 65_536 };
+        let most = self.policy.min_free_kbytes_limit.into();
         (lowmem_kib * 16).isqrt().clamp(128, most)
     }
 
@@ -81,7 +81,10 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     fn shares_min(&self, zone: &Zone) -> bool {
-        zone.kind != ZoneType::HighMem && (zone.kind != ZoneType::Movable || !self.policy.since_5_10())
+        match self.policy.lowmem_zones {
+            LowmemZones::AllButHighMem => zone.kind != ZoneType::HighMem,
+            LowmemZones::AllButHighMemAndMovable => !matches!(zone.kind, ZoneType::HighMem | ZoneType::Movable),
+        }
     }
 
     fn computed_marks(&self, zone: &Zone, min_pages: u64, lowmem: u64) -> [u64; 4] {
@@ -209,10 +212,10 @@ impl<O: Observer> PageAllocator<O> {
             WatermarkReserve::HighHarder => flags.intersects(AllocFlags(AllocFlags::NON_BLOCK.0 | AllocFlags::OOM.0)),
             WatermarkReserve::HighHarder3x => true, // Reserve blocks are not set apart in the count.
         };
-        let highatomic = match self.policy.list_types {
+        let highatomic = match self.policy.reserve_held_back {
             _ if privileged => 0,
-            ListTypes::Strict => zone.free_highatomic,
-            ListTypes::Mixed => zone.reserved_highatomic,
+            ReserveHeldBack::FreePages => zone.free_highatomic,
+            ReserveHeldBack::ReservedBlocks => zone.reserved_highatomic,
         };
         cma + highatomic
     }

@@ -1,8 +1,8 @@
 //! One zone: its free lists by order and type, what they hold, its marks and flags.
 //!
-//! Every way on or off a free list goes through [`Zone::add`] and [`Zone::del`], which keep all counters (3.2). Beside
-//! the lists stands one word a type with a bit for each order whose list holds something, so that "smallest fit" and
-//! "is there any block large enough" are single instructions.
+//! Every way on or off a free list goes through [`Zone::link`] and [`Zone::unlink`]; [`Zone::account`] keeps the counters
+//! (3.2) and is called with the net change. Beside the lists stands one word a type with a bit for each order whose list
+//! holds something, so that "smallest fit" and "is there any block large enough" are single instructions.
 
 use crate::frames::{FrameList, FrameState, Frames};
 use crate::ids::{NR_ORDERS, NR_ZONE_TYPES, NodeId, Order, Pfn, ZoneType};
@@ -203,7 +203,8 @@ impl Zone {
         self.occupied[list.index()] >> order & 1 != 0
     }
 
-    /// Gives the upper halves of a block back until `order` is left (3.4): each to the head of the list of `list`. Counts nothing.
+    /// Gives the upper halves of a block back until `order` is left (3.4): each to the head of the list of `list`.
+    /// Counts nothing.
     #[inline(always)]
     fn expand(&mut self, frames: &mut Frames, pfn: Pfn, found: Order, order: Order, list: Migratetype) {
         for half in (order..found).rev() {

@@ -83,23 +83,17 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// The same policy with `vm.defrag_mode` set.
-    fn with_defrag_mode(mut self, mode: u32) -> Policy {
-        debug_assert!(self.defrag.is_some());
-        self.sysctl.defrag_mode = mode;
-        self
-    }
-
     /// Whether `vm.defrag_mode` is on in a kernel that has it (13.1).
     #[inline(always)]
     pub fn defrag_mode(&self) -> bool {
         self.sysctl.defrag_mode != 0 && self.defrag.is_some()
     }
 
-    /// 5.10 changed which list end boot and moves use; other changes of unknown date between 5.0 and 6.1 go with it.
-    #[inline(always)]
-    pub(crate) fn since_5_10(&self) -> bool {
-        self.boot_release == BootRelease::Tail
+    /// The same policy with `vm.defrag_mode` set.
+    fn with_defrag_mode(mut self, mode: u32) -> Policy {
+        debug_assert!(self.defrag.is_some());
+        self.sysctl.defrag_mode = mode;
+        self
     }
 
     /// Number of a migratetype in this kernel's traces and `/proc/pagetypeinfo` (1.5).
