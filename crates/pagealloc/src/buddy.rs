@@ -22,11 +22,10 @@ impl<O: Observer> PageAllocator<O> {
     #[inline]
     pub(crate) fn rmqueue_smallest(&mut self, zone: ZoneId, order: Order, list: Migratetype) -> Option<Pfn> {
         let lists = &mut self.zones[zone.index()];
-        let (pfn, found) = lists.smallest(order, list)?;
-        lists.del(&mut self.frames, pfn, found, list);
-        lists.expand(&mut self.frames, pfn, found, order, list);
-        self.trace_zone_locked(pfn, order, list);
-        Some(pfn)
+        let found = lists.smallest(order, list)?;
+        lists.take(&mut self.frames, found, order, list);
+        self.trace_zone_locked(found.pfn, order, list);
+        Some(found.pfn)
     }
 
     #[inline]
@@ -38,9 +37,11 @@ impl<O: Observer> PageAllocator<O> {
     /// Frees a block to the list of `list`, merging upwards (3.5). Tails must already be FREE_TAIL.
     #[inline]
     pub(crate) fn free_block(&mut self, zone: ZoneId, pfn: Pfn, order: Order, list: Migratetype, placement: Placement) {
-        let (mut pfn, mut order) = (pfn, order);
+        let (mut pfn, mut order, freed) = (pfn, order, order);
         while order < self.geometry.max_order {
             if order == self.capture_order && self.capture(zone, pfn, order, list) {
+                // What had been free is not any more.
+                self.zones[zone.index()].account(list, (1 << freed) - (1 << order));
                 return;
             }
             let buddy = pfn.buddy(order);
@@ -48,14 +49,22 @@ impl<O: Observer> PageAllocator<O> {
             if !state.is_free_head_of(order) || !self.may_merge(zone, buddy, order, list) {
                 break;
             }
-            self.zones[zone.index()].del(&mut self.frames, buddy, order, state.free_list_type());
+            let lists = &mut self.zones[zone.index()];
+            let other = state.free_list_type();
+            lists.unlink(&mut self.frames, buddy, order, other);
+            if other != list {
+                lists.account(other, -(1 << order)); // What was free stays counted, under its new type.
+                lists.account(list, 1 << order);
+            }
             self.frames.set_state(Pfn(pfn.0 | buddy.0), FrameState::FREE_TAIL);
             pfn = Pfn(pfn.0 & buddy.0);
             order += 1;
         }
         let to_tail = placement == Placement::Tail || self.merge_likely(zone, pfn, order);
         let end = if to_tail { ListEnd::Tail } else { ListEnd::Head };
-        self.zones[zone.index()].add(&mut self.frames, pfn, order, list, end);
+        let lists = &mut self.zones[zone.index()];
+        lists.link(&mut self.frames, pfn, order, list, end);
+        lists.account(list, 1 << freed);
     }
 
     /// Whether a free buddy of the right order may be merged with (3.5b, c), after giving its block our type (d).

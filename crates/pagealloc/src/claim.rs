@@ -4,10 +4,10 @@
 use crate::AllocFlags;
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
-use crate::fallback::Candidate;
 use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::Fallback;
+use crate::zone::FreeBlock;
 
 impl<O: Observer> PageAllocator<O> {
     /// Claims the block of the largest free page that lets itself be claimed, one candidate an order (4.5).
@@ -33,11 +33,11 @@ impl<O: Observer> PageAllocator<O> {
         order: Order,
         wanted: Migratetype,
         flags: AllocFlags,
-        candidate: Candidate,
+        candidate: FreeBlock,
     ) -> Option<Pfn> {
         if candidate.order >= self.geometry.pageblock_order {
             self.retype_blocks(candidate.pfn, candidate.order, wanted);
-            self.zones[zone.index()].take(&mut self.frames, candidate.pfn, order, wanted);
+            self.zones[zone.index()].take(&mut self.frames, candidate, order, wanted);
             return Some(candidate.pfn);
         }
         if matches!(self.policy.fallback, Fallback::ClaimThenSteal { .. }) {
@@ -87,7 +87,7 @@ impl<O: Observer> PageAllocator<O> {
     pub(crate) fn steal(&mut self, zone: ZoneId, order: Order, wanted: Migratetype) -> Option<Pfn> {
         let candidate =
             (order..=self.geometry.max_order).find_map(|found| self.fallback_candidate(zone, found, wanted))?;
-        self.zones[zone.index()].take(&mut self.frames, candidate.pfn, order, candidate.source);
+        self.zones[zone.index()].take(&mut self.frames, candidate, order, candidate.list);
         self.trace_fallback(candidate.pfn, order, wanted, &candidate);
         Some(candidate.pfn)
     }

@@ -52,8 +52,13 @@ impl<O: Observer> PageAllocator<O> {
     pub fn alloc_fast(&mut self, request: &Request) -> Option<Pfn> {
         match self.alloc_hot(request) {
             Some(pfn) => Some(pfn),
-            None => self.get_page_from_freelist(request, self.fast_flags(request)),
+            None => self.alloc_by_walk(request),
         }
+    }
+
+    #[inline(never)]
+    fn alloc_by_walk(&mut self, request: &Request) -> Option<Pfn> {
+        self.get_page_from_freelist(request, self.fast_flags(request))
     }
 
     /// The common case of the pass below, with the same outcome: the preferred zone is above its high mark, however one
@@ -63,8 +68,11 @@ impl<O: Observer> PageAllocator<O> {
         if request.order != 0 || self.has_rare_filters() {
             return None;
         }
-        let zone = self.preferred_zone(request)?;
+        let zone = self.zonelists.of(request).first?;
         let lists = &self.zones[zone.index()];
+        if !request.nodemask.contains(lists.node) {
+            return None;
+        }
         let unusable = lists.free_cma + lists.free_highatomic.max(lists.reserved_highatomic);
         let needed = lists.mark(AllocFlags::WMARK_HIGH.wmark()) + unusable;
         if lists.below_high || lists.free_pages <= needed + lists.lowmem_reserve[request.gfp.highest_zone() as usize] {
@@ -109,8 +117,8 @@ impl<O: Observer> PageAllocator<O> {
     /// First zone of the request's zonelist.
     #[inline(always)]
     pub(crate) fn preferred_zone(&self, request: &Request) -> Option<ZoneId> {
-        let (start, end) = self.zonelists.range(request);
-        (start..end).map(|at| self.zonelists.at(at)).find(|zone| self.allows(request, *zone))
+        let list = self.zonelists.of(request);
+        (list.start..list.end).map(|at| self.zonelists.at(at)).find(|zone| self.allows(request, *zone))
     }
 
     #[inline(always)]
@@ -120,9 +128,9 @@ impl<O: Observer> PageAllocator<O> {
 
     #[inline(always)]
     fn scan_zonelist(&mut self, request: &Request, pass: &mut Pass) -> Scan {
-        let (start, end) = self.zonelists.range(request);
+        let list = self.zonelists.of(request);
         let mut preferred = None;
-        for zone in start..end {
+        for zone in list.start..list.end {
             let zone = self.zonelists.at(zone);
             if !self.allows(request, zone) {
                 continue;
@@ -224,6 +232,7 @@ impl<O: Observer> PageAllocator<O> {
 mod tests {
     use crate::policy::Sysctl;
     use crate::world::*;
+    use crate::zone::FreeBlock;
     use crate::*;
     use alloc::vec;
     use alloc::vec::Vec;
@@ -261,7 +270,8 @@ mod tests {
         for pfn in (0..4).map(|block| start.add(block * 16)) {
             // Setting a type cuts what is larger than a block.
             world.set_block_type(world.geometry.block_of(pfn), Migratetype::Movable);
-            world.zones[zone.index()].take(&mut world.frames, pfn, 0, Migratetype::Movable);
+            let whole = FreeBlock { pfn, order: 4, list: Migratetype::Movable };
+            world.zones[zone.index()].take(&mut world.frames, whole, 0, Migratetype::Movable);
             world.frames.set_page(pfn, 0, FrameState::USED);
         }
         world.check().unwrap();

@@ -301,18 +301,28 @@ impl FrameList {
     }
 
     /// Takes the page at the head.
-    #[inline]
+    #[inline(always)]
     pub fn pop_head(&mut self, frames: &mut Frames) -> Option<Pfn> {
         let pfn = self.head()?;
-        self.remove(frames, pfn);
+        self.head = frames.links[pfn.index()][NEXT];
+        match self.head() {
+            Some(new) => frames.links[new.index()][PREV] = NIL,
+            None => self.tail = NIL,
+        }
+        self.len -= 1;
         Some(pfn)
     }
 
     /// Takes the page at the tail.
-    #[inline]
+    #[inline(always)]
     pub fn pop_tail(&mut self, frames: &mut Frames) -> Option<Pfn> {
         let pfn = self.tail()?;
-        self.remove(frames, pfn);
+        self.tail = frames.links[pfn.index()][PREV];
+        match self.tail() {
+            Some(new) => frames.links[new.index()][NEXT] = NIL,
+            None => self.head = NIL,
+        }
+        self.len -= 1;
         Some(pfn)
     }
 

@@ -20,7 +20,17 @@ impl<O: Observer> PageAllocator<O> {
         self.vmstat.add(Counter::Pgfree, 1 << order);
         let block = self.geometry.block_of(pfn);
         let zone = self.blocks.zone(block);
-        let list = match self.blocks.migratetype(block) {
+        let block_type = self.blocks.migratetype(block);
+        if order == 0 && block_type.is_mergeable() {
+            return self.free_pcp(zone, cpu, block_type.index(), pfn, 0);
+        }
+        self.free_uncommon(zone, pfn, order, block_type, cpu);
+    }
+
+    /// High orders, and blocks of special types.
+    #[inline(never)]
+    fn free_uncommon(&mut self, zone: ZoneId, pfn: Pfn, order: Order, block_type: Migratetype, cpu: CpuId) {
+        let list = match block_type {
             Migratetype::Isolate => return self.free_large(zone, pfn, order),
             // Pages of reserves wait among the movable ones; drained, they return to their own type.
             Migratetype::HighAtomic | Migratetype::Cma => Migratetype::Movable,

@@ -7,7 +7,7 @@ use crate::frames::FrameState;
 use crate::ids::{CpuId, Pfn, ZoneId};
 use crate::migratetype::{Migratetype, NR_PCP_TYPES};
 use crate::pcp::{BATCH_SCALE_MAX, NR_PCP_LISTS};
-use crate::policy::{ListTypes, PcpHigh, PcpOrders, MigratetypeNumbers};
+use crate::policy::{ListTypes, MigratetypeNumbers, PcpHigh, PcpOrders};
 
 /// Ticks that a remote zone's lists may lie idle (5.11).
 const REMOTE_EXPIRE_TICKS: u8 = 3;

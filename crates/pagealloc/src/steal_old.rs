@@ -3,11 +3,10 @@
 use crate::AllocFlags;
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
-use crate::fallback::Candidate;
 use crate::ids::{Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::{Boost, Fallback};
-use crate::zone::ListEnd;
+use crate::zone::{FreeBlock, ListEnd};
 
 /// What the 4.12 to 6.9 rule did with the page that it found.
 enum Moved {
@@ -22,7 +21,7 @@ impl<O: Observer> PageAllocator<O> {
     pub(crate) fn fallback_half_moved(&mut self, zone: ZoneId, order: Order, wanted: Migratetype) -> Option<Pfn> {
         let candidate =
             (order..=self.geometry.max_order).rev().find_map(|found| self.fallback_candidate(zone, found, wanted))?;
-        let Candidate { pfn, order: found, source } = candidate;
+        let FreeBlock { pfn, order: found, list: source } = candidate;
         let block = self.geometry.block_of(pfn);
         if source == Migratetype::Cma {
             // CMA blocks stay CMA.
@@ -35,7 +34,8 @@ impl<O: Observer> PageAllocator<O> {
             }
         }
         let rest = if source == Migratetype::Cma { source } else { wanted };
-        self.zones[zone.index()].take(&mut self.frames, pfn, order, rest);
+        let list = self.frames.state(pfn).free_list_type(); // It may have moved along with its block.
+        self.zones[zone.index()].take(&mut self.frames, FreeBlock { list, ..candidate }, order, rest);
         self.trace_fallback(pfn, order, wanted, &candidate);
         self.trace_zone_locked(pfn, order, wanted);
         Some(pfn)
@@ -62,7 +62,7 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    fn find_largest(&self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Candidate> {
+    fn find_largest(&self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<FreeBlock> {
         let lowest = self.lowest_fallback_order(order, flags);
         let largest =
             (lowest..=self.geometry.max_order).rev().find_map(|found| self.fallback_candidate(zone, found, wanted))?;
@@ -81,7 +81,7 @@ impl<O: Observer> PageAllocator<O> {
         order: Order,
         wanted: Migratetype,
         flags: AllocFlags,
-        candidate: Candidate,
+        candidate: FreeBlock,
     ) -> Option<Pfn> {
         let partial = candidate.order < self.geometry.pageblock_order;
         let block_type = self.blocks.migratetype(self.geometry.block_of(candidate.pfn));
@@ -94,7 +94,7 @@ impl<O: Observer> PageAllocator<O> {
             page = self.try_to_claim(zone, order, wanted, flags, candidate);
         }
         let pfn = page.unwrap_or_else(|| {
-            self.zones[zone.index()].take(&mut self.frames, candidate.pfn, order, candidate.source);
+            self.zones[zone.index()].take(&mut self.frames, candidate, order, candidate.list);
             candidate.pfn
         });
         self.trace_fallback(pfn, order, wanted, &candidate);
@@ -102,8 +102,8 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// 4.12 to 6.9: brings the page, and its block's other free pages if it may, to the wanted type's lists.
-    fn move_to_wanted(&mut self, zone: ZoneId, wanted: Migratetype, flags: AllocFlags, candidate: &Candidate) -> Moved {
-        let Candidate { pfn, order: found, .. } = *candidate;
+    fn move_to_wanted(&mut self, zone: ZoneId, wanted: Migratetype, flags: AllocFlags, candidate: &FreeBlock) -> Moved {
+        let FreeBlock { pfn, order: found, .. } = *candidate;
         let block = self.geometry.block_of(pfn);
         let block_type = self.blocks.migratetype(block);
         if block_type == Migratetype::HighAtomic {

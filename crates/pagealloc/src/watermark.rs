@@ -5,9 +5,7 @@ use crate::allocator::PageAllocator;
 use crate::event::{Event, Observer};
 use crate::ids::{NodeId, Order, ZoneId, ZoneType};
 use crate::migratetype::Migratetype;
-use crate::policy::{
-    FairZones, LowmemZones, Reserve, ReserveHeldBack, WatermarkGap, WatermarkReserve, WatermarkTest,
-};
+use crate::policy::{FairZones, LowmemZones, Reserve, ReserveHeldBack, WatermarkGap, WatermarkReserve, WatermarkTest};
 use crate::zone::Zone;
 
 /// Marks of HighMem and Movable zones: a 1024th of the zone between these bounds (6.3).
@@ -266,7 +264,7 @@ fn has_suitable_block(zone: &Zone, order: Order, flags: AllocFlags, reserve: Wat
 /// 3.x: what is left in higher orders must exceed a mark that halves with each order (6.8).
 fn passes_halving(zone: &Zone, order: Order, mut left: i64, mut mark: i64) -> bool {
     (0..order).all(|smaller| {
-        left -= i64::from(zone.areas[smaller as usize].nr_free) << smaller;
+        left -= (zone.areas[smaller as usize].nr_free() << smaller) as i64;
         mark >>= 1;
         left > mark
     })

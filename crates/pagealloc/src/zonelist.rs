@@ -15,13 +15,21 @@ const MAX_NODES: u32 = 64;
 /// Zonelists of all nodes, by highest zone type; each twice: all nodes, and the own node only (`__GFP_THISNODE`).
 pub(crate) struct Zonelists {
     zones: Vec<ZoneId>,
-    /// First and one past the last entry of each list in `zones`.
-    ranges: Vec<(u16, u16)>,
+    lists: Vec<Zonelist>,
+}
+
+/// One list: its place in `zones`, and its first zone at hand, which serves nearly all requests.
+#[derive(Clone, Copy)]
+pub(crate) struct Zonelist {
+    pub start: u16,
+    /// One past the last entry.
+    pub end: u16,
+    pub first: Option<ZoneId>,
 }
 
 impl Zonelists {
     pub(crate) fn new(machine: &Machine, nodes: usize) -> Zonelists {
-        let mut lists = Zonelists { zones: Vec::new(), ranges: Vec::new() };
+        let mut lists = Zonelists { zones: Vec::new(), lists: Vec::new() };
         let orders = node_orders(machine, nodes);
         for (node, order) in orders.iter().enumerate() {
             for order in [order.as_slice(), &[node]] {
@@ -43,15 +51,16 @@ impl Zonelists {
                 }
             }
         }
-        self.ranges.push((start, self.zones.len() as u16));
+        let first = self.zones.get(start as usize).copied();
+        self.lists.push(Zonelist { start, end: self.zones.len() as u16, first });
     }
 
-    /// Positions of the request's list, for [`Self::at`]. Zones of nodes outside the nodemask are still in it.
+    /// The request's list. Zones of nodes outside the nodemask are still in it.
     #[inline(always)]
-    pub(crate) fn range(&self, request: &Request) -> (u16, u16) {
+    pub(crate) fn of(&self, request: &Request) -> Zonelist {
         let own_only = usize::from(request.gfp.contains(Gfp::THISNODE));
         let highest = request.gfp.highest_zone() as usize;
-        self.ranges[(request.node.index() * 2 + own_only) * NR_ZONE_TYPES + highest]
+        self.lists[(request.node.index() * 2 + own_only) * NR_ZONE_TYPES + highest]
     }
 
     #[inline(always)]

@@ -1,0 +1,125 @@
+//! What the machinery needs from its surroundings: time, waiting, CPU time, I/O.
+
+use crate::pages::bitflags_like;
+use core::future::Future;
+use pagealloc::{CpuId, NodeId, Pfn};
+
+/// Nanoseconds since boot of the (virtual or real) machine.
+pub type Nanos = u64;
+
+/// What may be waited on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Queue {
+    /// kswapd of a node sleeps here.
+    Kswapd(NodeId),
+    /// kcompactd of a node sleeps here.
+    Kcompactd(NodeId),
+    /// Direct reclaimers throttled until kswapd makes progress (8.14), and fragmentation stalls (7.9).
+    Pfmemalloc(NodeId),
+    /// Reclaim throttled on writeback (10.14).
+    Writeback(NodeId),
+    /// Reclaim throttled on isolated pages.
+    Isolated(NodeId),
+    /// Reclaim throttled without progress.
+    NoProgress(NodeId),
+    /// Reclaim throttled on congestion.
+    Congested(NodeId),
+    /// Nobody wakes this one: plain `schedule_timeout`.
+    Timer,
+}
+
+/// How a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Woken {
+    /// Somebody woke the queue; this much of the timeout was left.
+    Early {
+        /// Nanoseconds left of the timeout, 0 if there was none.
+        left: Nanos,
+    },
+    /// The timeout passed.
+    TimedOut,
+}
+
+/// CPU work done; the environment knows what it costs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// Pages looked at by reclaim, and pages of these that were freed.
+    Shrink {
+        /// Pages taken from an LRU list.
+        scanned: u32,
+        /// Pages freed.
+        reclaimed: u32,
+    },
+    /// Pages moved from active to inactive.
+    Deactivate(u32),
+    /// Slab objects scanned.
+    ShrinkSlab(u32),
+    /// Pages looked at by the migrate scanner.
+    ScanMigrate(u32),
+    /// Pages looked at by the free scanner.
+    ScanFree(u32),
+    /// Pages copied to a new frame.
+    Migrate(u32),
+    /// `cond_resched`: a point at which others may run.
+    Resched,
+}
+
+bitflags_like! {
+    /// Properties of the task that a request runs in.
+    TaskFlags: u8 {
+        /// `PF_MEMALLOC`: it is freeing memory itself.
+        MEMALLOC = 1,
+        /// Kernel thread.
+        KTHREAD = 2,
+        /// kswapd.
+        KSWAPD = 4,
+        /// Chosen by the OOM killer.
+        OOM_VICTIM = 8,
+        /// Realtime or deadline scheduling.
+        REALTIME = 16,
+        /// A fatal signal is pending.
+        DYING = 32,
+        /// Softirq or interrupt context.
+        INTERRUPT = 64,
+        /// Dumping core: never OOM-killed for its own request.
+        DUMPCORE = 128,
+    }
+}
+
+/// The task that a request runs in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TaskContext {
+    /// Process number, for events and wakes.
+    pub pid: u32,
+    /// CPU.
+    pub cpu: CpuId,
+    /// Properties.
+    pub flags: TaskFlags,
+}
+
+impl TaskContext {
+    /// An ordinary task.
+    pub const fn user(pid: u32, cpu: CpuId) -> TaskContext {
+        TaskContext { pid, cpu, flags: TaskFlags::NONE }
+    }
+}
+
+/// The surroundings.
+pub trait Env {
+    /// Time.
+    fn now(&self) -> Nanos;
+    /// Ticks a second.
+    fn hz(&self) -> u64 {
+        250
+    }
+    /// CPU time passes for work done by this task. May let others run.
+    fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()>;
+    /// Sleeps until the queue is woken or the timeout (nanoseconds) passes.
+    fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> impl Future<Output = Woken>;
+    /// Wakes all who wait on a queue.
+    fn wake(&self, queue: Queue);
+    /// Whether anybody waits on a queue.
+    fn has_waiters(&self, queue: Queue) -> bool;
+    /// Starts writing a page to swap or its file. The environment calls `State::end_writeback` when it is done.
+    fn start_write(&self, pfn: Pfn, swap: bool);
+}

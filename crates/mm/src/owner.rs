@@ -1,0 +1,50 @@
+//! The owner of memory: who knows what pages are used for, and must hear when they move or leave.
+
+use crate::env::Nanos;
+use alloc::vec::Vec;
+use pagealloc::{NodeId, Pfn};
+
+/// The owner's name for a page; moves along with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash, PartialOrd, Ord)]
+pub struct Tag(pub u32);
+
+/// Result of looking at a page's references since the last look (`folio_referenced` and the page's own flag).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum References {
+    /// Not used.
+    None,
+    /// Used through this many page table entries.
+    Ptes(u8),
+    /// Can't be looked at now (lock contention).
+    Contended,
+}
+
+/// Owner of the pages. All methods are called with the machinery's state borrowed: they must not call back into it.
+pub trait Owner {
+    /// Looks at and clears the references of a page on an LRU list.
+    fn referenced(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> References;
+    /// The page left memory: dropped (file) or swapped out (anonymous). Its frame is free after the call.
+    fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos);
+    /// The page's content now lives in another frame.
+    fn migrated(&mut self, tag: Tag, from: Pfn, to: Pfn);
+    /// A huge page was split: its base pages take these tags, one call each, ascending.
+    fn split(&mut self, head_tag: Tag, index: u32) -> Tag;
+    /// Number of slab shrinkers.
+    fn shrinkers(&self) -> usize {
+        0
+    }
+    /// Freeable objects of a shrinker on a node, and its seeks (2 normally, 0 for cheap ones).
+    fn shrinker_count(&mut self, shrinker: usize, node: NodeId) -> (u64, u32) {
+        let _ = (shrinker, node);
+        (0, 2)
+    }
+    /// Scans up to `nr` objects; whole pages that became empty are pushed to `freed`. Returns objects really scanned.
+    fn shrinker_scan(&mut self, shrinker: usize, node: NodeId, nr: u64, now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
+        let _ = (shrinker, node, nr, now, freed);
+        0
+    }
+    /// Free swap slots.
+    fn free_swap_pages(&self) -> u64;
+    /// The OOM killer: kills the worst task; pages it frees are pushed. `None` if there is nothing to kill.
+    fn oom_kill(&mut self, now: Nanos, freed: &mut Vec<Pfn>) -> Option<u32>;
+}

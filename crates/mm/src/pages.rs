@@ -1,0 +1,124 @@
+//! What is known of each allocated page: two bytes of flags and the owner's tag.
+
+use crate::owner::Tag;
+use alloc::vec;
+use alloc::vec::Vec;
+use pagealloc::Pfn;
+
+/// A plain set-of-bits type: named constants, `contains`, `intersects`, `with`, `without`.
+macro_rules! bitflags_like {
+    ($(#[$doc:meta])* $name:ident: $repr:ty { $($(#[$bit_doc:meta])* $bit:ident = $value:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
+        pub struct $name(pub $repr);
+        impl $name {
+            /// Nothing set.
+            pub const NONE: $name = $name(0);
+            $($(#[$bit_doc])* pub const $bit: $name = $name($value);)*
+            /// Whether all bits of `other` are set.
+            #[inline(always)]
+            pub const fn contains(self, other: $name) -> bool { self.0 & other.0 == other.0 }
+            /// Whether any bit of `other` is set.
+            #[inline(always)]
+            pub const fn intersects(self, other: $name) -> bool { self.0 & other.0 != 0 }
+            /// With the bits of `other` as well.
+            #[inline(always)]
+            pub const fn with(self, other: $name) -> $name { $name(self.0 | other.0) }
+            /// Without the bits of `other`.
+            #[inline(always)]
+            pub const fn without(self, other: $name) -> $name { $name(self.0 & !other.0) }
+        }
+    };
+}
+pub(crate) use bitflags_like;
+
+bitflags_like! {
+    /// Flags of an allocated page, after the kernel's page flags.
+    PageFlags: u16 {
+        /// Anonymous (swap-backed); file page cache otherwise. Only meaningful on an LRU list.
+        ANON = 0x0001,
+        /// On an active list.
+        ACTIVE = 0x0002,
+        /// Referenced once.
+        REFERENCED = 0x0004,
+        /// Was active or a recent refault before: part of the workingset.
+        WORKINGSET = 0x0008,
+        /// Must be written before it can be dropped.
+        DIRTY = 0x0010,
+        /// Being written.
+        WRITEBACK = 0x0020,
+        /// To be freed as soon as its writeback ends.
+        RECLAIM = 0x0040,
+        /// Not evictable (mlocked).
+        UNEVICTABLE = 0x0080,
+        /// Mapped by at least one page table.
+        MAPPED = 0x0100,
+        /// In the swap cache, with a slot assigned.
+        SWAPCACHE = 0x0200,
+        /// Has extra references: can't be migrated or reclaimed.
+        PINNED = 0x0400,
+        /// Executable mapping.
+        EXEC = 0x0800,
+        /// Its filesystem can't migrate it while dirty.
+        DIRTY_IMMOVABLE = 0x1000,
+        /// Huge page that only part of is mapped.
+        PARTIALLY_MAPPED = 0x2000,
+    }
+}
+
+impl PageFlags {
+    /// Whether the page has a mapping in the sense of compaction's NOFS rule (11.5.9): file, or in the swap cache.
+    #[inline(always)]
+    pub const fn has_mapping(self) -> bool {
+        !self.contains(PageFlags::ANON) || self.contains(PageFlags::SWAPCACHE)
+    }
+}
+
+/// Flags and owner tag of all frames (6 bytes each), meaningful for heads of allocated pages.
+pub struct Pages {
+    flags: Vec<u16>,
+    tags: Vec<u32>,
+}
+
+impl Pages {
+    /// Room for that many frames.
+    pub fn new(frames: u32) -> Pages {
+        Pages { flags: vec![0; frames as usize], tags: vec![0; frames as usize] }
+    }
+
+    /// Flags of a page.
+    #[inline(always)]
+    pub fn flags(&self, pfn: Pfn) -> PageFlags {
+        PageFlags(self.flags[pfn.index()])
+    }
+
+    /// Replaces the flags.
+    #[inline(always)]
+    pub fn set_flags(&mut self, pfn: Pfn, flags: PageFlags) {
+        self.flags[pfn.index()] = flags.0;
+    }
+
+    /// Sets some flags.
+    #[inline(always)]
+    pub fn add_flags(&mut self, pfn: Pfn, flags: PageFlags) {
+        self.flags[pfn.index()] |= flags.0;
+    }
+
+    /// Clears some flags.
+    #[inline(always)]
+    pub fn clear_flags(&mut self, pfn: Pfn, flags: PageFlags) {
+        self.flags[pfn.index()] &= !flags.0;
+    }
+
+    /// The owner's tag.
+    #[inline(always)]
+    pub fn tag(&self, pfn: Pfn) -> Tag {
+        Tag(self.tags[pfn.index()])
+    }
+
+    /// Sets the owner's tag.
+    #[inline(always)]
+    pub fn set_tag(&mut self, pfn: Pfn, tag: Tag) {
+        self.tags[pfn.index()] = tag.0;
+    }
+}

@@ -1,0 +1,87 @@
+//! The state of memory management, and the handle that its async parts share.
+
+use crate::compaction::ZoneCompaction;
+use crate::env::Env;
+use crate::event::MmObserver;
+use crate::kcompactd::Kcompactd;
+use crate::kswapd::Kswapd;
+use crate::lru::LruState;
+use crate::owner::Owner;
+use crate::pages::Pages;
+use crate::reclaim::NodeReclaim;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+use pagealloc::PageAllocator;
+
+/// The types that surround a machine's memory management.
+pub trait World {
+    /// Time, waiting, I/O.
+    type Env: Env;
+    /// Owner of the pages.
+    type Owner: Owner;
+    /// Who watches.
+    type Observer: MmObserver;
+}
+
+/// What a node needs beside its zones.
+#[derive(Default)]
+pub struct NodeState {
+    /// LRU lists (per zone policies keep theirs in [`ZoneState`]).
+    pub lru: LruState,
+    /// Reclaim: costs, refaults, isolated pages, throttling flags, deferred slab work.
+    pub reclaim: NodeReclaim,
+    /// kswapd's requests and failures.
+    pub kswapd: Kswapd,
+    /// kcompactd's requests.
+    pub kcompactd: Kcompactd,
+}
+
+/// What a zone needs beside the allocator's part.
+#[derive(Default)]
+pub struct ZoneState {
+    /// Cached scanner positions, deferral.
+    pub compaction: ZoneCompaction,
+    /// LRU lists of kernels that keep them per zone (up to 4.7).
+    pub lru: LruState,
+    /// LRU pages of this zone by list: inactive anon, active anon, inactive file, active file, unevictable.
+    pub lru_pages: [u64; 5],
+}
+
+/// Everything that is borrowed for one step.
+pub struct State<W: World> {
+    /// Floor 1.
+    pub alloc: PageAllocator<W::Observer>,
+    /// Flags and tags.
+    pub pages: Pages,
+    /// By node number.
+    pub nodes: Vec<NodeState>,
+    /// By zone number.
+    pub zones: Vec<ZoneState>,
+    /// Owner of the pages.
+    pub owner: W::Owner,
+}
+
+/// Memory management of one machine: the shared handle that tasks and daemons run on.
+pub struct Mm<W: World> {
+    /// Borrowed for a step at a time, never across an await.
+    pub state: RefCell<State<W>>,
+    /// Surroundings.
+    pub env: W::Env,
+}
+
+impl<W: World> State<W> {
+    /// State around an allocator, with empty LRU lists.
+    pub fn new(alloc: PageAllocator<W::Observer>, owner: W::Owner) -> State<W> {
+        let pages = Pages::new(alloc.frames.len());
+        let nodes = (0..alloc.nr_nodes()).map(|_| NodeState::default()).collect();
+        let zones = (0..alloc.nr_zones()).map(|_| ZoneState::default()).collect();
+        State { alloc, pages, nodes, zones, owner }
+    }
+}
+
+impl<W: World> Mm<W> {
+    /// The handle.
+    pub fn new(state: State<W>, env: W::Env) -> Mm<W> {
+        Mm { state: RefCell::new(state), env }
+    }
+}
