@@ -29,6 +29,8 @@ macro_rules! ensure {
 struct Census {
     free: u64,
     pcp: u64,
+    /// Frames in the allocator's hands or its users'.
+    managed: u64,
 }
 
 impl<O: Observer> PageAllocator<O> {
@@ -36,6 +38,7 @@ impl<O: Observer> PageAllocator<O> {
     pub fn check(&self) -> Result<(), String> {
         let mut listed = Census::default();
         for zone in (0..self.zones.len() as u8).map(ZoneId) {
+            listed.managed += self.zones[zone.index()].managed;
             listed.free += self.check_free_lists(zone)?;
             for cpu in 0..self.cpu_node.len() {
                 listed.pcp += self.check_pcp(zone, cpu)?;
@@ -118,6 +121,7 @@ impl<O: Observer> PageAllocator<O> {
                 ensure!(order <= self.geometry.max_order, "{pfn:?} is of order {order}");
                 ensure!(pfn == pfn.align_down(order), "{pfn:?} of order {order} is not aligned");
                 self.check_bounds(pfn, order)?;
+                met.managed += 1 << order;
             }
             if state.free_order().is_some() {
                 met.free += 1;
