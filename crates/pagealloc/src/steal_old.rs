@@ -49,15 +49,18 @@ impl<O: Observer> PageAllocator<O> {
         wanted: Migratetype,
         flags: AllocFlags,
     ) -> Option<Pfn> {
-        let candidate = self.find_largest(zone, order, wanted, flags)?;
-        if self.policy.fallback == Fallback::FreeAndAlikeStrict {
-            return self.claim_or_cut(zone, order, wanted, flags, candidate);
-        }
-        match self.move_to_wanted(zone, wanted, flags, &candidate) {
-            Moved::Refused => None,
-            Moved::ToWanted => {
-                self.trace_fallback(candidate.pfn, order, wanted, &candidate);
-                self.rmqueue_smallest(zone, order, wanted)
+        // Once is enough, but for the series' search below the order of large requests: each round moves what it found.
+        loop {
+            let candidate = self.find_largest(zone, order, wanted, flags)?;
+            if self.policy.fallback == Fallback::FreeAndAlikeStrict {
+                return self.claim_or_cut(zone, order, wanted, flags, candidate);
+            }
+            match self.move_to_wanted(zone, wanted, flags, &candidate) {
+                Moved::Refused => return None,
+                Moved::ToWanted => self.trace_fallback(candidate.pfn, order, wanted, &candidate),
+            }
+            if let Some(pfn) = self.rmqueue_smallest(zone, order, wanted) {
+                return Some(pfn);
             }
         }
     }
