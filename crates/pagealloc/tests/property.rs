@@ -2,7 +2,7 @@
 //!
 //! | name | meaning | default |
 //! |---|---|---|
-//! | `FRAGLAB_PROPERTY_OPS` | operations per preset, shared between the worlds | 20000 |
+//! | `FRAGLAB_PROPERTY_OPS` | operations per preset, shared between the worlds | 20000, unoptimised 4000 |
 //! | `FRAGLAB_PROPERTY_SEED` | seed of the first world; each next world adds one | 1 |
 //! | `FRAGLAB_PROPERTY_CHECK` | `check()` and all lists are compared every so many operations | 1 |
 //! | `FRAGLAB_PROPERTY_PRESET` | this preset only | all |
@@ -20,6 +20,9 @@ fn presets() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|entry| entry.name).filter(move |name| only.as_ref().is_none_or(|only| only == name))
 }
 
+/// Keeps the suite within seconds, optimised or not.
+const DEFAULT_OPS: u64 = if cfg!(debug_assertions) { 4_000 } else { 20_000 };
+
 fn setting(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} must be a number, not {text:?}")),
@@ -30,7 +33,7 @@ fn setting(name: &str, default: u64) -> u64 {
 /// Runs a preset in all worlds, sharing the operations between them.
 fn exercise(name: &str, lock_step: bool) -> Vec<Tally> {
     let worlds = worlds();
-    let ops = setting("FRAGLAB_PROPERTY_OPS", 20_000) / worlds.len() as u64;
+    let ops = setting("FRAGLAB_PROPERTY_OPS", DEFAULT_OPS) / worlds.len() as u64;
     let first = setting("FRAGLAB_PROPERTY_SEED", 1);
     let check_every = setting("FRAGLAB_PROPERTY_CHECK", 1);
     let policy = || preset(name).expect("one of the presets");
@@ -71,7 +74,7 @@ fn presets_agree_with_the_reference_model() {
 }
 
 /// Whether lock-step notices, within some ten thousand operations, that the model follows another rule.
-fn notices(name: &str, change: fn(&mut Policy)) -> bool {
+fn notices(name: &str, change: Change) -> bool {
     let policy = preset(name).expect("one of the presets");
     let mut other = policy.clone();
     change(&mut other);
@@ -82,10 +85,13 @@ fn notices(name: &str, change: fn(&mut Policy)) -> bool {
     })
 }
 
+/// What the model does differently.
+type Change = fn(&mut Policy);
+
 /// The comparison is not vacuous: each rule of this floor makes a difference that it sees.
 #[test]
 fn a_wrong_rule_is_noticed() {
-    let changes: &[(&str, &str, fn(&mut Policy))] = &[
+    let changes: &[(&str, &str, Change)] = &[
         ("boot_release", "linux-5.0", |p| p.boot_release = BootRelease::Tail),
         ("tail_placement", "linux-6.18", |p| p.tail_placement = false),
         ("reserve", "linux-6.18", |p| p.reserve = Reserve::HighAtomic),
