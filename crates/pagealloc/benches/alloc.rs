@@ -102,7 +102,7 @@ fn churn(c: &mut Criterion) {
     c.bench_function("churn_pair_half_full", |b| {
         b.iter(|| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let slot = ((state >> 32) * pages.len() as u64 >> 32) as usize;
+            let slot = (((state >> 32) * pages.len() as u64) >> 32) as usize;
             allocator.free(pages[slot], CPU);
             pages[slot] = allocator.alloc_fast(&MOVABLE).expect("memory");
         });

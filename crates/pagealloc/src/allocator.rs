@@ -144,8 +144,9 @@ impl<O: Observer> PageAllocator<O> {
 
     /// The i-th zone of the request's zonelist, counting only zones that it may use; `None` past the end.
     pub fn zonelist(&self, request: &Request, index: usize) -> Option<ZoneId> {
-        let (start, end) = self.zonelists.range(request);
-        (start..end).map(|at| self.zonelists.at(at)).filter(|zone| self.allows(request, *zone)).nth(index)
+        let list = self.zonelists.of(request);
+        let zones = (list.start..list.end).map(|at| self.zonelists.at(at));
+        zones.filter(|zone| self.allows(request, *zone)).nth(index)
     }
 
     /// The zone that a frame lies in.
@@ -176,7 +177,7 @@ impl<O: Observer> PageAllocator<O> {
     /// Free pages in blocks of pageblock order and above (NR_FREE_PAGES_BLOCKS).
     #[inline]
     pub fn free_pages_blocks(&self, zone: ZoneId) -> u64 {
-        self.zones[zone.index()].free_blocks
+        self.zones[zone.index()].free_pages_blocks()
     }
 
     /// Free CMA pages of a zone (NR_FREE_CMA_PAGES).
@@ -201,7 +202,7 @@ impl<O: Observer> PageAllocator<O> {
 
     /// Free blocks of an order, all types (`nr_free`).
     pub fn nr_free(&self, zone: ZoneId, order: Order) -> u64 {
-        self.zones[zone.index()].areas[order as usize].nr_free.into()
+        self.zones[zone.index()].areas[order as usize].nr_free()
     }
 
     /// Free blocks on the list of a type.

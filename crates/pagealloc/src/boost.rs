@@ -63,3 +63,60 @@ impl<O: Observer> PageAllocator<O> {
         *boost = boost.saturating_sub(by);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::{Boost, FragmentStall, Sysctl};
+    use crate::world::*;
+    use crate::*;
+
+    fn boosts(boost: Boost, factor: u32, pages: u32) -> [u64; 4] {
+        let sysctl = Sysctl { watermark_boost_factor: factor, ..Sysctl::default() };
+        let mut world = world(pages, Policy { boost, sysctl, ..linux_6_18() });
+        world.set_watermarks(ZONE, 10, 20, 30, 40);
+        core::array::from_fn(|_| {
+            world.boost_for_fallback(ZONE, AllocFlags::NONE);
+            assert_eq!(world.take_boost_wakeups(), 0, "without KSWAPD nobody is woken");
+            world.boost(ZONE)
+        })
+    }
+
+    #[test]
+    fn the_cap_is_150_percent_of_the_raw_high_mark() {
+        assert_eq!(boosts(Boost::ClaimAttempt, 15000, 640), [16, 32, 45, 45]);
+        assert_eq!(boosts(Boost::EveryFallback, 15000, 32), [16, 32, 45, 45]);
+        assert_eq!(boosts(Boost::ClaimAttempt, 100, 640), [0; 4], "a cap of 0 disables");
+        assert_eq!(boosts(Boost::ClaimAttempt, 1000, 640), [16; 4], "but a block is always allowed");
+    }
+
+    #[test]
+    fn the_cap_of_the_series_never_binds() {
+        assert_eq!(boosts(Boost::EveryFallbackBoostedCap, 15000, 640), [16, 32, 48, 64]);
+    }
+
+    #[test]
+    fn tiny_zones_and_factor_0_and_old_kernels_never_boost() {
+        assert_eq!(boosts(Boost::ClaimAttempt, 15000, 63), [0; 4]);
+        assert_eq!(boosts(Boost::ClaimAttempt, 0, 640), [0; 4]);
+        assert_eq!(boosts(Boost::Never, 15000, 640), [0; 4]);
+    }
+
+    #[test]
+    fn boost_lifts_all_marks_and_is_taken_back() {
+        let mut world = world(640, linux_6_18());
+        world.set_watermarks(ZONE, 10, 20, 30, 40);
+        world.boost_for_fallback(ZONE, AllocFlags::NONE);
+        assert_eq!((world.wmark(ZONE, AllocFlags::WMARK_MIN), world.raw_wmark(ZONE, AllocFlags::WMARK_MIN)), (26, 10));
+        world.reduce_boost(ZONE, 100);
+        assert_eq!(world.boost(ZONE), 0);
+    }
+
+    #[test]
+    fn the_stall_boosts_by_seven_blocks() {
+        let fragment_stall = Some(FragmentStall { timeout_hz_divisor: 50, fast_boost: true });
+        let mut world = world(640, Policy { fragment_stall, boost: Boost::EveryFallbackBoostedCap, ..linux_6_18() });
+        world.set_watermarks(ZONE, 0, 0, 1000, 1000);
+        world.fast_boost(ZONE);
+        assert_eq!(world.boost(ZONE), 7 * 16);
+    }
+}

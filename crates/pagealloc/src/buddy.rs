@@ -5,7 +5,7 @@ use crate::event::{Event, Observer};
 use crate::frames::FrameState;
 use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::{ListTypes, MergeRetype, MergeTypes};
+use crate::policy::{MergeRetype, MergeTypes};
 use crate::zone::ListEnd;
 
 /// Where a freed block goes (3.6).
@@ -22,11 +22,10 @@ impl<O: Observer> PageAllocator<O> {
     #[inline]
     pub(crate) fn rmqueue_smallest(&mut self, zone: ZoneId, order: Order, list: Migratetype) -> Option<Pfn> {
         let lists = &mut self.zones[zone.index()];
-        let (pfn, found) = lists.smallest(order, list)?;
-        lists.del(&mut self.frames, pfn, found, list);
-        lists.expand(&mut self.frames, pfn, found, order, list);
-        self.trace_zone_locked(pfn, order, list);
-        Some(pfn)
+        let found = lists.smallest(order, list)?;
+        lists.take(&mut self.frames, found, order, list);
+        self.trace_zone_locked(found.pfn, order, list);
+        Some(found.pfn)
     }
 
     #[inline]
@@ -38,9 +37,11 @@ impl<O: Observer> PageAllocator<O> {
     /// Frees a block to the list of `list`, merging upwards (3.5). Tails must already be FREE_TAIL.
     #[inline]
     pub(crate) fn free_block(&mut self, zone: ZoneId, pfn: Pfn, order: Order, list: Migratetype, placement: Placement) {
-        let (mut pfn, mut order) = (pfn, order);
+        let (mut pfn, mut order, freed) = (pfn, order, order);
         while order < self.geometry.max_order {
             if order == self.capture_order && self.capture(zone, pfn, order, list) {
+                // What had been free is not any more.
+                self.zones[zone.index()].account(list, (1 << freed) - (1 << order));
                 return;
             }
             let buddy = pfn.buddy(order);
@@ -48,14 +49,22 @@ impl<O: Observer> PageAllocator<O> {
             if !state.is_free_head_of(order) || !self.may_merge(zone, buddy, order, list) {
                 break;
             }
-            self.zones[zone.index()].del(&mut self.frames, buddy, order, state.free_list_type());
+            let lists = &mut self.zones[zone.index()];
+            let other = state.free_list_type();
+            lists.unlink(&mut self.frames, buddy, order, other);
+            if other != list {
+                lists.account(other, -(1 << order)); // What was free stays counted, under its new type.
+                lists.account(list, 1 << order);
+            }
             self.frames.set_state(Pfn(pfn.0 | buddy.0), FrameState::FREE_TAIL);
             pfn = Pfn(pfn.0 & buddy.0);
             order += 1;
         }
         let to_tail = placement == Placement::Tail || self.merge_likely(zone, pfn, order);
         let end = if to_tail { ListEnd::Tail } else { ListEnd::Head };
-        self.zones[zone.index()].add(&mut self.frames, pfn, order, list, end);
+        let lists = &mut self.zones[zone.index()];
+        lists.link(&mut self.frames, pfn, order, list, end);
+        lists.account(list, 1 << freed);
     }
 
     /// Whether a free buddy of the right order may be merged with (3.5b, c), after giving its block our type (d).
@@ -99,19 +108,6 @@ impl<O: Observer> PageAllocator<O> {
             && (order + 1 < self.geometry.pageblock_order || self.blocks.zone(self.geometry.block_of(above)) == zone)
     }
 
-    /// Frees an allocated page that per-CPU lists don't take (3.7).
-    pub(crate) fn free_large(&mut self, zone: ZoneId, pfn: Pfn, order: Order) {
-        self.frames.fill_tails(pfn, order, FrameState::FREE_TAIL);
-        let piece = match self.policy.list_types {
-            ListTypes::Strict => order.min(self.geometry.pageblock_order),
-            ListTypes::Mixed => order,
-        };
-        for start in (pfn.0..pfn.0 + (1 << order)).step_by(1 << piece).map(Pfn) {
-            let list = self.blocks.migratetype(self.geometry.block_of(start));
-            self.free_block(zone, start, piece, list, Placement::Ordinary);
-        }
-    }
-
     /// Sets the type of every block that `2^order` pages from `pfn` cover, leaving free lists alone.
     pub(crate) fn retype_blocks(&mut self, pfn: Pfn, order: Order, migratetype: Migratetype) {
         let first = self.geometry.block_of(pfn).0;
@@ -141,5 +137,109 @@ impl<O: Observer> PageAllocator<O> {
             }
         }
         moved
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::world::*;
+    use crate::*;
+
+    #[test]
+    fn split_keeps_the_lowest_piece_and_pushes_upper_halves_at_heads() {
+        let mut world = placed("MM", &[(0, 5)], linux_6_18());
+        assert_eq!(world.buddy(1, Migratetype::Movable, AllocFlags::NONE), Some(0));
+        assert_eq!(world.picture(), "1M: 2; 2M: 4; 3M: 8; 4M: 16");
+        assert_eq!(world.buddy(0, Migratetype::Movable, AllocFlags::NONE), Some(2));
+        assert_eq!(world.picture(), "0M: 3; 2M: 4; 3M: 8; 4M: 16");
+    }
+
+    #[test]
+    fn smallest_fit_takes_the_head_of_the_first_order_that_has_one() {
+        let mut world = placed("MM", &[(4, 2), (8, 1), (12, 1)], linux_6_18());
+        assert_eq!(world.buddy(1, Migratetype::Movable, AllocFlags::NONE), Some(8));
+        assert_eq!(world.buddy(1, Migratetype::Movable, AllocFlags::NONE), Some(12));
+        assert_eq!(world.buddy(0, Migratetype::Movable, AllocFlags::NONE), Some(4));
+        assert_eq!(world.picture(), "0M: 5; 1M: 6");
+    }
+
+    #[test]
+    fn freeing_merges_to_the_top_and_counts() {
+        let mut world = placed("MM", &[(0, 1), (3, 0), (4, 2), (8, 3), (16, 4)], linux_6_18());
+        assert_eq!((world.free_pages(ZONE), world.free_pages_blocks(ZONE)), (31, 16));
+        world.free_large(ZONE, Pfn(2), 0);
+        assert_eq!(world.picture(), "5M: 0");
+        assert_eq!((world.free_pages(ZONE), world.free_pages_blocks(ZONE)), (32, 32));
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn a_likely_merge_sends_the_page_to_the_tail() {
+        // 12's buddy is taken; above, 8..12 is free: once 13 comes back, all merge.
+        let mut world = placed("MM", &[(2, 1), (16, 1), (8, 2)], linux_6_18());
+        world.place_allocated(Pfn(12), 1);
+        world.free_large(ZONE, Pfn(12), 1);
+        assert_eq!(world.picture(), "1M: 2 16 12; 2M: 8");
+        world.place_allocated(Pfn(20), 1);
+        world.free_large(ZONE, Pfn(20), 1);
+        assert_eq!(world.picture(), "1M: 20 2 16 12; 2M: 8", "nothing free above 20: to the head");
+    }
+
+    #[test]
+    fn blocks_of_unlike_types_merge_only_if_mergeable() {
+        let mut world = placed("MUHM", &[(16, 4), (48, 4)], linux_6_18());
+        world.place_allocated(Pfn(0), 4);
+        world.free_large(ZONE, Pfn(0), 4);
+        assert_eq!((world.picture(), world.types()), ("4M: 48; 5M: 0".into(), "MMHM".into()));
+        world.place_allocated(Pfn(32), 4);
+        world.free_large(ZONE, Pfn(32), 4);
+        assert_eq!(world.picture(), "4M: 48; 4H: 32; 5M: 0", "HighAtomic stays apart");
+    }
+
+    #[test]
+    fn merging_retypes_one_block_up_to_6_18_and_all_from_6_19() {
+        let geometry = Geometry { max_order: 6, ..SMALL };
+        for (rule, types) in [(policy::MergeRetype::FirstBlock, "MMMU"), (policy::MergeRetype::WholeRange, "MMMM")] {
+            let policy = Policy { merge_retype: rule, ..linux_6_18() };
+            let machine = Machine::uniform(geometry, 1, 64, false);
+            let mut world = PageAllocator::new_unplaced(&machine, policy, alloc::vec::Vec::new()).unwrap();
+            world.set_block_type(BlockId(2), Migratetype::Unmovable);
+            world.set_block_type(BlockId(3), Migratetype::Unmovable);
+            world.place_free(Pfn(32), 5);
+            world.place_free(Pfn(16), 4);
+            world.place_allocated(Pfn(0), 4);
+            world.free_large(ZONE, Pfn(0), 4);
+            assert_eq!((world.picture(), world.types()), ("6M: 0".into(), types.into()));
+        }
+    }
+
+    #[test]
+    fn large_pages_are_cut_at_blocks_each_of_its_own_type() {
+        let mut world = placed("MUMM", &[], linux_6_18());
+        world.set_block_type(BlockId(1), Migratetype::HighAtomic);
+        world.place_allocated(Pfn(0), 5);
+        world.free(Pfn(0), CPU);
+        assert_eq!(world.picture(), "4M: 0; 4H: 16");
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn boot_hands_out_the_lowest_block_since_5_10_and_the_highest_before() {
+        let old = Policy { boot_release: policy::BootRelease::Head, ..linux_6_18() };
+        assert_eq!(world(96, linux_6_18()).picture(), "5M: 0 32 64");
+        assert_eq!(world(96, old).picture(), "5M: 64 32 0");
+        let mut odd = Machine::uniform(SMALL, 1, 64, false);
+        odd.zones[0].managed = alloc::vec![(Pfn(3), 30), (Pfn(40), 24)];
+        let world = PageAllocator::new(&odd, linux_6_18(), alloc::vec::Vec::new()).unwrap();
+        assert_eq!(world.picture(), "0M: 3 32; 2M: 4; 3M: 8 40; 4M: 16 48");
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn moved_pages_go_to_tails_since_5_10() {
+        let mut world = placed("MM", &[(0, 0), (4, 0), (16, 0), (20, 1)], linux_6_18());
+        world.set_block_type(BlockId(1), Migratetype::Unmovable);
+        world.set_block_type(BlockId(0), Migratetype::Unmovable);
+        assert_eq!(world.picture(), "0U: 16 0 4; 1U: 20");
     }
 }

@@ -52,3 +52,33 @@ impl<O: Observer> PageAllocator<O> {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::world::*;
+    use crate::*;
+
+    fn captured(types: &str, wanted: Migratetype, order: Order) -> (Option<Pfn>, usize) {
+        let mut world = placed(types, &[(0, 1)], linux_6_18());
+        world.place_allocated(Pfn(2), 1);
+        world.begin_capture(Capture { zone: ZONE, order, migratetype: wanted, page: None });
+        world.free_large(ZONE, Pfn(2), 1);
+        let page = world.end_capture();
+        world.check().unwrap();
+        (page, world.extfrags().len())
+    }
+
+    #[test]
+    fn a_block_is_taken_at_its_order_before_it_merges_further() {
+        assert_eq!(captured("MM", Migratetype::Movable, 2), (Some(Pfn(0)), 0));
+        assert_eq!(captured("MM", Migratetype::Movable, 1), (Some(Pfn(2)), 0));
+        assert_eq!(captured("MM", Migratetype::Movable, 3), (None, 0));
+    }
+
+    #[test]
+    fn unmovable_requests_keep_out_of_movable_blocks() {
+        assert_eq!(captured("MM", Migratetype::Unmovable, 2), (None, 0));
+        assert_eq!(captured("RM", Migratetype::Unmovable, 2), (Some(Pfn(0)), 1), "and elsewhere it is an event");
+        assert_eq!(captured("CM", Migratetype::Movable, 2), (None, 0));
+    }
+}

@@ -14,6 +14,7 @@ use crate::migratetype::Migratetype;
 use crate::policy::{ListTypes, MergeRetype, Reserve};
 use alloc::format;
 use alloc::string::String;
+use core::fmt::Arguments;
 
 macro_rules! ensure {
     ($holds:expr, $($message:tt)*) => {
@@ -28,6 +29,8 @@ macro_rules! ensure {
 struct Census {
     free: u64,
     pcp: u64,
+    /// Frames in the allocator's hands or its users'.
+    managed: u64,
 }
 
 impl<O: Observer> PageAllocator<O> {
@@ -35,6 +38,7 @@ impl<O: Observer> PageAllocator<O> {
     pub fn check(&self) -> Result<(), String> {
         let mut listed = Census::default();
         for zone in (0..self.zones.len() as u8).map(ZoneId) {
+            listed.managed += self.zones[zone.index()].managed;
             listed.free += self.check_free_lists(zone)?;
             for cpu in 0..self.cpu_node.len() {
                 listed.pcp += self.check_pcp(zone, cpu)?;
@@ -48,44 +52,42 @@ impl<O: Observer> PageAllocator<O> {
     /// Lists of a zone against their pages' states, and counters against lists; the number of free blocks.
     fn check_free_lists(&self, zone: ZoneId) -> Result<u64, String> {
         let lists = &self.zones[zone.index()];
-        let (mut pages, mut blocks, mut cma, mut highatomic, mut listed) = (0u64, 0u64, 0u64, 0u64, 0u64);
+        let (mut pages, mut cma, mut highatomic, mut listed) = (0u64, 0u64, 0u64, 0u64);
         for order in 0..NR_ORDERS as Order {
             let area = &lists.areas[order as usize];
-            let mut nr_free = 0;
             for t in Migratetype::ALL {
                 let list = &area.lists[t.index()];
-                self.check_list(list, FrameState::free_head(order, t))?;
+                let state = FrameState::free_head(order, t);
+                self.check_list(list, |found| found == state, format_args!("order {order} {t:?}"))?;
                 let occupied = lists.has(order, t);
                 ensure!(occupied != list.is_empty(), "{zone:?} order {order} {t:?}: occupied bit is {occupied}");
-                nr_free += list.len();
+                listed += u64::from(list.len());
                 let here = u64::from(list.len()) << order;
                 pages += if t == Migratetype::Isolate { 0 } else { here };
-                blocks += if t == Migratetype::Isolate || order < lists.pageblock_order { 0 } else { here };
                 cma += if t == Migratetype::Cma { here } else { 0 };
                 highatomic += if t == Migratetype::HighAtomic { here } else { 0 };
             }
-            ensure!(nr_free == area.nr_free, "{zone:?} order {order}: nr_free {} of {nr_free}", area.nr_free);
-            listed += u64::from(nr_free);
         }
-        let counted = (lists.free_pages, lists.free_blocks, lists.free_cma, lists.free_highatomic);
-        let expected = (pages, blocks, cma, highatomic);
+        let counted = (lists.free_pages, lists.free_cma, lists.free_highatomic);
+        let expected = (pages, cma, highatomic);
         ensure!(counted == expected, "{zone:?}: counters {counted:?}, lists {expected:?}");
         Ok(listed)
     }
 
-    /// Links of a list, and that all of its pages are in this state.
-    fn check_list(&self, list: &FrameList, state: FrameState) -> Result<(), String> {
+    /// Links of a list, and that all of its pages are in a state that fits.
+    fn check_list(&self, list: &FrameList, fits: impl Fn(FrameState) -> bool, name: Arguments) -> Result<(), String> {
         let (mut previous, mut len) = (NIL, 0);
         for pfn in list.iter(&self.frames) {
             let back = FrameList::prev(&self.frames, pfn).map_or(NIL, |pfn| pfn.0);
             ensure!(back == previous, "{pfn:?} links back to {back}, not to {previous}");
-            ensure!(self.frames.state(pfn) == state, "{pfn:?} is {:?} on a list of {state:?}", self.frames.state(pfn));
+            let state = self.frames.state(pfn);
+            ensure!(fits(state), "{pfn:?} is {state:?} on a list of {name} pages");
             previous = pfn.0;
             len += 1;
-            ensure!(len <= list.len(), "list of {state:?} is longer than {}", list.len());
+            ensure!(len <= list.len(), "list of {name} pages is longer than {}", list.len());
         }
         let tail = list.tail().map_or(NIL, |pfn| pfn.0);
-        ensure!(len == list.len() && tail == previous, "list of {state:?}: {len} of {} pages", list.len());
+        ensure!(len == list.len() && tail == previous, "list of {name} pages: {len} of {} found", list.len());
         Ok(())
     }
 
@@ -94,7 +96,7 @@ impl<O: Observer> PageAllocator<O> {
         let pcp = &self.pcps[zone.index() * self.cpu_node.len() + cpu];
         let (mut count, mut listed) = (0, 0);
         for (index, list) in pcp.lists.iter().enumerate() {
-            self.check_list(list, FrameState::PCP)?;
+            self.check_list(list, FrameState::is_pcp, format_args!("per-CPU"))?;
             for pfn in list.iter(&self.frames) {
                 let order = self.frames.order(pfn);
                 ensure!(self.zone_of(pfn) == zone, "{pfn:?} is on a per-CPU list of {zone:?}");
@@ -119,12 +121,13 @@ impl<O: Observer> PageAllocator<O> {
                 ensure!(order <= self.geometry.max_order, "{pfn:?} is of order {order}");
                 ensure!(pfn == pfn.align_down(order), "{pfn:?} of order {order} is not aligned");
                 self.check_bounds(pfn, order)?;
+                met.managed += 1 << order;
             }
             if state.free_order().is_some() {
                 met.free += 1;
                 self.check_free_block(pfn, order)?;
             } else if state != FrameState::ABSENT {
-                met.pcp += u64::from(state == FrameState::PCP);
+                met.pcp += u64::from(state.is_pcp());
                 self.check_page(pfn, order, state)?;
             }
             pfn = pfn.add(1 << order);
@@ -162,7 +165,7 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     fn check_page(&self, pfn: Pfn, order: Order, state: FrameState) -> Result<(), String> {
-        let head = state.is_allocated_head() || state == FrameState::PCP || state == FrameState::TARGET;
+        let head = state.is_allocated_head() || state.is_pcp() || state == FrameState::TARGET;
         ensure!(head, "{pfn:?} is {state:?}, but there is no head before it");
         let mut tails = self.frames.states(pfn.add(1), (1 << order) - 1);
         ensure!(tails.all(FrameState::is_tail), "{pfn:?} of order {order} has tails that are not");
@@ -191,5 +194,43 @@ impl<O: Observer> PageAllocator<O> {
             );
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::world::*;
+    use crate::*;
+
+    /// Breaks one thing and says what the check finds.
+    fn broken(breaks: impl FnOnce(&mut World)) -> String {
+        let mut world = placed("MU", &[(0, 2), (16, 1)], linux_6_18());
+        world.placed_exactly = false;
+        world.place_pcp(Pfn(8), 1, CPU);
+        world.check().unwrap();
+        breaks(&mut world);
+        world.check().expect_err("something is broken")
+    }
+
+    use alloc::string::String;
+
+    #[test]
+    fn the_check_is_not_vacuous() {
+        type Break = fn(&mut World);
+        let cases: [(&str, Break); 9] = [
+            ("counters", |world| world.zones[0].free_pages += 1),
+            ("occupied bit", |world| world.zones[0].areas[2] = Default::default()),
+            ("occupied bit", |world| world.zones[0].occupied[1] = 0),
+            ("on a list of", |world| world.frames.set_state(Pfn(0), FrameState::USED)),
+            ("other tails", |world| world.frames.set_state(Pfn(1), FrameState::USED)),
+            ("no head before it", |world| world.frames.set_state(Pfn(5), FrameState::TAIL)),
+            ("in a block of", |world| world.blocks.set_migratetype(BlockId(0), Migratetype::Reclaimable)),
+            ("not merged", |world| world.place_free(Pfn(18), 1)),
+            ("pages counted", |world| world.pcps[0].count = 3),
+        ];
+        for (expected, breaks) in cases {
+            let found = broken(breaks);
+            assert!(found.contains(expected), "{expected}: {found}");
+        }
     }
 }

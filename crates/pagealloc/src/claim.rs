@@ -4,10 +4,10 @@
 use crate::AllocFlags;
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
-use crate::fallback::Candidate;
 use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::Fallback;
+use crate::zone::FreeBlock;
 
 impl<O: Observer> PageAllocator<O> {
     /// Claims the block of the largest free page that lets itself be claimed, one candidate an order (4.5).
@@ -33,11 +33,11 @@ impl<O: Observer> PageAllocator<O> {
         order: Order,
         wanted: Migratetype,
         flags: AllocFlags,
-        candidate: Candidate,
+        candidate: FreeBlock,
     ) -> Option<Pfn> {
         if candidate.order >= self.geometry.pageblock_order {
             self.retype_blocks(candidate.pfn, candidate.order, wanted);
-            self.zones[zone.index()].take(&mut self.frames, candidate.pfn, order, wanted);
+            self.zones[zone.index()].take(&mut self.frames, candidate, order, wanted);
             return Some(candidate.pfn);
         }
         if matches!(self.policy.fallback, Fallback::ClaimThenSteal { .. }) {
@@ -87,8 +87,116 @@ impl<O: Observer> PageAllocator<O> {
     pub(crate) fn steal(&mut self, zone: ZoneId, order: Order, wanted: Migratetype) -> Option<Pfn> {
         let candidate =
             (order..=self.geometry.max_order).find_map(|found| self.fallback_candidate(zone, found, wanted))?;
-        self.zones[zone.index()].take(&mut self.frames, candidate.pfn, order, candidate.source);
+        self.zones[zone.index()].take(&mut self.frames, candidate, order, candidate.list);
         self.trace_fallback(candidate.pfn, order, wanted, &candidate);
         Some(candidate.pfn)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::{Fallback, NoFragment};
+    use crate::world::*;
+    use crate::*;
+
+    const ANY: AllocFlags = AllocFlags::KSWAPD;
+
+    #[test]
+    fn a_whole_free_block_is_claimed_without_boost() {
+        let mut world = placed("MMU", &[(0, 5)], linux_6_18());
+        world.set_watermarks(ZONE, 0, 0, 64, 64);
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, ANY), Some(0));
+        // Both blocks that the order-5 page covered are ours.
+        assert_eq!((world.types().as_str(), world.boost(ZONE)), ("UUU", 0));
+        assert_eq!(world.picture(), "0U: 1; 1U: 2; 2U: 4; 3U: 8; 4U: 16");
+        let event = world.extfrags()[0];
+        assert_eq!((event.fallback_order, event.fragmenting(), event.change_ownership), (5, false, true));
+        assert_eq!(
+            (event.alloc_migratetype, event.fallback_migratetype),
+            (Migratetype::Unmovable, Migratetype::Movable)
+        );
+    }
+
+    #[test]
+    fn half_a_block_free_or_alike_is_enough() {
+        // 4 of 16 free; 8 allocated on an LRU: for Unmovable 4 unmovable ones are alike, 8 in all.
+        let mut world = placed("MUUU", &[(0, 2)], linux_6_18());
+        world.set_watermarks(ZONE, 0, 0, 64, 64);
+        for pfn in 8..16 {
+            world.set_on_lru(Pfn(pfn), true);
+        }
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, ANY), Some(0));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("UUUU", "0U: 1; 1U: 2"));
+        assert_eq!((world.boost(ZONE), world.take_boost_wakeups(), world.take_boost_wakeups()), (16, 1, 0));
+        assert!(world.extfrags()[0].change_ownership);
+    }
+
+    #[test]
+    fn a_failed_claim_boosts_all_the_same_and_steals_the_smallest_page() {
+        // Movable wants Unmovable's pages; nothing on an LRU, 7 of 16 free.
+        let mut world = placed("UMMM", &[(0, 2), (4, 1), (6, 0)], linux_6_18());
+        world.set_watermarks(ZONE, 0, 0, 64, 64);
+        assert_eq!(world.buddy(0, Migratetype::Movable, ANY), Some(6));
+        assert_eq!(world.types(), "UMMM");
+        assert_eq!(world.picture(), "1U: 4; 2U: 0");
+        assert_eq!(world.boost(ZONE), 16, "only order 2, half of a block's, is claimable");
+        let event = world.extfrags()[0];
+        assert_eq!((event.fallback_order, event.change_ownership), (0, false));
+    }
+
+    #[test]
+    fn steal_leaves_the_rest_to_its_type() {
+        let mut world = placed("UM", &[(0, 2)], linux_6_18());
+        assert_eq!(world.buddy(0, Migratetype::Movable, ANY), Some(0));
+        assert_eq!(world.picture(), "0U: 1; 1U: 2");
+    }
+
+    #[test]
+    fn nofragment_takes_whole_blocks_only() {
+        let mut world = placed("UUMM", &[(0, 3), (16, 4)], linux_6_18());
+        let avoid = ANY | AllocFlags::NOFRAGMENT;
+        assert_eq!(world.buddy(0, Migratetype::Movable, avoid), Some(16));
+        let mut world = placed("UUMM", &[(0, 3)], linux_6_18());
+        assert_eq!(world.buddy(0, Migratetype::Movable, avoid), None);
+        assert!(world.extfrags().is_empty() && world.boost(ZONE) == 0);
+    }
+
+    #[test]
+    fn sources_are_tried_in_table_order_within_an_order() {
+        let mut world = placed("URM", &[(0, 1), (16, 1)], linux_6_18());
+        assert_eq!(world.find_fallback(ZONE, 1, Migratetype::Movable), Some(Migratetype::Reclaimable));
+        assert_eq!(world.buddy(1, Migratetype::Movable, ANY), Some(16));
+        assert_eq!(world.find_fallback(ZONE, 1, Migratetype::Reclaimable), Some(Migratetype::Unmovable));
+        assert_eq!(world.find_fallback(ZONE, 0, Migratetype::Reclaimable), None);
+    }
+
+    #[test]
+    fn who_may_claim() {
+        let world = placed("M", &[], linux_6_18());
+        assert!(!world.may_claim(1, Migratetype::Movable) && world.may_claim(2, Migratetype::Movable));
+        assert!(world.may_claim(0, Migratetype::Unmovable) && world.may_claim(0, Migratetype::Reclaimable));
+        let old = placed("M", &[], Policy { fallback: Fallback::HalfMoved3x, ..linux_6_18() });
+        assert!(!old.may_claim(1, Migratetype::Unmovable) && old.may_claim(0, Migratetype::Reclaimable));
+    }
+
+    #[test]
+    fn a_batch_keeps_stealing_but_starts_over_after_a_claim() {
+        use crate::fallback::RmqueueMode;
+        let mut world = placed("UMMM", &[(0, 1), (2, 0)], linux_6_18());
+        let mut mode = RmqueueMode::Normal;
+        assert_eq!(world.rmqueue(ZONE, 0, Migratetype::Movable, ANY, &mut mode), Some(Pfn(2)));
+        assert_eq!(mode, RmqueueMode::Steal);
+        let policy = Policy { fallback: Fallback::ClaimThenSteal { batch_mode: false }, ..linux_6_18() };
+        let mut world = placed("UMMM", &[(0, 1), (2, 0)], policy);
+        assert_eq!(world.rmqueue(ZONE, 0, Migratetype::Movable, ANY, &mut mode), Some(Pfn(2)));
+        assert_eq!(mode, RmqueueMode::Normal);
+    }
+
+    #[test]
+    fn the_series_searches_below_a_request_larger_than_a_block() {
+        let policy = Policy { nofragment: NoFragment::Series, ..linux_6_18() };
+        let world = placed("M", &[], policy);
+        assert_eq!(world.lowest_fallback_order(5, AllocFlags::NOFRAGMENT), 4);
+        assert_eq!(placed("M", &[], linux_6_18()).lowest_fallback_order(5, AllocFlags::NOFRAGMENT), 5);
     }
 }

@@ -6,6 +6,7 @@ use crate::event::{Event, Extfrag, Observer};
 use crate::ids::{Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::{ExtfragOwnership, Fallback, NoFragment, Reserve};
+use crate::zone::FreeBlock;
 
 /// Which step serves the next page (4.4). During the refill of a per-CPU list it persists from page to page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,15 +14,6 @@ pub(crate) enum RmqueueMode {
     Normal,
     Cma,
     Steal,
-}
-
-/// Free page of another type that was found.
-#[derive(Clone, Copy)]
-pub(crate) struct Candidate {
-    pub pfn: Pfn,
-    pub order: Order,
-    /// Type of the list that it is on.
-    pub source: Migratetype,
 }
 
 /// Types to fall back to, in order (4.1).
@@ -166,23 +158,22 @@ impl<O: Observer> PageAllocator<O> {
 
     /// First page of the first fallback type at this order (4.3).
     #[inline]
-    pub(crate) fn fallback_candidate(&self, zone: ZoneId, order: Order, wanted: Migratetype) -> Option<Candidate> {
-        let source = self.find_fallback(zone, order, wanted)?;
-        let pfn = self.zones[zone.index()].head(order, source)?;
-        Some(Candidate { pfn, order, source })
+    pub(crate) fn fallback_candidate(&self, zone: ZoneId, order: Order, wanted: Migratetype) -> Option<FreeBlock> {
+        let list = self.find_fallback(zone, order, wanted)?;
+        let pfn = self.zones[zone.index()].head(order, list)?;
+        Some(FreeBlock { pfn, order, list })
     }
 
     /// Traces a fallback that served `pfn` (4.11); the block's type must be final.
-    pub(crate) fn trace_fallback(&mut self, pfn: Pfn, order: Order, wanted: Migratetype, from: &Candidate) {
+    pub(crate) fn trace_fallback(&mut self, pfn: Pfn, order: Order, wanted: Migratetype, from: &FreeBlock) {
         let block_type = self.blocks.migratetype(self.geometry.block_of(pfn));
         self.trace_extfrag(Extfrag {
             pfn,
             alloc_order: order,
             fallback_order: from.order,
             alloc_migratetype: wanted,
-            fallback_migratetype: from.source,
-            change_ownership: block_type == wanted
-                && self.policy.extfrag_ownership == ExtfragOwnership::RequestIsBlock,
+            fallback_migratetype: from.list,
+            change_ownership: block_type == wanted && self.policy.extfrag_ownership == ExtfragOwnership::RequestIsBlock,
             pageblock_order: self.geometry.pageblock_order,
         });
     }

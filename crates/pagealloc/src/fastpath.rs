@@ -2,35 +2,16 @@
 
 use crate::AllocFlags;
 use crate::allocator::PageAllocator;
-use crate::event::{Event, Observer};
+use crate::event::Observer;
 use crate::fallback::RmqueueMode;
 use crate::frames::FrameState;
 use crate::gfp::Gfp;
-use crate::ids::{CpuId, Order, Pfn, ZoneId, ZoneType};
+use crate::ids::{CpuId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::{FairZones, NoFragment, PcpHigh};
+use crate::pass::{Filter, Pass, Scan};
+use crate::policy::{FairZones, NoFragment, PcpHigh, Reserve};
 use crate::request::Request;
 use crate::vmstat::Counter;
-
-/// How one scan of the zonelist ended.
-enum Scan {
-    Served(Pfn),
-    /// Start again at the preferred zone.
-    Restart,
-    Exhausted,
-}
-
-/// What a pass remembers between its scans.
-struct Pass {
-    flags: AllocFlags,
-    highest: ZoneType,
-    migratetype: Migratetype,
-    /// Skip nodes whose kswapd is awake (7.1d).
-    skip_kswapd_nodes: bool,
-    skipped_kswapd_nodes: bool,
-    /// Zones passed over because their fair batch is used up (7.11).
-    skipped_fair: bool,
-}
 
 impl<O: Observer> PageAllocator<O> {
     /// Alloc flags of the fast path (2.7).
@@ -71,8 +52,13 @@ impl<O: Observer> PageAllocator<O> {
     pub fn alloc_fast(&mut self, request: &Request) -> Option<Pfn> {
         match self.alloc_hot(request) {
             Some(pfn) => Some(pfn),
-            None => self.get_page_from_freelist(request, self.fast_flags(request)),
+            None => self.alloc_by_walk(request),
         }
+    }
+
+    #[inline(never)]
+    fn alloc_by_walk(&mut self, request: &Request) -> Option<Pfn> {
+        self.get_page_from_freelist(request, self.fast_flags(request))
     }
 
     /// The common case of the pass below, with the same outcome: the preferred zone is above its high mark, however one
@@ -82,8 +68,11 @@ impl<O: Observer> PageAllocator<O> {
         if request.order != 0 || self.has_rare_filters() {
             return None;
         }
-        let zone = self.preferred_zone(request)?;
+        let zone = self.zonelists.of(request).first?;
         let lists = &self.zones[zone.index()];
+        if !request.nodemask.contains(lists.node) {
+            return None;
+        }
         let unusable = lists.free_cma + lists.free_highatomic.max(lists.reserved_highatomic);
         let needed = lists.mark(AllocFlags::WMARK_HIGH.wmark()) + unusable;
         if lists.below_high || lists.free_pages <= needed + lists.lowmem_reserve[request.gfp.highest_zone() as usize] {
@@ -128,8 +117,8 @@ impl<O: Observer> PageAllocator<O> {
     /// First zone of the request's zonelist.
     #[inline(always)]
     pub(crate) fn preferred_zone(&self, request: &Request) -> Option<ZoneId> {
-        let (start, end) = self.zonelists.range(request);
-        (start..end).map(|at| self.zonelists.at(at)).find(|zone| self.allows(request, *zone))
+        let list = self.zonelists.of(request);
+        (list.start..list.end).map(|at| self.zonelists.at(at)).find(|zone| self.allows(request, *zone))
     }
 
     #[inline(always)]
@@ -139,9 +128,9 @@ impl<O: Observer> PageAllocator<O> {
 
     #[inline(always)]
     fn scan_zonelist(&mut self, request: &Request, pass: &mut Pass) -> Scan {
-        let (start, end) = self.zonelists.range(request);
+        let list = self.zonelists.of(request);
         let mut preferred = None;
-        for zone in start..end {
+        for zone in list.start..list.end {
             let zone = self.zonelists.at(zone);
             if !self.allows(request, zone) {
                 continue;
@@ -162,87 +151,6 @@ impl<O: Observer> PageAllocator<O> {
             }
         }
         Scan::Exhausted
-    }
-
-    /// Whether anything but the marks could make the preferred zone unfit.
-    #[inline(always)]
-    fn has_rare_filters(&self) -> bool {
-        self.kswapd_awake | self.dirty_limited != 0 || self.policy.fair_zones != FairZones::Off
-    }
-
-    /// Steps b to d of 7.1, and fair zones.
-    fn filter_zone(&self, request: &Request, pass: &mut Pass, preferred: ZoneId, zone: ZoneId) -> Filter {
-        let node = self.zones[zone.index()].node;
-        let node_bit = 1u64 << node.0;
-        let local = node == self.zones[preferred.index()].node;
-        let fast = pass.flags.wmark() == AllocFlags::WMARK_LOW.wmark();
-        match self.policy.fair_zones {
-            FairZones::AllNodes if fast && self.zones[zone.index()].alloc_batch <= 0 => return Filter::Skip,
-            FairZones::AllNodes if fast && !local && self.policy.sysctl.zone_reclaim_mode != 0 => {
-                return Filter::Skip;
-            }
-            FairZones::LocalNode if pass.flags.contains(AllocFlags::FAIR) => {
-                if !local {
-                    return Filter::Stop(Scan::Exhausted);
-                }
-                if self.zones[zone.index()].fair_depleted {
-                    pass.skipped_fair = true;
-                    return Filter::Skip;
-                }
-            }
-            _ => {}
-        }
-        if fast && self.dirty_limited & node_bit != 0 && request.gfp.contains(Gfp::WRITE) {
-            return Filter::Skip;
-        }
-        if !local && let Some(scan) = self.leave_local_node(pass) {
-            return Filter::Stop(scan);
-        }
-        if pass.skip_kswapd_nodes && self.kswapd_awake & node_bit != 0 {
-            pass.skipped_kswapd_nodes = true;
-            return Filter::Skip;
-        }
-        Filter::Try
-    }
-
-    /// Mixing types beats leaving the node, except under defrag_mode (7.1c, 7.4, 7.9).
-    fn leave_local_node(&self, pass: &mut Pass) -> Option<Scan> {
-        let series = self.policy.nofragment == NoFragment::Series;
-        if pass.flags.contains(AllocFlags::FRAGMENT_STALL) {
-            return Some(Scan::Exhausted); // The floor above stalls, then tries again without the flag.
-        }
-        if !pass.flags.contains(AllocFlags::NOFRAGMENT) || self.policy.defrag_mode() {
-            return None;
-        }
-        pass.flags = pass.flags.without(AllocFlags::NOFRAGMENT);
-        // The series "restarted" without moving its cursor back: it went on with this zone.
-        if series { None } else { Some(Scan::Restart) }
-    }
-
-    /// Whether the list is worth another scan, with what to give up (7.2, 7.11).
-    #[cold]
-    fn may_rescan(&mut self, request: &Request, pass: &mut Pass) -> bool {
-        if pass.flags.contains(AllocFlags::FAIR) {
-            pass.flags = pass.flags.without(AllocFlags::FAIR);
-            if pass.skipped_fair {
-                self.reset_local_fair_batches(request);
-            }
-            if pass.skipped_fair || self.nodes > 1 {
-                return true;
-            }
-        }
-        if pass.skipped_kswapd_nodes {
-            pass.skip_kswapd_nodes = false;
-            pass.skipped_kswapd_nodes = false;
-            return true;
-        }
-        let gives_up_nofragment = pass.flags.contains(AllocFlags::NOFRAGMENT)
-            && !self.policy.defrag_mode()
-            && self.policy.nofragment != NoFragment::Series; // Its cursor stood at the end already (7.9).
-        if gives_up_nofragment {
-            pass.flags = pass.flags.without(AllocFlags::NOFRAGMENT);
-        }
-        gives_up_nofragment
     }
 
     /// Steps g and h of 7.1. A zone above its high mark needs no closer look (6.7+).
@@ -291,7 +199,7 @@ impl<O: Observer> PageAllocator<O> {
         let mut mode = RmqueueMode::Normal;
         page = page.or_else(|| self.rmqueue(zone, order, wanted, flags, &mut mode));
         let last_resort = flags.intersects(AllocFlags(AllocFlags::OOM.0 | AllocFlags::NON_BLOCK.0))
-            && self.policy.reserve == crate::policy::Reserve::HighAtomicOnePercent;
+            && self.policy.reserve == Reserve::HighAtomicOnePercent;
         if page.is_none() && last_resort {
             page = self.rmqueue_smallest(zone, order, Migratetype::HighAtomic);
         }
@@ -318,33 +226,211 @@ impl<O: Observer> PageAllocator<O> {
     pub(crate) fn effective_type(&self, migratetype: Migratetype) -> Migratetype {
         if self.grouping_disabled { Migratetype::Unmovable } else { migratetype }
     }
-
-    /// Frees a page of the order it was allocated with, through the per-CPU lists (5.7). The caller must have taken it
-    /// off any list of its own. Emits `mm_page_free`.
-    #[inline]
-    pub fn free(&mut self, pfn: Pfn, cpu: CpuId) {
-        debug_assert!(self.frames.state(pfn).is_allocated_head(), "{pfn:?} is not allocated");
-        let order = self.frames.allocated_order(pfn);
-        self.observer.kmem(&Event::MmPageFree { pfn, order });
-        self.vmstat.add(Counter::Pgfree, 1 << order);
-        let block = self.geometry.block_of(pfn);
-        let zone = self.blocks.zone(block);
-        let list = match self.blocks.migratetype(block) {
-            Migratetype::Isolate => return self.free_large(zone, pfn, order),
-            // Pages of reserves wait among the movable ones; drained, they return to their own type.
-            Migratetype::HighAtomic | Migratetype::Cma => Migratetype::Movable,
-            mergeable => mergeable,
-        };
-        match self.pcp_index(order, list) {
-            Some(index) => self.free_pcp(zone, cpu, index, pfn, order),
-            None => self.free_large(zone, pfn, order),
-        }
-    }
 }
 
-/// What 7.1's filters say about a zone.
-enum Filter {
-    Try,
-    Skip,
-    Stop(Scan),
+#[cfg(test)]
+mod tests {
+    use crate::policy::Sysctl;
+    use crate::world::*;
+    use crate::zone::FreeBlock;
+    use crate::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    const UNMOVABLE: Migratetype = Migratetype::Unmovable;
+
+    /// Zones of 64 pages, marks at 0, no per-CPU caching, CPU 0 on node 0.
+    fn zones(zones: &[(u8, ZoneType)], policy: Policy) -> World {
+        let span = |(index, &(node, kind)): (usize, &(u8, ZoneType))| {
+            let start = Pfn(index as u32 * 64);
+            ZoneSpan { node: NodeId(node), kind, start, spanned: 64, managed: vec![(start, 64)] }
+        };
+        let machine = Machine {
+            geometry: SMALL,
+            cpu_node: vec![NodeId(0)],
+            distance: Vec::new(),
+            zones: zones.iter().enumerate().map(span).collect(),
+            thp: false,
+        };
+        let mut world = PageAllocator::new(&machine, policy, Vec::new()).unwrap();
+        for zone in (0..zones.len() as u8).map(ZoneId) {
+            world.set_watermarks(zone, 0, 0, 0, 0);
+            world.set_pcp_limits(zone, 1, 0, 0);
+        }
+        for zone in &mut world.zones {
+            zone.lowmem_reserve = [0; NR_ZONE_TYPES];
+        }
+        world.set_grouping_disabled(false);
+        world
+    }
+
+    /// Makes every block of a zone Movable with one page of it taken: nothing whole is left.
+    fn no_whole_block(world: &mut World, zone: ZoneId) {
+        let start = world.zone_info(zone).start;
+        for pfn in (0..4).map(|block| start.add(block * 16)) {
+            // Setting a type cuts what is larger than a block.
+            world.set_block_type(world.geometry.block_of(pfn), Migratetype::Movable);
+            let whole = FreeBlock { pfn, order: 4, list: Migratetype::Movable };
+            world.zones[zone.index()].take(&mut world.frames, whole, 0, Migratetype::Movable);
+            world.frames.set_page(pfn, 0, FrameState::USED);
+        }
+        world.check().unwrap();
+    }
+
+    fn zone_of(world: &World, pfn: Option<Pfn>) -> Option<u8> {
+        pfn.map(|pfn| world.zone_of(pfn).0)
+    }
+
+    #[test]
+    fn nofragment_spills_to_dma32_before_it_mixes_types() {
+        let mut world = zones(&[(0, ZoneType::Dma32), (0, ZoneType::Normal)], linux_6_18());
+        no_whole_block(&mut world, ZoneId(1));
+        let kernel = request(0, UNMOVABLE);
+        assert!(world.fast_flags(&kernel).contains(AllocFlags::NOFRAGMENT));
+        let page = world.alloc_fast(&kernel);
+        assert_eq!(zone_of(&world, page), Some(0));
+        // Once DMA32 has no whole block either, the second scan mixes, in Normal.
+        let mut world = zones(&[(0, ZoneType::Dma32), (0, ZoneType::Normal)], linux_6_18());
+        no_whole_block(&mut world, ZoneId(0));
+        no_whole_block(&mut world, ZoneId(1));
+        let page = world.alloc_fast(&kernel);
+        assert_eq!(zone_of(&world, page), Some(1));
+        assert!(world.extfrags()[0].fragmenting());
+    }
+
+    #[test]
+    fn mixing_beats_a_remote_node_except_under_defrag_mode() {
+        let two_nodes = [(0, ZoneType::Dma32), (0, ZoneType::Normal), (1, ZoneType::Normal)];
+        let kernel = request(0, UNMOVABLE);
+        for (defrag_mode, zone) in [(0, Some(1)), (1, Some(2))] {
+            let policy = Policy { sysctl: Sysctl { defrag_mode, ..Sysctl::default() }, ..linux_6_18() };
+            let mut world = zones(&two_nodes, policy);
+            no_whole_block(&mut world, ZoneId(0));
+            no_whole_block(&mut world, ZoneId(1));
+            let page = world.alloc_fast(&kernel);
+            assert_eq!(zone_of(&world, page), zone);
+            assert_eq!(world.vmstat.get(Counter::NumaHit), u64::from(defrag_mode == 0));
+            assert_eq!(world.vmstat.get(Counter::NumaForeign), u64::from(defrag_mode == 1));
+        }
+    }
+
+    #[test]
+    fn defrag_mode_fails_rather_than_mix() {
+        let policy = Policy { sysctl: Sysctl { defrag_mode: 1, ..Sysctl::default() }, ..linux_6_18() };
+        let mut world = zones(&[(0, ZoneType::Normal)], policy);
+        no_whole_block(&mut world, ZoneId(0));
+        let kernel = request(0, UNMOVABLE);
+        assert_eq!(world.alloc_fast(&kernel), None);
+        assert!(world.get_page_from_freelist(&kernel, AllocFlags::WMARK_MIN).is_some());
+    }
+
+    #[test]
+    fn nodes_with_an_awake_kswapd_are_tried_last() {
+        let two_nodes = [(0, ZoneType::Normal), (1, ZoneType::Normal)];
+        let movable = request(0, Migratetype::Movable);
+        let mut world = zones(&two_nodes, linux_6_18());
+        world.set_kswapd_awake(NodeId(0), true);
+        let page = world.alloc_fast(&movable);
+        assert_eq!(zone_of(&world, page), Some(1));
+        world.set_kswapd_awake(NodeId(1), true);
+        let page = world.alloc_fast(&movable);
+        assert_eq!(zone_of(&world, page), Some(0), "all skipped: start over without skipping");
+        let mut world = zones(&two_nodes, Policy { skip_kswapd_nodes: false, ..linux_6_18() });
+        world.set_kswapd_awake(NodeId(0), true);
+        let page = world.alloc_fast(&movable);
+        assert_eq!(zone_of(&world, page), Some(0));
+    }
+
+    #[test]
+    fn dirty_pages_spread_in_the_fast_path_only() {
+        let mut world = zones(&[(0, ZoneType::Normal), (1, ZoneType::Normal)], linux_6_18());
+        world.set_dirty_limited(NodeId(0), true);
+        let gfp = Gfp::HIGHUSER_MOVABLE | Gfp::WRITE;
+        let write = Request { gfp, ..request(0, Migratetype::Movable) };
+        let page = world.alloc_fast(&write);
+        assert_eq!(zone_of(&world, page), Some(1));
+        let page = world.get_page_from_freelist(&write, AllocFlags::WMARK_MIN);
+        assert_eq!(zone_of(&world, page), Some(0));
+    }
+
+    #[test]
+    fn marks_send_requests_to_the_next_zone() {
+        let mut world = zones(&[(0, ZoneType::Dma32), (0, ZoneType::Normal)], linux_6_18());
+        world.set_watermarks(ZoneId(1), 10, 64, 70, 80);
+        let movable = request(0, Migratetype::Movable);
+        let page = world.alloc_fast(&movable);
+        assert_eq!(zone_of(&world, page), Some(0));
+        let page = world.get_page_from_freelist(&movable, AllocFlags::WMARK_MIN);
+        assert_eq!(zone_of(&world, page), Some(1));
+        let none = Request { nodemask: NodeMask(2), ..movable };
+        assert_eq!(world.alloc_fast(&none), None);
+    }
+
+    #[test]
+    fn without_marks_everything_goes() {
+        let mut world = zones(&[(0, ZoneType::Normal)], linux_6_18());
+        world.set_watermarks(ZoneId(0), 64, 65, 66, 67);
+        let movable = request(0, Migratetype::Movable);
+        assert_eq!(world.get_page_from_freelist(&movable, AllocFlags::WMARK_MIN), None);
+        assert!(world.get_page_from_freelist(&movable, AllocFlags::NO_WATERMARKS).is_some());
+    }
+
+    #[test]
+    fn fair_batches_alternate_zones_in_3_12() {
+        let fair = Policy { fair_zones: policy::FairZones::AllNodes, ..linux_6_18() };
+        let mut world = zones(&[(0, ZoneType::Normal), (1, ZoneType::Normal)], fair);
+        let movable = request(0, Migratetype::Movable);
+        for zone in 0..2 {
+            world.set_watermarks(ZoneId(zone), 0, 0, 2, 4);
+        }
+        let taken: Vec<_> = (0..5).map(|_| world.alloc_fast(&movable)).collect();
+        let taken: Vec<_> = taken.into_iter().map(|page| zone_of(&world, page)).collect();
+        assert_eq!(taken, [Some(0), Some(0), Some(1), Some(1), None]);
+        assert!(world.get_page_from_freelist(&movable, AllocFlags::WMARK_MIN).is_some());
+        world.reset_fair_batches(&movable);
+        assert_eq!((world.fair_batch(ZoneId(0)), world.fair_batch(ZoneId(1))), (2, 2));
+    }
+
+    #[test]
+    fn fair_batches_stay_local_from_3_13_on() {
+        let fair = Policy { fair_zones: policy::FairZones::LocalNode, ..linux_6_18() };
+        let three = [(0, ZoneType::Dma32), (0, ZoneType::Normal), (1, ZoneType::Normal)];
+        let mut world = zones(&three, fair);
+        let movable = request(0, Migratetype::Movable);
+        for zone in 0..3 {
+            world.set_watermarks(ZoneId(zone), 0, 0, 2, 4);
+        }
+        assert!(world.fast_flags(&movable).contains(AllocFlags::FAIR));
+        let taken: Vec<_> = (0..6).map(|_| world.alloc_fast(&movable)).collect();
+        let taken: Vec<_> = taken.into_iter().map(|page| zone_of(&world, page)).collect();
+        // Both local zones used up, their batches are filled again rather than going remote.
+        assert_eq!(taken, [Some(1), Some(1), Some(0), Some(0), Some(1), Some(1)]);
+    }
+
+    #[test]
+    fn events_and_counters_of_a_page() {
+        let mut world = zones(&[(0, ZoneType::Normal)], linux_6_18());
+        let pfn = world.alloc_fast(&request(2, Migratetype::Movable)).unwrap();
+        assert_eq!(world.frames.order(pfn), 2);
+        assert_eq!(world.frames.state(pfn.add(3)), FrameState::TAIL);
+        world.set_on_lru(pfn, true);
+        assert_eq!(world.frames.state(pfn.add(3)), FrameState::LRU_TAIL);
+        world.split_allocated(pfn);
+        for page in 0..4 {
+            assert_eq!(world.frames.state(pfn.add(page)), FrameState::LRU);
+            world.free(pfn.add(page), CPU);
+        }
+        assert_eq!((world.vmstat.get(Counter::PgallocNormal), world.vmstat.get(Counter::Pgfree)), (4, 4));
+        let frees = world.observer.iter().filter(|event| matches!(event, Event::MmPageFree { order: 0, .. }));
+        assert_eq!(frees.count(), 4);
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn machines_too_small_for_grouping_serve_everything_as_unmovable() {
+        let mut world = world(64, linux_6_18());
+        world.set_grouping_disabled(true);
+        let pfn = world.alloc_fast(&request(0, Migratetype::Movable)).unwrap();
+        assert_eq!(world.block_type(world.geometry.block_of(pfn)), UNMOVABLE);
+    }
 }

@@ -18,8 +18,7 @@ impl FrameState {
     pub const FREE_TAIL: FrameState = FrameState(0);
     /// No memory here, or memory that boot reserved: never in the allocator's hands.
     pub const ABSENT: FrameState = FrameState(1);
-    /// Head of a page on a per-CPU list (its order is in the order array).
-    pub const PCP: FrameState = FrameState(2);
+    const PCP: u8 = 2;
     /// Head of an allocated page that can't be moved.
     pub const USED: FrameState = FrameState(3);
     /// Head of an allocated page on an LRU list: movable.
@@ -43,13 +42,26 @@ impl FrameState {
         FrameState(Self::FREE_HEAD | (list as u8) << 4 | order)
     }
 
+    /// Head of a page on a per-CPU list (its order is in the order array), with the type that it came with (3.8).
+    #[inline(always)]
+    pub const fn pcp(came_with: Migratetype) -> FrameState {
+        FrameState((came_with as u8) << 4 | Self::PCP)
+    }
+
+    /// Whether the frame is the head of a page on a per-CPU list.
+    #[inline(always)]
+    pub const fn is_pcp(self) -> bool {
+        self.0 & (Self::FREE_HEAD | Self::ORDER_MASK) == Self::PCP
+    }
+
     /// Whether this is the head of a free buddy block of exactly this order.
     #[inline(always)]
     pub const fn is_free_head_of(self, order: Order) -> bool {
         self.0 & (Self::FREE_HEAD | Self::ORDER_MASK) == Self::FREE_HEAD | order
     }
 
-    /// Type of the list that the free head is on. Differs from its pageblock's type only where lists may be mixed (3.8).
+    /// Type of the list that the free head is on, or that the per-CPU page came with. Differs from its pageblock's type
+    /// only where lists may be mixed (3.8), and for per-CPU pages whose block changed since.
     #[inline(always)]
     pub const fn free_list_type(self) -> Migratetype {
         Migratetype::from_index(self.0 >> 4 & 7)
@@ -300,18 +312,28 @@ impl FrameList {
     }
 
     /// Takes the page at the head.
-    #[inline]
+    #[inline(always)]
     pub fn pop_head(&mut self, frames: &mut Frames) -> Option<Pfn> {
         let pfn = self.head()?;
-        self.remove(frames, pfn);
+        self.head = frames.links[pfn.index()][NEXT];
+        match self.head() {
+            Some(new) => frames.links[new.index()][PREV] = NIL,
+            None => self.tail = NIL,
+        }
+        self.len -= 1;
         Some(pfn)
     }
 
     /// Takes the page at the tail.
-    #[inline]
+    #[inline(always)]
     pub fn pop_tail(&mut self, frames: &mut Frames) -> Option<Pfn> {
         let pfn = self.tail()?;
-        self.remove(frames, pfn);
+        self.tail = frames.links[pfn.index()][PREV];
+        match self.tail() {
+            Some(new) => frames.links[new.index()][NEXT] = NIL,
+            None => self.head = NIL,
+        }
+        self.len -= 1;
         Some(pfn)
     }
 

@@ -121,3 +121,67 @@ impl<O: Observer> PageAllocator<O> {
             && self.frames.states(start, pages).all(|state| state != crate::frames::FrameState::ABSENT)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Policy;
+    use crate::world::*;
+
+    const ATOMIC: AllocFlags = AllocFlags(AllocFlags::HIGHATOMIC.0 | AllocFlags::MIN_RESERVE.0);
+
+    #[test]
+    fn one_percent_rounded_up_is_reserved_block_by_block() {
+        let mut world = world(16 * 128, linux_6_18()); // 1 % is 20 pages: two blocks.
+        for expected in [16, 32, 32] {
+            // An order-4 page is a whole block, so that each request lands in another one.
+            world.get_page_from_freelist(&request(4, Migratetype::Unmovable), ATOMIC).unwrap();
+            assert_eq!(world.reserved_highatomic(ZONE), expected);
+        }
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn small_zones_reserve_nothing_since_6_8_but_a_block_before() {
+        for (reserve, flags, expected) in [
+            (Reserve::HighAtomicOnePercent, ATOMIC, 0),
+            (Reserve::HighAtomic, AllocFlags::NON_BLOCK, 16),
+            (Reserve::HighAtomic, AllocFlags::NONE, 0),
+        ] {
+            let mut world = world(16 * 64, Policy { reserve, ..linux_6_18() });
+            world.get_page_from_freelist(&request(1, Migratetype::Unmovable), flags).unwrap();
+            assert_eq!(world.reserved_highatomic(ZONE), expected);
+        }
+    }
+
+    #[test]
+    fn unreserving_gives_the_block_to_the_request() {
+        let mut world = placed("HHUU", &[(0, 1), (4, 0)], linux_6_18());
+        assert_eq!(world.reserved_highatomic(ZONE), 32);
+        let movable = request(0, Migratetype::Movable);
+        assert!(world.unreserve_highatomic(&movable, false));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("MHUU", "0M: 4; 1M: 0"));
+        assert!(!world.unreserve_highatomic(&movable, false), "the last block only by force");
+        assert!(!world.unreserve_highatomic(&movable, true), "and only if a page of it is free");
+    }
+
+    #[test]
+    fn the_reserve_is_the_last_resort_of_those_who_cannot_wait() {
+        let mut world = placed("HUUU", &[(0, 1)], linux_6_18());
+        let kernel = request(0, Migratetype::Unmovable);
+        assert_eq!(world.get_page_from_freelist(&kernel, AllocFlags::NONE), None);
+        assert_eq!(world.get_page_from_freelist(&kernel, AllocFlags::NON_BLOCK), Some(Pfn(0)));
+    }
+
+    #[test]
+    fn kernels_3x_keep_the_lowest_blocks() {
+        let policy = Policy { reserve: Reserve::MigrateReserve, ..linux_6_18() };
+        let mut world = world(64, policy);
+        for (min, types) in [(0, "MMMM"), (17, "HHMM"), (16, "HMMM")] {
+            world.set_watermarks(ZONE, min, 0, 0, 0);
+            world.setup_migrate_reserve();
+            assert_eq!(world.types(), types);
+            world.check().unwrap();
+        }
+    }
+}

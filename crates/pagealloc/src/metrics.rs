@@ -3,6 +3,7 @@
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
 use crate::ids::{NR_ORDERS, Order, ZoneId};
+use crate::zone::FreeArea;
 
 /// What all measures are made of.
 struct FreeSpace {
@@ -47,7 +48,7 @@ impl FreeSpace {
 impl<O: Observer> PageAllocator<O> {
     fn free_space(&self, zone: ZoneId, order: Order) -> FreeSpace {
         let areas = &self.zones[zone.index()].areas[..NR_ORDERS];
-        free_space(areas.iter().map(|area| u64::from(area.nr_free)), order)
+        free_space(areas.iter().map(FreeArea::nr_free), order)
     }
 
     /// Fragmentation index (11.15): -1000 if a block of the order is free, else towards 0 for lack of memory and towards

@@ -227,7 +227,7 @@ impl<O: Observer> PageAllocator<O> {
         let mut mode = RmqueueMode::Normal;
         for _ in 0..wanted {
             let Some(pfn) = self.rmqueue(zone, order, migratetype, flags, &mut mode) else { break };
-            self.frames.set_page(pfn, order, FrameState::PCP);
+            self.frames.set_page(pfn, order, FrameState::pcp(migratetype));
             let pcp = &mut self.pcps[number];
             pcp.lists[index].push_tail(&mut self.frames, pfn);
             pcp.count += 1 << order;
@@ -237,7 +237,8 @@ impl<O: Observer> PageAllocator<O> {
     /// Puts a freed page on a CPU's list and drains it if that makes it too long (5.7).
     #[inline(always)]
     pub(crate) fn free_pcp(&mut self, zone: ZoneId, cpu: CpuId, index: usize, pfn: Pfn, order: Order) {
-        self.frames.set_state(pfn, FrameState::PCP);
+        let block_type = self.blocks.migratetype(self.geometry.block_of(pfn));
+        self.frames.set_state(pfn, FrameState::pcp(block_type));
         self.frames.fill_tails(pfn, order, FrameState::TAIL);
         let number = self.pcp_number(zone, cpu);
         let pcp = &mut self.pcps[number];
@@ -307,5 +308,189 @@ impl<O: Observer> PageAllocator<O> {
     #[inline]
     pub fn take_high_again(&mut self) -> u64 {
         core::mem::take(&mut self.high_again)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{PcpRules, Policy};
+    use crate::world::*;
+    use crate::{Event, PageAllocator};
+    use alloc::vec::Vec;
+
+    /// A world with batch 4 and these limits.
+    fn cached(policy: Policy, high_min: u32, high_max: u32) -> World {
+        let mut world = world(2048, policy);
+        world.set_pcp_limits(ZONE, 4, high_min, high_max);
+        world
+    }
+
+    fn with_pcp(change: impl FnOnce(&mut PcpRules)) -> Policy {
+        let mut policy = linux_6_18();
+        change(&mut policy.pcp);
+        policy
+    }
+
+    fn alloc(world: &mut World, order: Order) -> Pfn {
+        world.alloc_fast(&request(order, Migratetype::Movable)).expect("memory")
+    }
+
+    fn count(world: &World) -> u32 {
+        world.pcp_count(ZONE, CPU)
+    }
+
+    #[test]
+    fn pages_come_in_the_order_obtained_and_return_to_the_head() {
+        let mut world = cached(linux_6_18(), 16, 16);
+        let first: Vec<u32> = (0..3).map(|_| alloc(&mut world, 0).0).collect();
+        assert_eq!((first, count(&world)), ([0, 1, 2].to_vec(), 1));
+        world.free(Pfn(1), CPU);
+        assert_eq!((alloc(&mut world, 0), alloc(&mut world, 0)), (Pfn(1), Pfn(3)));
+    }
+
+    #[test]
+    fn refills_double_while_a_cpu_only_allocates_and_the_limit_grows() {
+        let mut world = cached(linux_6_18(), 16, 400);
+        let refills: Vec<u32> = (0..5)
+            .map(|_| {
+                let before = count(&world);
+                alloc(&mut world, 0);
+                let got = count(&world) + 1 - before;
+                while count(&world) > 0 {
+                    alloc(&mut world, 0);
+                }
+                got
+            })
+            .collect();
+        assert_eq!(refills, [4, 8, 16, 32, 64]);
+        assert_eq!(world.pcp_limits(ZONE, CPU), (16 + 4 + 8 + 16 + 32 + 64, 4, 16, 400));
+    }
+
+    #[test]
+    fn high_orders_come_in_twos_at_least_and_huge_pages_on_lists_of_their_own() {
+        let mut world = cached(linux_6_18(), 64, 64);
+        alloc(&mut world, 3);
+        assert_eq!(count(&world), 8);
+        alloc(&mut world, SMALL.pmd_order);
+        assert_eq!(count(&world), 8 + 16);
+        assert_eq!(world.pcp_index(4, Migratetype::Movable), Some(13));
+        assert_eq!(world.pcp_index(4, Migratetype::Reclaimable), Some(12));
+        assert_eq!(world.pcp_index(5, Migratetype::Movable), None);
+        let shared = cached(with_pcp(|pcp| pcp.orders = PcpOrders::CostlyAndThp), 64, 64);
+        assert_eq!(shared.pcp_index(4, Migratetype::Movable), Some(12));
+        let old = cached(with_pcp(|pcp| pcp.orders = PcpOrders::Zero), 64, 64);
+        assert_eq!((old.pcp_index(1, Migratetype::Movable), old.pcp_index(0, Migratetype::Movable)), (None, Some(1)));
+    }
+
+    #[test]
+    fn the_limit_drains_from_the_tail() {
+        let mut world = cached(linux_6_18(), 8, 8);
+        let pages: Vec<Pfn> = (0..12).map(|_| alloc(&mut world, 0)).collect();
+        assert_eq!(count(&world), 0);
+        world.observer.clear();
+        pages.iter().for_each(|&pfn| world.free(pfn, CPU));
+        let drained = |event: &Event| match event {
+            Event::MmPagePcpuDrain { pfn, .. } => Some(pfn.0),
+            _ => None,
+        };
+        let drained: Vec<u32> = world.observer.iter().filter_map(drained).collect();
+        // At 8 pages clamp(8, 4, 8 - 4) go, oldest first; then again.
+        assert_eq!((drained, count(&world)), ([0, 1, 2, 3, 4, 5, 6, 7].to_vec(), 4));
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn a_run_of_high_order_frees_empties_the_lists() {
+        let mut world = cached(linux_6_18(), 8, 400);
+        let pages: Vec<Pfn> = (0..8).map(|_| alloc(&mut world, 1)).collect();
+        world.drain_all_pages(None);
+        world.pcps[0].free_count = 0;
+        // Nothing happens until free_count reaches batch + high_min / 2 = 8 and count the batch.
+        let counts: Vec<u32> = pages.iter().map(|&pfn| (world.free(pfn, CPU), count(&world)).1).collect();
+        assert_eq!(counts, [2, 4, 6, 8, 0, 2, 0, 2]);
+    }
+
+    #[test]
+    fn balancing_kswapd_shrinks_the_limit() {
+        let mut world = cached(linux_6_18(), 8, 400);
+        world.pcps[0].high = 100;
+        world.set_reclaim_active(ZONE, true);
+        let pfn = alloc(&mut world, 0);
+        world.free(pfn, CPU);
+        assert!(world.pcps[0].high < 110 && count(&world) < 16);
+    }
+
+    #[test]
+    fn below_high_is_left_when_enough_is_free_again() {
+        let mut world = cached(linux_6_18(), 8, 16);
+        world.set_watermarks(ZONE, 0, 0, 2046, 2050);
+        let pages: Vec<Pfn> = (0..8).map(|_| alloc(&mut world, 0)).collect();
+        assert!(world.zones[0].below_high);
+        pages.iter().for_each(|&pfn| world.free(pfn, CPU));
+        assert!(world.zones[0].below_high, "pages on the lists are not free");
+        world.set_watermarks(ZONE, 0, 0, 100, 200);
+        let pages: Vec<Pfn> = (0..12).map(|_| alloc(&mut world, 0)).collect();
+        pages.iter().for_each(|&pfn| world.free(pfn, CPU));
+        assert_eq!((world.zones[0].below_high, world.take_high_again(), world.take_high_again()), (false, 1, 0));
+    }
+
+    #[test]
+    fn decay_lowers_the_limit_by_an_eighth_and_drains_the_excess() {
+        let mut world = cached(linux_6_18(), 8, 400);
+        let pages: Vec<Pfn> = (0..100).map(|_| alloc(&mut world, 0)).collect();
+        pages.iter().for_each(|&pfn| world.free(pfn, CPU));
+        let (before, held) = (world.pcps[0].high, count(&world));
+        world.pcp_decay(CPU);
+        assert_eq!(world.pcps[0].high, before - before / 8);
+        assert_eq!(count(&world), held.min(before - before / 8));
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn until_5_13_a_batch_goes_at_the_limit_by_growing_turns() {
+        let policy = with_pcp(|pcp| (pcp.orders, pcp.high) = (PcpOrders::Zero, PcpHigh::SixBatches));
+        let mut world = cached(policy, 24, 24);
+        let pages: Vec<Pfn> = (0..40).map(|_| alloc(&mut world, 0)).collect();
+        assert_eq!(count(&world), 0);
+        pages[..23].iter().for_each(|&pfn| world.free(pfn, CPU));
+        assert_eq!(count(&world), 23);
+        world.free(pages[23], CPU);
+        assert_eq!(count(&world), 20);
+    }
+
+    #[test]
+    fn until_6_6_drains_double_while_a_cpu_only_frees() {
+        let policy = with_pcp(|pcp| pcp.high = PcpHigh::LowWatermark);
+        let mut world = cached(policy, 40, 40);
+        let pages: Vec<Pfn> = (0..200).map(|_| alloc(&mut world, 0)).collect();
+        world.drain_all_pages(None);
+        let mut drains = Vec::new();
+        for &pfn in &pages {
+            let before = count(&world);
+            world.free(pfn, CPU);
+            if count(&world) <= before {
+                drains.push(before + 1 - count(&world));
+            }
+        }
+        assert_eq!(drains[..4], [4, 8, 16, 32]);
+    }
+
+    #[test]
+    fn pages_of_isolated_blocks_bypass_the_lists() {
+        let mut world =
+            PageAllocator::new(&crate::Machine::uniform(SMALL, 1, 2048, false), linux_6_18(), Vec::<Event>::new())
+                .unwrap();
+        world.set_grouping_disabled(false);
+        let pfn = world.alloc_fast(&request(0, Migratetype::Movable)).unwrap();
+        world.drain_all_pages(None);
+        let free = world.free_pages(ZONE);
+        world.set_block_type(crate::BlockId(0), Migratetype::Isolate);
+        assert_eq!(world.free_pages(ZONE), free - 15);
+        world.free(pfn, CPU);
+        assert_eq!((count(&world), world.free_pages(ZONE)), (0, free - 15));
+        world.set_block_type(crate::BlockId(0), Migratetype::Movable);
+        assert_eq!(world.free_pages(ZONE), free + 1);
+        world.check().unwrap();
     }
 }

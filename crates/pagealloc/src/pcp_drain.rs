@@ -7,7 +7,7 @@ use crate::frames::FrameState;
 use crate::ids::{CpuId, Pfn, ZoneId};
 use crate::migratetype::{Migratetype, NR_PCP_TYPES};
 use crate::pcp::{BATCH_SCALE_MAX, NR_PCP_LISTS};
-use crate::policy::{ListTypes, PcpHigh, PcpOrders, MigratetypeNumbers};
+use crate::policy::{ListTypes, MigratetypeNumbers, PcpHigh, PcpOrders};
 
 /// Ticks that a remote zone's lists may lie idle (5.11).
 const REMOTE_EXPIRE_TICKS: u8 = 3;
@@ -78,23 +78,19 @@ impl<O: Observer> PageAllocator<O> {
         let pfn = pcp.lists[index].pop_tail(&mut self.frames)?;
         let order = self.frames.allocated_order(pfn);
         pcp.count -= 1 << order;
-        let migratetype = self.drained_type(pfn, index);
+        let migratetype = self.drained_type(pfn);
         self.frames.fill_tails(pfn, order, FrameState::FREE_TAIL);
         self.free_block(zone, pfn, order, migratetype, Placement::Ordinary);
         self.observer.kmem(&Event::MmPagePcpuDrain { pfn, order, migratetype });
         Some(1 << order)
     }
 
-    /// Type that a page leaves its list with: its block's. Before 6.10 the one cached when it came (3.8), which is the
-    /// list's except for pages of the reserves, whose blocks are asked again.
+    /// Type that a page leaves its list with: its block's; before 6.10 the one cached when it came (3.8).
     #[inline(always)]
-    fn drained_type(&self, pfn: Pfn, index: usize) -> Migratetype {
-        let block_type = self.blocks.migratetype(self.geometry.block_of(pfn));
-        let shared_thp_list = index >= 4 * NR_PCP_TYPES;
-        if self.policy.list_types == ListTypes::Strict || !block_type.is_mergeable() || shared_thp_list {
-            block_type
-        } else {
-            Migratetype::MERGEABLE[index % NR_PCP_TYPES]
+    fn drained_type(&self, pfn: Pfn) -> Migratetype {
+        match self.policy.list_types {
+            ListTypes::Strict => self.blocks.migratetype(self.geometry.block_of(pfn)),
+            ListTypes::Mixed => self.frames.state(pfn).free_list_type(),
         }
     }
 

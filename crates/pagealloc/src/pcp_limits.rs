@@ -74,3 +74,18 @@ impl<O: Observer> PageAllocator<O> {
         (pcp.high, pcp.batch, pcp.high_min, pcp.high_max)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batch_by_zone_size() {
+        let pages = |mib: u64| mib << 8;
+        let batches = |rule| [64, 256, 512, 1024, 65536].map(|mib| pcp_batch(rule, pages(mib), 12));
+        assert_eq!(batches(PcpBatch::Managed1024), [3, 15, 31, 63, 63]); // Appendix B.
+        assert_eq!(batches(PcpBatch::Managed4096), [3, 15, 31, 63, 63]);
+        assert_eq!(batches(PcpBatch::Managed1024Half), [3, 15, 31, 31, 31]);
+        assert_eq!(pcp_batch(PcpBatch::Managed1024, 100, 12), 1);
+    }
+}

@@ -41,7 +41,7 @@ impl<O: Observer> PageAllocator<O> {
         let block_type = self.blocks.migratetype(self.geometry.block_of(pfn));
         let list = if block_type.is_mergeable() { block_type } else { Migratetype::Movable };
         let Some(index) = self.pcp_index(order, list) else { return false };
-        self.frames.set_page(pfn, order, FrameState::PCP);
+        self.frames.set_page(pfn, order, FrameState::pcp(block_type));
         let number = self.pcp_number(self.zone_of(pfn), cpu);
         let pcp = &mut self.pcps[number];
         pcp.lists[index].push_tail(&mut self.frames, pfn);
@@ -102,5 +102,54 @@ impl<O: Observer> PageAllocator<O> {
             let list = self.blocks.migratetype(self.geometry.block_of(piece));
             self.zones[zone.index()].add(&mut self.frames, piece, pageblock_order, list, ListEnd::Tail);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::world::*;
+    use crate::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_snapshot_stays_as_it_was_taken() {
+        let machine = Machine::uniform(SMALL, 2, 48, false);
+        let mut world = PageAllocator::new_unplaced(&machine, linux_6_18(), Vec::new()).unwrap();
+        world.set_block_type(BlockId(1), Migratetype::Unmovable);
+        world.place_free(Pfn(16), 3);
+        world.place_free(Pfn(24), 3); // Unmerged, as an unlocked reader may have seen them.
+        world.place_free(Pfn(2), 1);
+        world.place_free(Pfn(0), 0);
+        world.place_allocated(Pfn(4), 2);
+        assert!(world.place_pcp(Pfn(9), 0, CpuId(1)) && world.place_pcp(Pfn(8), 0, CpuId(1)));
+        assert!(!world.place_pcp(Pfn(32), 5, CpuId(1)), "per-CPU lists hold no order 5");
+        world.finish_placement();
+        world.check().unwrap();
+        assert_eq!(world.picture(), "0M: 0; 1M: 2; 3U: 16 24");
+        assert_eq!((world.free_pages(ZONE), world.pcp_count(ZONE, CpuId(1))), (19, 2));
+        assert_eq!((world.frames.order(Pfn(4)), world.frames.order(Pfn(10))), (2, 0));
+        world.set_watermarks(ZONE, 0, 0, 0, 0);
+        world.set_pcp_limits(ZONE, 1, 8, 8);
+        world.set_grouping_disabled(false);
+        let request = Request { cpu: CpuId(1), ..request(0, Migratetype::Movable) };
+        assert_eq!((world.alloc_fast(&request), world.alloc_fast(&request)), (Some(Pfn(9)), Some(Pfn(8))));
+    }
+
+    #[test]
+    fn reserved_blocks_are_counted_at_the_end() {
+        let world = placed("HMHU", &[(0, 4)], linux_6_18());
+        assert_eq!(world.reserved_highatomic(ZONE), 32);
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn isolation_hides_the_type_and_cuts_larger_blocks() {
+        let mut world = placed("MM", &[(0, 5)], linux_6_18());
+        world.set_block_type(BlockId(1), Migratetype::Isolate);
+        assert_eq!(world.picture(), "4M: 0; 4I: 16");
+        assert_eq!((world.free_pages(ZONE), world.free_pages_blocks(ZONE)), (16, 16));
+        world.set_block_type(BlockId(1), Migratetype::Unmovable);
+        assert_eq!((world.picture(), world.types()), ("4U: 16; 4M: 0".into(), "MU".into()));
+        world.check().unwrap();
     }
 }

@@ -3,11 +3,10 @@
 use crate::AllocFlags;
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
-use crate::fallback::Candidate;
 use crate::ids::{Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::{Boost, Fallback};
-use crate::zone::ListEnd;
+use crate::zone::{FreeBlock, ListEnd};
 
 /// What the 4.12 to 6.9 rule did with the page that it found.
 enum Moved {
@@ -22,7 +21,7 @@ impl<O: Observer> PageAllocator<O> {
     pub(crate) fn fallback_half_moved(&mut self, zone: ZoneId, order: Order, wanted: Migratetype) -> Option<Pfn> {
         let candidate =
             (order..=self.geometry.max_order).rev().find_map(|found| self.fallback_candidate(zone, found, wanted))?;
-        let Candidate { pfn, order: found, source } = candidate;
+        let FreeBlock { pfn, order: found, list: source } = candidate;
         let block = self.geometry.block_of(pfn);
         if source == Migratetype::Cma {
             // CMA blocks stay CMA.
@@ -35,7 +34,8 @@ impl<O: Observer> PageAllocator<O> {
             }
         }
         let rest = if source == Migratetype::Cma { source } else { wanted };
-        self.zones[zone.index()].take(&mut self.frames, pfn, order, rest);
+        let list = self.frames.state(pfn).free_list_type(); // It may have moved along with its block.
+        self.zones[zone.index()].take(&mut self.frames, FreeBlock { list, ..candidate }, order, rest);
         self.trace_fallback(pfn, order, wanted, &candidate);
         self.trace_zone_locked(pfn, order, wanted);
         Some(pfn)
@@ -49,20 +49,23 @@ impl<O: Observer> PageAllocator<O> {
         wanted: Migratetype,
         flags: AllocFlags,
     ) -> Option<Pfn> {
-        let candidate = self.find_largest(zone, order, wanted, flags)?;
-        if self.policy.fallback == Fallback::FreeAndAlikeStrict {
-            return self.claim_or_cut(zone, order, wanted, flags, candidate);
-        }
-        match self.move_to_wanted(zone, wanted, flags, &candidate) {
-            Moved::Refused => None,
-            Moved::ToWanted => {
-                self.trace_fallback(candidate.pfn, order, wanted, &candidate);
-                self.rmqueue_smallest(zone, order, wanted)
+        // Once is enough, but for the series' search below the order of large requests: each round moves what it found.
+        loop {
+            let candidate = self.find_largest(zone, order, wanted, flags)?;
+            if self.policy.fallback == Fallback::FreeAndAlikeStrict {
+                return self.claim_or_cut(zone, order, wanted, flags, candidate);
+            }
+            match self.move_to_wanted(zone, wanted, flags, &candidate) {
+                Moved::Refused => return None,
+                Moved::ToWanted => self.trace_fallback(candidate.pfn, order, wanted, &candidate),
+            }
+            if let Some(pfn) = self.rmqueue_smallest(zone, order, wanted) {
+                return Some(pfn);
             }
         }
     }
 
-    fn find_largest(&self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Candidate> {
+    fn find_largest(&self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<FreeBlock> {
         let lowest = self.lowest_fallback_order(order, flags);
         let largest =
             (lowest..=self.geometry.max_order).rev().find_map(|found| self.fallback_candidate(zone, found, wanted))?;
@@ -81,7 +84,7 @@ impl<O: Observer> PageAllocator<O> {
         order: Order,
         wanted: Migratetype,
         flags: AllocFlags,
-        candidate: Candidate,
+        candidate: FreeBlock,
     ) -> Option<Pfn> {
         let partial = candidate.order < self.geometry.pageblock_order;
         let block_type = self.blocks.migratetype(self.geometry.block_of(candidate.pfn));
@@ -94,7 +97,7 @@ impl<O: Observer> PageAllocator<O> {
             page = self.try_to_claim(zone, order, wanted, flags, candidate);
         }
         let pfn = page.unwrap_or_else(|| {
-            self.zones[zone.index()].take(&mut self.frames, candidate.pfn, order, candidate.source);
+            self.zones[zone.index()].take(&mut self.frames, candidate, order, candidate.list);
             candidate.pfn
         });
         self.trace_fallback(pfn, order, wanted, &candidate);
@@ -102,8 +105,8 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// 4.12 to 6.9: brings the page, and its block's other free pages if it may, to the wanted type's lists.
-    fn move_to_wanted(&mut self, zone: ZoneId, wanted: Migratetype, flags: AllocFlags, candidate: &Candidate) -> Moved {
-        let Candidate { pfn, order: found, .. } = *candidate;
+    fn move_to_wanted(&mut self, zone: ZoneId, wanted: Migratetype, flags: AllocFlags, candidate: &FreeBlock) -> Moved {
+        let FreeBlock { pfn, order: found, .. } = *candidate;
         let block = self.geometry.block_of(pfn);
         let block_type = self.blocks.migratetype(block);
         if block_type == Migratetype::HighAtomic {
@@ -144,5 +147,97 @@ impl<O: Observer> PageAllocator<O> {
         if self.policy.boost != Boost::ClaimAttempt {
             self.boost_for_fallback(zone, flags);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{FragmentStall, ListTypes, PcpOrders, PcpRules, Reserve};
+    use crate::world::*;
+    use crate::*;
+
+    const NONE: AllocFlags = AllocFlags::NONE;
+
+    fn old(fallback: Fallback) -> Policy {
+        let new = linux_6_18();
+        Policy {
+            fallback,
+            list_types: ListTypes::Mixed,
+            boost: Boost::EveryFallback,
+            reserve: Reserve::HighAtomic,
+            pcp: PcpRules { orders: PcpOrders::Zero, ..new.pcp },
+            ..new
+        }
+    }
+
+    #[test]
+    fn half_moved_retypes_only_with_half_the_block_free() {
+        // 7 of 16 free and claimable: all move, the type stays, the rest of the split is ours.
+        let mut world = placed("MU", &[(0, 2), (4, 1), (6, 0)], old(Fallback::HalfMoved));
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("MU", "0U: 1 6; 1U: 2 4"));
+        assert!(!world.extfrags()[0].change_ownership);
+        let mut world = placed("MU", &[(0, 3)], old(Fallback::HalfMoved));
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
+        assert_eq!(world.types(), "UU");
+        assert!(world.extfrags()[0].change_ownership);
+    }
+
+    #[test]
+    fn in_3x_unmovable_is_not_aggressive_and_takes_the_remainder_all_the_same() {
+        let mut world = placed("MU", &[(0, 1), (4, 0)], old(Fallback::HalfMoved3x));
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("MU", "0U: 1; 0M: 4"));
+    }
+
+    #[test]
+    fn in_3x_the_reserve_serves_last() {
+        let policy = Policy { reserve: Reserve::MigrateReserve, ..old(Fallback::HalfMoved3x) };
+        let mut world = placed("HU", &[(0, 0)], policy);
+        assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
+        assert!(world.extfrags().is_empty());
+    }
+
+    #[test]
+    fn from_4_12_a_small_movable_request_takes_the_smallest_page() {
+        let mut world = placed("UM", &[(0, 1), (4, 0)], old(Fallback::FreeAndAlike));
+        assert_eq!(world.buddy(0, Migratetype::Movable, NONE), Some(4), "order 1 is not claimable");
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("UM", "1U: 0"));
+    }
+
+    #[test]
+    fn from_4_12_all_free_pages_move_and_movable_ones_count() {
+        let mut world = placed("UM", &[(0, 2), (4, 1)], old(Fallback::FreeAndAlike));
+        world.set_watermarks(ZONE, 0, 0, 64, 64);
+        world.set_on_lru(Pfn(8), true);
+        world.set_on_lru(Pfn(9), true);
+        assert_eq!(world.buddy(0, Migratetype::Movable, AllocFlags::KSWAPD), Some(4));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("MM", "0M: 5; 2M: 0"));
+        assert_eq!((world.boost(ZONE), world.take_boost_wakeups()), (16, 1));
+    }
+
+    #[test]
+    fn strict_kernels_before_6_15_cut_the_page_off_the_largest() {
+        let policy = Policy { fallback: Fallback::FreeAndAlikeStrict, boost: Boost::EveryFallback, ..linux_6_18() };
+        let mut world = placed("UM", &[(0, 2), (4, 1)], policy);
+        world.set_watermarks(ZONE, 0, 0, 64, 64);
+        assert_eq!(world.buddy(0, Migratetype::Movable, NONE), Some(0));
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("UM", "0U: 1; 1U: 2 4"));
+        assert_eq!(world.boost(ZONE), 16);
+    }
+
+    #[test]
+    fn a_stalling_request_is_refused_below_the_stall_order() {
+        let fragment_stall = Some(FragmentStall { timeout_hz_divisor: 50, fast_boost: true });
+        let mut policy = Policy { fragment_stall, ..old(Fallback::FreeAndAlike) };
+        policy.sysctl.fragment_stall_order = 3;
+        let mut world = placed("UMU", &[(0, 2)], policy.clone());
+        assert_eq!(world.buddy(0, Migratetype::Movable, AllocFlags::FRAGMENT_STALL), None);
+        assert_eq!(world.boost(ZONE), 0, "marks are 0 here");
+        assert!(world.extfrags().is_empty());
+        policy.sysctl.fragment_stall_order = 2;
+        let mut world = placed("UMU", &[(0, 2)], policy);
+        assert_eq!(world.buddy(0, Migratetype::Movable, AllocFlags::FRAGMENT_STALL), Some(0));
     }
 }

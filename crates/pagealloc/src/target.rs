@@ -39,7 +39,7 @@ impl<O: Observer> PageAllocator<O> {
         for start in (pfn.0..pfn.0 + (1 << order)).step_by(1 << self.geometry.pageblock_order).map(Pfn) {
             let block = self.geometry.block_of(start);
             let old = self.blocks.migratetype(block);
-            if !old.is_mergeable() || old == Migratetype::Movable {
+            if !old.is_mergeable() {
                 continue;
             }
             let zone = self.zone_of(start);
@@ -82,5 +82,48 @@ impl<O: Observer> PageAllocator<O> {
         let list = self.blocks.migratetype(self.geometry.block_of(pfn));
         let placement = if self.policy.tail_placement { Placement::Tail } else { Placement::Ordinary };
         self.free_block(self.zone_of(pfn), pfn, order, list, placement);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::world::*;
+    use crate::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn a_target_is_split_used_and_put_back() {
+        let mut world = placed("MM", &[(0, 3), (16, 0)], linux_6_18());
+        assert_eq!(world.isolate_free(Pfn(0)), 8);
+        let mut rest = Vec::new();
+        world.split_target(Pfn(0), 3, 0, &mut |pfn, order| rest.push((pfn.0, order)));
+        assert_eq!(rest, [(4, 2), (2, 1), (1, 0)]);
+        world.use_target(Pfn(0), 0);
+        assert_eq!(world.frames.state(Pfn(0)), FrameState::USED);
+        for (pfn, order) in rest {
+            world.putback_target(Pfn(pfn), order);
+            world.check().unwrap();
+        }
+        assert_eq!(world.picture(), "0M: 16 1; 1M: 2; 2M: 4", "to the tails");
+    }
+
+    #[test]
+    fn the_min_mark_forbids_without_its_boost() {
+        let mut world = placed("MM", &[(0, 2), (16, 2)], linux_6_18());
+        world.set_watermarks(ZONE, 4, 4, 4, 4);
+        assert_eq!(world.isolate_free(Pfn(0)), 0, "8 free are not above 4 + 4");
+        world.set_watermarks(ZONE, 3, 4, 64, 64);
+        world.boost_for_fallback(ZONE, AllocFlags::NONE);
+        assert_eq!(world.isolate_free(Pfn(0)), 4);
+    }
+
+    #[test]
+    fn half_a_block_makes_it_movable() {
+        let mut world = placed("UU", &[(0, 3), (8, 0), (16, 2)], linux_6_18());
+        assert_eq!(world.isolate_free(Pfn(16)), 4);
+        assert_eq!(world.types(), "UU");
+        assert_eq!(world.isolate_free(Pfn(0)), 8);
+        assert_eq!((world.types().as_str(), world.picture().as_str()), ("MU", "0M: 8"));
+        world.check().unwrap();
     }
 }

@@ -5,9 +5,7 @@ use crate::allocator::PageAllocator;
 use crate::event::{Event, Observer};
 use crate::ids::{NodeId, Order, ZoneId, ZoneType};
 use crate::migratetype::Migratetype;
-use crate::policy::{
-    FairZones, LowmemZones, Reserve, ReserveHeldBack, WatermarkGap, WatermarkReserve, WatermarkTest,
-};
+use crate::policy::{FairZones, LowmemZones, Reserve, ReserveHeldBack, WatermarkGap, WatermarkReserve, WatermarkTest};
 use crate::zone::Zone;
 
 /// Marks of HighMem and Movable zones: a 1024th of the zone between these bounds (6.3).
@@ -166,7 +164,7 @@ impl<O: Observer> PageAllocator<O> {
         }
         match self.policy.watermark_test {
             _ if order == 0 => true,
-            WatermarkTest::OneSuitableBlock => has_suitable_block(zone, order, flags),
+            WatermarkTest::OneSuitableBlock => has_suitable_block(zone, order, flags, self.policy.watermark_reserve),
             WatermarkTest::Halving => passes_halving(zone, order, left, self.reduced_mark(mark, flags) as i64),
         }
     }
@@ -248,12 +246,16 @@ impl<O: Observer> PageAllocator<O> {
 }
 
 /// Whether any list that the request may use holds a block of its order, whatever its type (6.6.4).
-fn has_suitable_block(zone: &Zone, order: Order, flags: AllocFlags) -> bool {
+fn has_suitable_block(zone: &Zone, order: Order, flags: AllocFlags, reserve: WatermarkReserve) -> bool {
     let mut orders = Migratetype::MERGEABLE.iter().fold(0, |orders, t| orders | zone.occupied[t.index()]);
     if flags.contains(AllocFlags::CMA) {
         orders |= zone.occupied[Migratetype::Cma.index()];
     }
-    if flags.intersects(AllocFlags(AllocFlags::HIGHATOMIC.0 | AllocFlags::OOM.0)) {
+    let opens = match reserve {
+        WatermarkReserve::MinReserve => AllocFlags::HIGHATOMIC,
+        WatermarkReserve::HighHarder | WatermarkReserve::HighHarder3x => AllocFlags::NON_BLOCK, // HARDER of old.
+    };
+    if flags.intersects(opens | AllocFlags::OOM) {
         orders |= zone.occupied[Migratetype::HighAtomic.index()];
     }
     orders >> order != 0
@@ -262,8 +264,126 @@ fn has_suitable_block(zone: &Zone, order: Order, flags: AllocFlags) -> bool {
 /// 3.x: what is left in higher orders must exceed a mark that halves with each order (6.8).
 fn passes_halving(zone: &Zone, order: Order, mut left: i64, mut mark: i64) -> bool {
     (0..order).all(|smaller| {
-        left -= i64::from(zone.areas[smaller as usize].nr_free) << smaller;
+        left -= (zone.areas[smaller as usize].nr_free() << smaller) as i64;
         mark >>= 1;
         left > mark
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::Sysctl;
+    use crate::world::*;
+    use crate::*;
+    use alloc::vec::Vec;
+
+    fn machine(mib: u32, thp: bool, split_low: bool) -> PageAllocator {
+        let machine = Machine { thp, ..Machine::uniform(Geometry::PAGES_4K, 1, mib << 8, split_low) };
+        PageAllocator::new(&machine, linux_6_18(), ()).unwrap()
+    }
+
+    /// Appendix B.
+    #[test]
+    fn published_marks() {
+        for (mib, kib, marks) in [
+            (256, 2048, [512, 640, 768, 896]),
+            (1024, 4096, [1024, 1286, 1548, 1810]),
+            (2048, 5792, [1448, 1972, 2496, 3020]),
+            (16384, 16384, [4096, 8290, 12484, 16678]),
+        ] {
+            let machine = machine(mib, false, false);
+            assert_eq!((machine.min_free_kbytes(), machine.zones[0].marks), (kib, marks), "{mib} MiB");
+        }
+    }
+
+    #[test]
+    fn huge_pages_raise_min_free_kbytes_by_zones() {
+        assert_eq!(machine(16384, true, false).min_free_kbytes(), 22528);
+        assert_eq!(machine(16384, true, true).min_free_kbytes(), 67584, "DMA, DMA32 and Normal");
+        let small = machine(256, true, false);
+        assert_eq!(small.min_free_kbytes(), (65536 - 768) / 20 * 4, "at most a twentieth");
+    }
+
+    #[test]
+    fn a_value_that_was_set_wins_over_the_computed_one() {
+        let mut machine = machine(1024, true, false);
+        machine.policy.sysctl.min_free_kbytes = Some(8192);
+        machine.recompute_watermarks();
+        assert_eq!(machine.raw_wmark(ZONE, AllocFlags::WMARK_MIN), 2048);
+    }
+
+    #[test]
+    fn lowmem_reserve_sums_the_zones_above() {
+        let machine = machine(16384, false, true);
+        let (dma, dma32, normal) = (ZoneId(0), ZoneId(1), ZoneId(2));
+        let managed = |zone| machine.zone_info(zone).managed;
+        assert_eq!(machine.lowmem_reserve(dma, ZoneType::Dma), 0);
+        assert_eq!(machine.lowmem_reserve(dma, ZoneType::Dma32), managed(dma32) / 256);
+        assert_eq!(machine.lowmem_reserve(dma, ZoneType::Normal), (managed(dma32) + managed(normal)) / 256);
+        assert_eq!(machine.lowmem_reserve(dma32, ZoneType::Movable), managed(normal) / 256);
+        let high = machine.wmark(normal, AllocFlags::WMARK_HIGH);
+        let expected = managed(dma).min(machine.lowmem_reserve(dma, ZoneType::Movable) + machine.zones[0].marks[2])
+            + machine.lowmem_reserve(dma32, ZoneType::Movable)
+            + machine.zones[1].marks[2]
+            + high;
+        assert_eq!(machine.totalreserve(NodeId(0)), expected);
+    }
+
+    #[test]
+    fn privileges_lower_the_mark() {
+        let world = world(640, linux_6_18());
+        let passes = |flags, free| world.watermark_ok(ZONE, 0, 80, ZoneType::Normal, flags, free);
+        for (flags, needed) in [
+            (AllocFlags::NONE, 81),
+            (AllocFlags::NON_BLOCK, 81),
+            (AllocFlags::MIN_RESERVE, 41),
+            (AllocFlags::MIN_RESERVE | AllocFlags::NON_BLOCK, 31),
+            (AllocFlags::OOM, 41),
+        ] {
+            assert!(passes(flags, needed) && !passes(flags, needed - 1), "{flags:?}");
+        }
+    }
+
+    #[test]
+    fn a_high_order_needs_one_suitable_block_of_any_ordinary_type() {
+        let world = placed("UH", &[(0, 1), (16, 4)], linux_6_18());
+        let ok = |order, flags| world.watermark_ok(ZONE, order, 0, ZoneType::Normal, flags, 18);
+        assert!(ok(1, AllocFlags::NONE) && !ok(2, AllocFlags::NONE));
+        assert!(ok(4, AllocFlags::HIGHATOMIC) && ok(4, AllocFlags::OOM) && !ok(4, AllocFlags::NON_BLOCK));
+        assert!(!world.watermark_ok(ZONE, 0, 2, ZoneType::Normal, AllocFlags::NONE, 18), "16 of them are reserved");
+    }
+
+    #[test]
+    fn kernels_3x_halve_the_mark_per_order() {
+        let test = policy::WatermarkTest::Halving;
+        let policy = Policy { watermark_test: test, ..linux_6_18() };
+        let world = placed("MM", &[(0, 0), (2, 0), (4, 2), (8, 3)], policy);
+        let ok = |order, mark| world.watermark_ok(ZONE, order, mark, ZoneType::Normal, AllocFlags::NONE, 14);
+        // Order 1: 13 left, minus two single pages is 11 over half of the mark.
+        assert!(ok(1, 12) && !ok(1, 13));
+        // Order 3: 7 left > mark; 5 > mark/2; 5 > mark/4; 1 > mark/8.
+        assert!(ok(3, 6) && !ok(3, 7));
+    }
+
+    #[test]
+    fn boost_never_stops_atomic_order_0_requests_at_min() {
+        let mut world = world(64, linux_6_18());
+        world.set_watermarks(ZONE, 20, 30, 40, 50);
+        world.boost_for_fallback(ZONE, AllocFlags::NONE);
+        let fast = |flags| world.watermark_fast(ZONE, 0, 0, ZoneType::Normal, flags);
+        assert!(fast(AllocFlags::NONE));
+        world.zones[0].free_pages = 15;
+        let fast = |flags| world.watermark_fast(ZONE, 0, 0, ZoneType::Normal, flags);
+        assert!(!fast(AllocFlags::NONE) && fast(AllocFlags::MIN_RESERVE));
+    }
+
+    #[test]
+    fn the_scale_factor_widens_the_gap() {
+        let sysctl = Sysctl { watermark_scale_factor: 1000, ..Sysctl::default() };
+        let policy = Policy { sysctl, ..linux_6_18() };
+        let machine = Machine::uniform(Geometry::PAGES_4K, 1, 1024 << 8, false);
+        let world = PageAllocator::new(&machine, policy, Vec::<Event>::new()).unwrap();
+        assert_eq!(world.zones[0].marks, [1024, 27238, 53452, 79666]);
+        assert!(matches!(world.observer[..], [Event::MmSetupPerZoneWmarks { marks: [1024, ..], .. }]));
+    }
 }

@@ -81,7 +81,8 @@ impl World {
 
     /// Types of all blocks by initial.
     pub(crate) fn types(&self) -> String {
-        (0..self.blocks.len()).map(|block| initial(self.block_type(BlockId(block)))).collect()
+        let last = self.geometry.block_of(Pfn(self.zone_info(ZONE).end.0 - 1)).0;
+        (0..=last).map(|block| initial(self.block_type(BlockId(block)))).collect()
     }
 
     /// Takes a page straight from the buddy lists.

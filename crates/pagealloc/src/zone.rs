@@ -1,21 +1,34 @@
 //! One zone: its free lists by order and type, what they hold, its marks and flags.
 //!
-//! Every way on or off a free list goes through [`Zone::add`] and [`Zone::del`], which keep all counters (3.2). Beside
-//! the lists stands one word a type with a bit for each order whose list holds something, so that "smallest fit" and
-//! "is there any block large enough" are single instructions.
+//! Every way on or off a free list goes through [`Zone::link`] and [`Zone::unlink`]; [`Zone::account`] keeps the counters
+//! (3.2) and is called with the net change. Beside the lists stands one word a type with a bit for each order whose list
+//! holds something, so that "smallest fit" and "is there any block large enough" are single instructions.
 
 use crate::frames::{FrameList, FrameState, Frames};
 use crate::ids::{NR_ORDERS, NR_ZONE_TYPES, NodeId, Order, Pfn, ZoneType};
 use crate::migratetype::{Migratetype, NR_MIGRATETYPES};
 use crate::vmstat::Counter;
 
-/// Free blocks of one order.
+/// Free blocks of one order, by type.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct FreeArea {
-    /// By type.
     pub lists: [FrameList; NR_MIGRATETYPES],
+}
+
+impl FreeArea {
     /// Blocks on all lists together, isolated ones included (3.1).
-    pub nr_free: u32,
+    pub(crate) fn nr_free(&self) -> u64 {
+        self.lists.iter().map(|list| u64::from(list.len())).sum()
+    }
+}
+
+/// A block on a free list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct FreeBlock {
+    pub pfn: Pfn,
+    pub order: Order,
+    /// Type of the list.
+    pub list: Migratetype,
 }
 
 /// Which end of a list a block is put at.
@@ -29,8 +42,6 @@ pub(crate) enum ListEnd {
 pub(crate) struct Zone {
     /// NR_FREE_PAGES.
     pub free_pages: u64,
-    /// NR_FREE_PAGES_BLOCKS.
-    pub free_blocks: u64,
     /// NR_FREE_CMA_PAGES.
     pub free_cma: u64,
     /// Free pages on the HighAtomic lists.
@@ -72,7 +83,6 @@ impl Zone {
     pub(crate) fn new(node: NodeId, kind: ZoneType, start: Pfn, spanned: u32, pageblock_order: Order) -> Zone {
         Zone {
             free_pages: 0,
-            free_blocks: 0,
             free_cma: 0,
             free_highatomic: 0,
             marks: [0; 4],
@@ -99,28 +109,38 @@ impl Zone {
     /// Puts a block on the list of a type.
     #[inline(always)]
     pub(crate) fn add(&mut self, frames: &mut Frames, pfn: Pfn, order: Order, list: Migratetype, end: ListEnd) {
-        let area = &mut self.areas[order as usize];
-        match end {
-            ListEnd::Head => area.lists[list.index()].push_head(frames, pfn),
-            ListEnd::Tail => area.lists[list.index()].push_tail(frames, pfn),
-        }
-        area.nr_free += 1;
-        frames.set_state(pfn, FrameState::free_head(order, list));
-        self.occupied[list.index()] |= 1 << order;
-        self.account(order, list, 1i64 << order);
+        self.link(frames, pfn, order, list, end);
+        self.account(list, 1 << order);
     }
 
     /// Takes a block off the list that it is on. Its state byte is left for the caller to overwrite.
     #[inline(always)]
     pub(crate) fn del(&mut self, frames: &mut Frames, pfn: Pfn, order: Order, list: Migratetype) {
+        self.unlink(frames, pfn, order, list);
+        self.account(list, -(1 << order));
+    }
+
+    /// [`Self::add`] without counting.
+    #[inline(always)]
+    pub(crate) fn link(&mut self, frames: &mut Frames, pfn: Pfn, order: Order, list: Migratetype, end: ListEnd) {
+        let lists = &mut self.areas[order as usize].lists;
+        match end {
+            ListEnd::Head => lists[list.index()].push_head(frames, pfn),
+            ListEnd::Tail => lists[list.index()].push_tail(frames, pfn),
+        }
+        frames.set_state(pfn, FrameState::free_head(order, list));
+        self.occupied[list.index()] |= 1 << order;
+    }
+
+    /// [`Self::del`] without counting.
+    #[inline(always)]
+    pub(crate) fn unlink(&mut self, frames: &mut Frames, pfn: Pfn, order: Order, list: Migratetype) {
         debug_assert_eq!(frames.state(pfn), FrameState::free_head(order, list));
-        let area = &mut self.areas[order as usize];
-        area.lists[list.index()].remove(frames, pfn);
-        area.nr_free -= 1;
-        if area.lists[list.index()].is_empty() {
+        let lists = &mut self.areas[order as usize].lists;
+        lists[list.index()].remove(frames, pfn);
+        if lists[list.index()].is_empty() {
             self.occupied[list.index()] &= !(1 << order);
         }
-        self.account(order, list, -(1i64 << order));
     }
 
     /// Moves a block from the list it is on to another one of its order.
@@ -130,23 +150,22 @@ impl Zone {
         self.add(frames, pfn, order, to, end);
     }
 
-    /// Counts pages in or out (3.2).
+    /// Counts pages in or out (3.2). Isolated pages count nowhere.
     #[inline(always)]
-    fn account(&mut self, order: Order, list: Migratetype, pages: i64) {
-        if !list.is_mergeable() {
+    pub(crate) fn account(&mut self, list: Migratetype, pages: i64) {
+        if list.is_mergeable() {
+            self.free_pages = self.free_pages.wrapping_add_signed(pages);
+        } else {
             self.account_special(list, pages);
-            if list == Migratetype::Isolate {
-                return; // Isolated pages count nowhere.
-            }
-        }
-        self.free_pages = self.free_pages.wrapping_add_signed(pages);
-        if order >= self.pageblock_order {
-            self.free_blocks = self.free_blocks.wrapping_add_signed(pages);
         }
     }
 
     #[cold]
     fn account_special(&mut self, list: Migratetype, pages: i64) {
+        if list == Migratetype::Isolate {
+            return;
+        }
+        self.free_pages = self.free_pages.wrapping_add_signed(pages);
         match list {
             Migratetype::Cma => self.free_cma = self.free_cma.wrapping_add_signed(pages),
             Migratetype::HighAtomic => self.free_highatomic = self.free_highatomic.wrapping_add_signed(pages),
@@ -154,15 +173,22 @@ impl Zone {
         }
     }
 
-    /// Head of the smallest block on a type's lists that holds `order`, with its own order.
+    /// NR_FREE_PAGES_BLOCKS: free pages in blocks of pageblock order and above.
+    pub(crate) fn free_pages_blocks(&self) -> u64 {
+        let whole = self.areas.iter().enumerate().skip(self.pageblock_order as usize);
+        let isolated = |area: &FreeArea| u64::from(area.lists[Migratetype::Isolate.index()].len());
+        whole.map(|(order, area)| (area.nr_free() - isolated(area)) << order).sum()
+    }
+
+    /// The smallest block on a type's lists that holds `order`.
     #[inline(always)]
-    pub(crate) fn smallest(&self, order: Order, list: Migratetype) -> Option<(Pfn, Order)> {
+    pub(crate) fn smallest(&self, order: Order, list: Migratetype) -> Option<FreeBlock> {
         let large_enough = self.occupied[list.index()] & (u16::MAX << order);
         if large_enough == 0 {
             return None;
         }
-        let found = large_enough.trailing_zeros() as usize;
-        self.areas[found].lists[list.index()].head().map(|pfn| (pfn, found as Order))
+        let order = large_enough.trailing_zeros() as Order;
+        self.head(order, list).map(|pfn| FreeBlock { pfn, order, list })
     }
 
     /// First block of a list.
@@ -178,20 +204,25 @@ impl Zone {
     }
 
     /// Gives the upper halves of a block back until `order` is left (3.4): each to the head of the list of `list`.
-    #[inline]
-    pub(crate) fn expand(&mut self, frames: &mut Frames, pfn: Pfn, found: Order, order: Order, list: Migratetype) {
+    /// Counts nothing.
+    #[inline(always)]
+    fn expand(&mut self, frames: &mut Frames, pfn: Pfn, found: Order, order: Order, list: Migratetype) {
         for half in (order..found).rev() {
-            self.add(frames, pfn.add(1 << half), half, list, ListEnd::Head);
+            self.link(frames, pfn.add(1 << half), half, list, ListEnd::Head);
         }
     }
 
-    /// Takes a free block off its list and cuts `order` pages off its front; the rest goes to the list of `rest`.
-    #[inline]
-    pub(crate) fn take(&mut self, frames: &mut Frames, pfn: Pfn, order: Order, rest: Migratetype) {
-        let state = frames.state(pfn);
-        let found = state.free_order().expect("a block on a free list is free");
-        self.del(frames, pfn, found, state.free_list_type());
-        self.expand(frames, pfn, found, order, rest);
+    /// Takes a free block off its list and cuts `order` off its front; the rest goes to the list `rest`.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, frames: &mut Frames, block: FreeBlock, order: Order, rest: Migratetype) {
+        self.unlink(frames, block.pfn, block.order, block.list);
+        self.expand(frames, block.pfn, block.order, order, rest);
+        if block.list == rest {
+            self.account(rest, -(1 << order));
+        } else {
+            self.account(block.list, -(1 << block.order));
+            self.account(rest, (1 << block.order) - (1 << order));
+        }
     }
 
     /// Whether the frames `start .. start + pages` lie in the zone.

@@ -112,7 +112,7 @@ fn pcp_batch() {
     ];
     for &(mib, kernel, batch) in table {
         let mut allocator = boot(&machine(mib), kernel);
-        allocator.alloc_fast(&Request::new(0, Gfp::KERNEL, CpuId(0))).expect("all is free");
+        allocator.alloc_fast(&Request::new(0, Gfp::HIGHUSER_MOVABLE, CpuId(0))).expect("all is free");
         let taken = |event: &&Event| matches!(event, Event::MmPageAllocZoneLocked { .. });
         assert_eq!(allocator.observer.iter().filter(taken).count(), batch, "{mib} MiB, {kernel}");
     }

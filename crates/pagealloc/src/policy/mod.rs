@@ -1,6 +1,6 @@
 //! Policy: every behaviour that a kernel once had, or that a patch proposed, as a field of one struct.
 //!
-//! A kernel version is a named preset ([`presets`]). Fields are read where the decision is taken; no code path is
+//! A kernel version is a named preset ([`preset`]). Fields are read where the decision is taken; no code path is
 //! duplicated per version. Chapter and section numbers in the docs are those of the project's behaviour reference,
 //! which names the kernel trees that each rule was checked in.
 

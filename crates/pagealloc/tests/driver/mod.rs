@@ -58,12 +58,13 @@ pub struct Driver {
 }
 
 impl Driver {
-    pub fn new(world: &World, policy: Policy, seed: u64, lock_step: bool, check_every: u64) -> Driver {
-        let policy = world.tuned(policy);
-        let engine = PageAllocator::new(&world.machine, policy.clone(), Vec::new()).expect("a sound machine");
+    /// An engine under a policy, in lock-step with a model under the same policy if one is given. Another policy for the
+    /// model shows whether the difference would be noticed.
+    pub fn new(world: &World, policy: Policy, model: Option<Policy>, seed: u64, check_every: u64) -> Driver {
+        let engine = PageAllocator::new(&world.machine, world.tuned(policy), Vec::new()).expect("a sound machine");
         let managed = world.machine.zones.iter().flat_map(|zone| &zone.managed).map(|range| u64::from(range.1)).sum();
         let mut driver = Driver {
-            model: lock_step.then(|| Model::new(&world.machine, policy)),
+            model: model.map(|policy| Model::new(&world.machine, world.tuned(policy))),
             owned: vec![false; engine.frames.len() as usize],
             engine,
             rng: Rng::new(seed),
@@ -72,12 +73,25 @@ impl Driver {
             live_pages: 0,
             managed,
             target: 128,
-            check_every,
+            check_every: check_every.max(world.check_every),
             last: String::from("boot"),
         };
         driver.engine.observer.clear();
         driver.verify();
+        driver.fill(world.filled);
         driver
+    }
+
+    /// Allocates the largest pages until this share of memory, in 1/256, is in use.
+    fn fill(&mut self, share: u64) {
+        let request = Request::new(self.engine.geometry.max_order, Gfp::HIGHUSER_MOVABLE, CpuId(0));
+        while self.live_pages * 256 < self.managed * share {
+            self.last = format!("filling with {request:?}");
+            let page = self.engine.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS);
+            self.agree("page", page, |model| model.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS));
+            assert!(page.is_some(), "memory ran out while filling");
+            self.received(&request, page);
+        }
     }
 
     /// Runs this many operations, then frees everything and looks for what is missing. `done` counts along.

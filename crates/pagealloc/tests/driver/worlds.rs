@@ -8,9 +8,28 @@ pub struct World {
     pub name: &'static str,
     pub machine: Machine,
     pub min_free_kbytes: u32,
+    /// Share of memory, in 1/256, that is in use at the start.
+    pub filled: u64,
+    /// Look at everything no more often than this.
+    pub check_every: u64,
 }
 
 impl World {
+    /// What small worlds have in common.
+    const SMALL: World = World {
+        name: "",
+        machine: Machine {
+            geometry: BLOCKS_OF_16,
+            cpu_node: Vec::new(),
+            distance: Vec::new(),
+            zones: Vec::new(),
+            thp: false,
+        },
+        min_free_kbytes: 0,
+        filled: 0,
+        check_every: 1,
+    };
+
     /// The policy with this world's settings.
     pub fn tuned(&self, mut policy: Policy) -> Policy {
         policy.sysctl.min_free_kbytes = Some(self.min_free_kbytes);
@@ -22,6 +41,9 @@ impl World {
 const BLOCKS_OF_16: Geometry = Geometry { page_shift: 12, max_order: 5, pageblock_order: 4, pmd_order: 9 };
 /// Blocks of 32 pages, orders up to 7: one buddy may cover four blocks; huge pages of block size.
 const BLOCKS_OF_32: Geometry = Geometry { page_shift: 12, max_order: 7, pageblock_order: 5, pmd_order: 5 };
+
+/// Blocks of 32 pages, orders up to 6.
+const BLOCKS_OF_32_AND_64: Geometry = Geometry { page_shift: 12, max_order: 6, pageblock_order: 5, pmd_order: 5 };
 
 /// A zone of whole blocks; `holes` are missing from it.
 fn zone(node: u8, kind: ZoneType, start: u32, pages: u32, holes: &[(u32, u32)]) -> ZoneSpan {
@@ -52,6 +74,7 @@ pub fn worlds() -> Vec<World> {
             name: "one zone",
             machine: machine(BLOCKS_OF_16, &[0, 0], vec![], vec![zone(0, Normal, 0, 512, &[])]),
             min_free_kbytes: 64,
+            ..World::SMALL
         },
         World {
             name: "three zones with holes",
@@ -62,10 +85,11 @@ pub fn worlds() -> Vec<World> {
                 vec![
                     zone(0, Dma32, 0, 512, &[(128, 128)]),
                     zone(0, Normal, 512, 768, &[]),
-                    zone(0, Movable, 1280, 256, &[(1344, 32)]),
+                    zone(0, Movable, 1280, 512, &[(1344, 32)]),
                 ],
             ),
             min_free_kbytes: 128,
+            ..World::SMALL
         },
         World {
             name: "two nodes",
@@ -76,11 +100,20 @@ pub fn worlds() -> Vec<World> {
                 vec![zone(0, Dma32, 0, 256, &[]), zone(0, Normal, 256, 256, &[]), zone(1, Normal, 512, 384, &[])],
             ),
             min_free_kbytes: 96,
+            ..World::SMALL
         },
         World {
             name: "a reserve of one percent",
             machine: machine(BLOCKS_OF_16, &[0], vec![], vec![zone(0, Normal, 0, 1792, &[])]),
             min_free_kbytes: 160,
+            ..World::SMALL
+        },
+        World {
+            name: "batches of three",
+            machine: machine(BLOCKS_OF_32_AND_64, &[0, 0], vec![], vec![zone(0, Normal, 0, 16384, &[])]),
+            min_free_kbytes: 512,
+            filled: 240,
+            check_every: 64,
         },
     ]
 }

@@ -220,8 +220,11 @@ impl Model {
             for order in 0..=self.max_order() {
                 let head = self.zones[zone].free[order as usize][Migratetype::HighAtomic.index()].front();
                 let Some(&pfn) = head else { continue };
-                let reserved = &mut self.zones[zone].reserved_highatomic;
-                *reserved -= block_pages.max(1 << order).min(*reserved);
+                // Mixed lists: such a page may lie in a block that left the reserve before (3.8).
+                if self.block_type(pfn) == Migratetype::HighAtomic {
+                    let reserved = &mut self.zones[zone].reserved_highatomic;
+                    *reserved -= block_pages.max(1 << order).min(*reserved);
+                }
                 if order < self.geometry.pageblock_order {
                     self.move_block(zone, self.geometry.block_of(pfn), request.migratetype);
                 } else {

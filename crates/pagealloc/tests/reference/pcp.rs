@@ -189,7 +189,9 @@ impl Model {
         let Zone { batch, high_min, .. } = self.zones[zone];
         let pcp = &mut self.zones[zone].pcp[cpu];
         let high_order = (1..=PAGE_ALLOC_COSTLY_ORDER).contains(&order);
-        let free_high = high_order && pcp.free_count >= batch + high_min / 2 && pcp.previous_was_high_order;
+        // FREE_HIGH_BATCH: the CPU's cache is taken to be large, so at least a batch must be there.
+        let free_high =
+            high_order && pcp.free_count >= batch + high_min / 2 && pcp.previous_was_high_order && pcp.count >= batch;
         pcp.previous_was_high_order = high_order;
         if pcp.free_count < batch << SCALE_MAX {
             pcp.free_count += 1 << order;
@@ -263,11 +265,13 @@ impl Model {
         }
     }
 
+    /// 6.19: each step asks for at most a batch; what a large page gives beyond that is not counted against the rest.
     fn drain_in_steps(&mut self, zone: usize, cpu: usize, pages: u64, first: usize) {
-        let target = self.zones[zone].pcp[cpu].count.saturating_sub(pages);
-        while self.zones[zone].pcp[cpu].count > target {
-            let left = self.zones[zone].pcp[cpu].count - target;
-            self.drain(zone, cpu, left.min(self.zones[zone].batch), first);
+        let mut left = pages;
+        while left > 0 {
+            let step = left.min(self.zones[zone].batch);
+            self.drain(zone, cpu, step, first);
+            left -= step;
         }
     }
 

@@ -22,10 +22,10 @@ impl Model {
         };
         let sharing = |index: &usize| !special(&kinds[*index]);
         let lowmem: u64 = (0..kinds.len()).filter(sharing).map(|index| self.zones[index].managed).sum();
-        for index in 0..kinds.len() {
+        for (index, kind) in kinds.iter().enumerate() {
             let managed = self.zones[index].managed;
             let share = pages_min * managed / lowmem;
-            let min = if special(&kinds[index]) { (managed / 1024).clamp(32, 128) } else { share };
+            let min = if special(kind) { (managed / 1024).clamp(32, 128) } else { share };
             let scale = u64::from(self.policy.sysctl.watermark_scale_factor);
             let gap = (share / 4).max(managed * scale / 10000);
             let marks = match self.policy.watermark_gap {
@@ -44,7 +44,7 @@ impl Model {
         ZoneType::ALL.map(|target| {
             let above = |zone: &&Zone| zone.node == this.node && zone.kind > this.kind && zone.kind <= target;
             let pages: u64 = self.zones.iter().filter(above).map(|zone| zone.managed).sum();
-            if ratio == 0 { 0 } else { pages / ratio }
+            pages.checked_div(ratio).unwrap_or(0)
         })
     }
 
