@@ -1,0 +1,54 @@
+//! One module a command: arguments in, calls to the backend, text out.
+
+pub mod cut;
+pub mod generate;
+pub mod inspect;
+pub mod policies;
+pub mod replay;
+pub mod validate;
+
+use crate::backend::{self, Loaded};
+use crate::cli::EngineArgs;
+use crate::column_spec::ColumnSpec;
+use crate::failure::{Failure, warn};
+use crate::progress::Progress;
+use pagealloc::Policy;
+use pagealloc::policy::SYSCTLS;
+use recording::replay::{ReplayOptions, Replayed};
+use report::Facts;
+use std::path::Path;
+
+/// Loads a recording behind a progress bar.
+fn load(path: &Path) -> Result<Loaded, Failure> {
+    backend::load(path, &Progress::new(&format!("reading {}", path.display())))
+}
+
+/// Replays a loaded recording as one column. Says so when a change cannot have an effect.
+fn replay_column(loaded: &Loaded, column: &ColumnSpec, engine: &EngineArgs) -> Result<(Replayed, Facts), Failure> {
+    let policy = column.resolve(&loaded.recorded);
+    for setting in column.without_effect(&policy) {
+        warn(&format!("{setting} has no effect: {} lacks what it controls", policy.name));
+    }
+    replay_policy(loaded, policy, &column.to_string(), engine)
+}
+
+fn replay_policy(
+    loaded: &Loaded,
+    policy: Policy,
+    name: &str,
+    engine: &EngineArgs,
+) -> Result<(Replayed, Facts), Failure> {
+    let progress = Progress::new(&format!("replaying {} under {name}", loaded.name));
+    let options = ReplayOptions { policy, seed: engine.seed, check: engine.check };
+    let replayed = backend::replay(loaded, &options, &progress)?;
+    let facts = Facts {
+        preset: options.policy.name.to_owned(),
+        sysctls: SYSCTLS.iter().map(|info| (info.name.to_owned(), info.get(&options.policy.sysctl))).collect(),
+        seed: options.seed,
+        page_events: replayed.page_events,
+        replay_seconds: replayed.replay_seconds,
+        digest: replayed.digest,
+        unattributed: replayed.unattributed.clone(),
+    };
+    Ok((replayed, facts))
+}
