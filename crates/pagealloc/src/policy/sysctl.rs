@@ -1,5 +1,8 @@
 //! Sysctls under the kernel's names, with its ranges and defaults.
 
+use super::{Boost, PcpHigh, Policy, WatermarkGap};
+use core::ops::RangeInclusive;
+
 /// Values of the `vm.*` sysctls that the machinery reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sysctl {
@@ -77,11 +80,29 @@ pub struct SysctlInfo {
     pub unit: &'static str,
     /// Kernels that have it.
     pub kernels: &'static str,
+    available: fn(&Policy) -> bool,
     get: fn(&Sysctl) -> Option<u64>,
     set: fn(&mut Sysctl, u64),
 }
 
 impl SysctlInfo {
+    /// Whether the policy's kernel has it.
+    pub fn available(&self, policy: &Policy) -> bool {
+        (self.available)(policy)
+    }
+
+    /// Its range in the policy's kernel, which may be narrower than `min ..= max`.
+    pub fn range(&self, policy: &Policy) -> RangeInclusive<u64> {
+        let rules = policy.sysctl_rules;
+        let max = match self.name {
+            "defrag_mode" if !policy.defrag.is_some_and(|defrag| defrag.never_fragment) => 1,
+            "swappiness" => rules.swappiness_max.into(),
+            "watermark_scale_factor" => rules.watermark_scale_factor_max.into(),
+            _ => self.max,
+        };
+        self.min..=max
+    }
+
     /// Its value, or `None` where it is computed from the machine.
     pub fn get(&self, sysctl: &Sysctl) -> Option<u64> {
         (self.get)(sysctl)
@@ -90,12 +111,16 @@ impl SysctlInfo {
 
 macro_rules! scalar {
     ($field:ident, $min:literal ..= $max:literal, $unit:literal, $kernels:literal) => {
+        scalar!($field, $min..=$max, $unit, $kernels, |_| true)
+    };
+    ($field:ident, $min:literal ..= $max:literal, $unit:literal, $kernels:literal, $available:expr) => {
         SysctlInfo {
             name: stringify!($field),
             min: $min,
             max: $max,
             unit: $unit,
             kernels: $kernels,
+            available: $available,
             get: |sysctl| Some(sysctl.$field.into()),
             set: |sysctl, value| sysctl.$field = value as u32,
         }
@@ -104,13 +129,17 @@ macro_rules! scalar {
 
 /// All sysctls, by name.
 pub const SYSCTLS: &[SysctlInfo] = &[
-    scalar!(compact_unevictable_allowed, 0..=1, "switch", "4.3+"),
-    scalar!(compaction_proactiveness, 0..=100, "%; 0 disables", "5.9+"),
-    scalar!(defrag_mode, 0..=2, "0 off, 1 on, 2 fail rather than fragment (fraglab)", "6.15+"),
+    scalar!(compact_unevictable_allowed, 0..=1, "switch", "4.3+", |policy| policy
+        .sysctl_rules
+        .compact_unevictable_allowed),
+    scalar!(compaction_proactiveness, 0..=100, "%; 0 disables", "5.9+", |policy| policy.kswapd.proactive_compaction),
+    scalar!(defrag_mode, 0..=2, "0 off, 1 on, 2 fail rather than fragment (fraglab)", "6.15+", |policy| policy
+        .defrag
+        .is_some()),
     scalar!(dirty_background_ratio, 0..=100, "% of dirtyable memory", "all"),
     scalar!(dirty_ratio, 0..=100, "% of dirtyable memory", "all"),
     scalar!(extfrag_threshold, 0..=1000, "fragmentation index / 1000", "all"),
-    scalar!(fragment_stall_order, 0..=11, "order; 0 disables", "4.20+stall"),
+    scalar!(fragment_stall_order, 0..=11, "order; 0 disables", "4.20+stall", |policy| policy.fragment_stall.is_some()),
     scalar!(laptop_mode, 0..=1000000, "seconds; 0 disables", "all"),
     SysctlInfo {
         name: "min_free_kbytes",
@@ -118,15 +147,29 @@ pub const SYSCTLS: &[SysctlInfo] = &[
         max: 4294967295,
         unit: "KiB; default computed from memory",
         kernels: "all",
+        available: |_| true,
         get: |sysctl| sysctl.min_free_kbytes.map(Into::into),
         set: |sysctl, value| sysctl.min_free_kbytes = Some(value as u32),
     },
-    scalar!(percpu_pagelist_high_fraction, 0..=1000000, "divisor of the zone; 0 tunes, else at least 8", "5.14+"),
+    scalar!(
+        percpu_pagelist_high_fraction,
+        0..=1000000,
+        "divisor of the zone; 0 tunes, else at least 8",
+        "5.14+",
+        |policy| policy.pcp.high != PcpHigh::SixBatches
+    ),
     scalar!(stat_interval, 1..=3600, "seconds", "all"),
     scalar!(swappiness, 0..=200, "relative cost of I/O; 200 all anon", "all"),
     scalar!(vfs_cache_pressure, 0..=10000, "%", "all"),
-    scalar!(watermark_boost_factor, 0..=1000000, "1/10000 of the high mark; 0 disables", "4.20+stall, 5.0+"),
-    scalar!(watermark_scale_factor, 1..=3000, "1/10000 of the zone", "4.6+"),
+    scalar!(
+        watermark_boost_factor,
+        0..=1000000,
+        "1/10000 of the high mark; 0 disables",
+        "4.20+patch3, 5.0+",
+        |policy| policy.boost != Boost::Never
+    ),
+    scalar!(watermark_scale_factor, 1..=3000, "1/10000 of the zone", "4.6+", |policy| policy.watermark_gap
+        == WatermarkGap::ScaleFactor),
     scalar!(zone_reclaim_mode, 0..=7, "bits: 1 on, 2 write, 4 unmap", "all"),
 ];
 
@@ -138,7 +181,12 @@ pub enum SetSysctlError {
         /// "Did you mean".
         suggestion: Option<&'static str>,
     },
-    /// The value is outside the kernel's range.
+    /// The policy's kernel does not have it.
+    Unavailable {
+        /// Kernels that do.
+        kernels: &'static str,
+    },
+    /// The value is outside the kernel's range, or is one that the kernel refuses inside it.
     OutOfRange {
         /// Smallest value.
         min: u64,
@@ -147,21 +195,46 @@ pub enum SetSysctlError {
     },
 }
 
+fn find(name: &str) -> Result<&'static SysctlInfo, SetSysctlError> {
+    let name = name.strip_prefix("vm.").unwrap_or(name);
+    SYSCTLS.iter().find(|info| info.name == name).ok_or_else(|| SetSysctlError::Unknown {
+        suggestion: super::closest(name, SYSCTLS.iter().map(|info| info.name)),
+    })
+}
+
+impl SysctlInfo {
+    fn store(&self, sysctl: &mut Sysctl, value: u64, range: RangeInclusive<u64>) -> Result<(), SetSysctlError> {
+        let too_fine = self.name == "percpu_pagelist_high_fraction" && (1..8).contains(&value);
+        if !range.contains(&value) || too_fine {
+            return Err(SetSysctlError::OutOfRange { min: *range.start(), max: *range.end() });
+        }
+        (self.set)(sysctl, value);
+        Ok(())
+    }
+}
+
 impl Sysctl {
-    /// Sets the sysctl of that name, with or without the leading `vm.`.
+    /// Sets the sysctl of that name, with or without the leading `vm.`, as the latest kernel that has it would.
     ///
     /// # Errors
     /// [`SetSysctlError`] when the name is unknown or the value out of range; nothing is changed then.
     pub fn set(&mut self, name: &str, value: u64) -> Result<(), SetSysctlError> {
-        let name = name.strip_prefix("vm.").unwrap_or(name);
-        let Some(info) = SYSCTLS.iter().find(|info| info.name == name) else {
-            let suggestion = super::closest(name, SYSCTLS.iter().map(|info| info.name));
-            return Err(SetSysctlError::Unknown { suggestion });
-        };
-        if !(info.min..=info.max).contains(&value) {
-            return Err(SetSysctlError::OutOfRange { min: info.min, max: info.max });
+        let info = find(name)?;
+        info.store(self, value, info.min..=info.max)
+    }
+}
+
+impl Policy {
+    /// Sets the sysctl of that name, with or without the leading `vm.`, as this policy's kernel would.
+    ///
+    /// # Errors
+    /// [`SetSysctlError`] when the kernel does not know the name or refuses the value; nothing is changed then.
+    pub fn set_sysctl(&mut self, name: &str, value: u64) -> Result<(), SetSysctlError> {
+        let info = find(name)?;
+        if !info.available(self) {
+            return Err(SetSysctlError::Unavailable { kernels: info.kernels });
         }
-        (info.set)(self, value);
-        Ok(())
+        let range = info.range(self);
+        info.store(&mut self.sysctl, value, range)
     }
 }

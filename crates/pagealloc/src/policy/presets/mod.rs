@@ -1,0 +1,72 @@
+//! Named presets: one a kernel or patch level, each written as what changed since its neighbour.
+//!
+//! `linux-3.11` is spelt out; every later kernel starts from the one before it, so that this directory reads as the
+//! history of the allocator. Chapter 16 of the behaviour reference is the same history as a table, and the test
+//! `every_row_is_a_field` holds the two together. A patch starts from the kernel that it was posted against.
+
+mod defrag_mode;
+mod v3;
+mod v4;
+mod v5_v6;
+
+use super::*;
+
+/// A named policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// What it stands for, in one line.
+    pub summary: &'static str,
+    /// Makes the policy.
+    pub build: fn() -> Policy,
+}
+
+const fn entry(name: &'static str, summary: &'static str, build: fn() -> Policy) -> Preset {
+    Preset { name, summary, build }
+}
+
+/// All presets, oldest kernel first; patches and settings follow the kernel that they apply to.
+#[rustfmt::skip]
+pub const PRESETS: &[Preset] = &[
+    entry("linux-3.11", "per-zone LRU, Reserve blocks, kswapd may miss a wake-up", v3::linux_3_11),
+    entry("linux-3.12", "fair zone allocation over all nodes", v3::linux_3_12),
+    entry("linux-4.6", "HighAtomic, kcompactd, ALLOC_FAIR", v4::linux_4_6),
+    entry("linux-4.6+nofs", "direct compaction for GFP_NOFS requests (Hocko)", v4::linux_4_6_nofs),
+    entry("linux-4.6+skip", "compaction skips a window that can't be freed, isolated counters drift", v4::linux_4_6_skip),
+    entry("linux-4.6+skip-fixed", "the same with right counters", v4::linux_4_6_skip_fixed),
+    entry("linux-4.8", "per-node LRU, compaction priorities", v4::linux_4_8),
+    entry("linux-4.20", "free and compatible pages are counted before a block is claimed", v4::linux_4_20),
+    entry("linux-4.20+patch1", "fragmentation series 1: spread over zones before fragmenting", v4::linux_4_20_patch1),
+    entry("linux-4.20+patch3", "fragmentation series 1-3: and boost watermarks", v4::linux_4_20_patch3),
+    entry("linux-4.20+stall", "fragmentation series 1-4: and stall for HZ/50", v4::linux_4_20_stall),
+    entry("linux-4.20+stall-hz10", "the same, stalling for HZ/10 as first posted", v4::linux_4_20_stall_hz10),
+    entry("linux-5.0", "watermark boost; NOFRAGMENT is never set, by a slip", v5_v6::linux_5_0),
+    entry("linux-6.1", "NOFRAGMENT, high-order per-CPU lists, capture, proactive compaction", v5_v6::linux_6_1),
+    entry("linux-6.14", "strict free list types, tuned per-CPU lists", v5_v6::linux_6_14),
+    entry("linux-6.15", "claim, else steal; defrag_mode is there but off", v5_v6::linux_6_15),
+    entry("linux-6.15+defrag-as-posted", "defrag_mode=1, first patch only, with its endless retry", defrag_mode::as_posted),
+    entry("linux-6.15+defrag-patch1-fixed", "defrag_mode=1, first patch and the OOM fix only", defrag_mode::patch1_fixed),
+    entry("linux-6.15+defrag-kswapd", "defrag_mode=1, step 2: kswapd works for whole blocks", defrag_mode::kswapd),
+    entry("linux-6.15+defrag-blocks", "defrag_mode=1, step 3: watermarks in whole blocks", defrag_mode::blocks),
+    entry("linux-6.15+defrag-oomfix", "defrag_mode=1, step 4: the retry happens once", defrag_mode::oom_fix),
+    entry("linux-6.15+defrag", "defrag_mode=1 as released: block watermarks while kswapd's order is above 0", defrag_mode::released_6_15),
+    entry("linux-6.18", "6.18 as released, classic LRU", v5_v6::linux_6_18),
+    entry("linux-6.18+defrag", "defrag_mode=1", defrag_mode::released_6_18),
+    entry("linux-6.18+nonblock-fix", "defrag_mode=1; requests that can't reclaim may fragment (May 2026)", defrag_mode::nonblock_fix),
+    entry("linux-6.18+storm-fix", "defrag_mode=1; direct reclaim and compaction at the block order (July 2026)", defrag_mode::storm_fix),
+    entry("linux-6.18+defrag2", "defrag_mode=2: OOM rather than fragmentation (fraglab's definition)", defrag_mode::never_fragment),
+    entry("linux-6.19", "per-CPU lists drain in batches; merges retype whole ranges", v5_v6::linux_6_19),
+    entry("linux-2026-defrag", "6.19 with both 2026 fixes and defrag_mode=1", defrag_mode::linux_2026),
+];
+
+/// The policy of that name.
+///
+/// # Errors
+/// The closest known name, if one is near.
+pub fn preset(name: &str) -> Result<Policy, Option<&'static str>> {
+    match PRESETS.iter().find(|preset| preset.name == name) {
+        Some(preset) => Ok((preset.build)()),
+        None => Err(closest(name, PRESETS.iter().map(|preset| preset.name))),
+    }
+}

@@ -1,0 +1,97 @@
+//! Linux 3.x: the kernels of seed 001. 3.11 is the one preset that is spelt out.
+
+use super::*;
+
+/// 3.11.0.
+pub(super) fn linux_3_11() -> Policy {
+    Policy {
+        name: "linux-3.11",
+        boot_release: BootRelease::Head,
+        tail_placement: false,
+        migratetype_numbers: MigratetypeNumbers::ReclaimableFirst,
+        reserve: Reserve::MigrateReserve,
+        reserve_held_back: ReserveHeldBack::ReservedBlocks,
+        fallback: Fallback::HalfMoved3x,
+        list_types: ListTypes::Mixed,
+        merge_types: MergeTypes::AllButIsolate,
+        merge_retype: MergeRetype::Never,
+        extfrag_ownership: ExtfragOwnership::RequestIsFallback,
+        nofragment: NoFragment::Never,
+        boost: Boost::Never,
+        fair_zones: FairZones::Off,
+        skip_kswapd_nodes: false,
+        watermark_test: WatermarkTest::Halving,
+        watermark_reserve: WatermarkReserve::HighHarder3x,
+        watermark_gap: WatermarkGap::QuarterOfMin,
+        lowmem_zones: LowmemZones::AllButHighMem,
+        min_free_kbytes_limit: 65536,
+        pcp: PcpRules {
+            orders: PcpOrders::Zero,
+            high: PcpHigh::SixBatches,
+            batch: PcpBatch::Managed1024Half,
+            drain_in_batches: false,
+        },
+        fragment_stall: None,
+        defrag: None,
+        reclaim: RECLAIM_3_11,
+        kswapd: KSWAPD_3_11,
+        compaction: COMPACTION_3_11,
+        slowpath: SLOWPATH_3_11,
+        sysctl_rules: SysctlRules {
+            compact_unevictable_allowed: false,
+            watermark_scale_factor_max: 1000,
+            swappiness_max: 100,
+        },
+        sysctl: Sysctl::default(),
+    }
+}
+
+const RECLAIM_3_11: ReclaimRules = ReclaimRules {
+    lru: LruRule::PerZone,
+    anon_workingset: false,
+    cost_model: false,
+    kswapd_writes_file: true,
+    boost_skips_slab: false,
+    workingset: false,
+};
+
+const KSWAPD_3_11: KswapdRules = KswapdRules {
+    wake: KswapdWake::ZoneBelowLow,
+    kcompactd: false,
+    proactive_compaction: false,
+    failures: false,
+    boosted_run_may_fail: true,
+};
+
+const COMPACTION_3_11: CompactionRules = CompactionRules {
+    nofs: NofsCompaction::Refuse,
+    skip_on_failure: SkipOnFailure::Off,
+    async_same_type: false,
+    fast_search: false,
+    capture: false,
+    suitable_mark: SuitableMark::Low,
+    fragindex_all_orders: true,
+    finish: CompactFinish::OwnTypeLowMark,
+    defer_per_zone: false,
+};
+
+const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
+    scheme: SlowpathScheme::AsyncThenSync3x,
+    initial_compaction_nonmovable: false,
+    noretry_bails_on_skipped: false,
+    stall_counts_deferred: true,
+    compact_retry: CompactRetry::Classified,
+};
+
+/// 3.12.0: fair zone allocation over all nodes (7.10), kswapd wakes unless the zone is balanced at high (9.12), and the
+/// extfrag event learns whether the block changed hands (4.10).
+pub(super) fn linux_3_12() -> Policy {
+    let base = linux_3_11();
+    Policy {
+        name: "linux-3.12",
+        extfrag_ownership: ExtfragOwnership::RequestIsBlock,
+        fair_zones: FairZones::AllNodes,
+        kswapd: KswapdRules { wake: KswapdWake::ZoneNotBalanced, ..base.kswapd },
+        ..base
+    }
+}

@@ -1,0 +1,119 @@
+//! Linux 4.x: the kernels of seeds 000, 003 and 004, and the patches that these propose.
+
+use super::*;
+
+/// 4.6.2. Since 3.12: refault detection (3.15), ALLOC_FAIR over the local node (3.13, 7.11), HighAtomic, one suitable
+/// block and aggressive Unmovable claims (4.4; 1.14, 6.6, 4.10), the scale factor (4.6, 6.3) and kcompactd (4.6, 9.13).
+pub(super) fn linux_4_6() -> Policy {
+    let base = v3::linux_3_12();
+    Policy {
+        name: "linux-4.6",
+        migratetype_numbers: MigratetypeNumbers::MovableFirst,
+        reserve: Reserve::HighAtomic,
+        fallback: Fallback::HalfMoved,
+        fair_zones: FairZones::LocalNode,
+        watermark_test: WatermarkTest::OneSuitableBlock,
+        watermark_reserve: WatermarkReserve::HighHarder,
+        watermark_gap: WatermarkGap::ScaleFactor,
+        reclaim: ReclaimRules { workingset: true, ..base.reclaim },
+        kswapd: KswapdRules { kcompactd: true, ..base.kswapd },
+        compaction: CompactionRules {
+            finish: CompactFinish::ClaimableLowMark,
+            defer_per_zone: true,
+            ..base.compaction
+        },
+        slowpath: SlowpathRules { scheme: SlowpathScheme::AsyncThenSync, ..base.slowpath },
+        sysctl_rules: SysctlRules { compact_unevictable_allowed: true, ..base.sysctl_rules },
+        ..base
+    }
+}
+
+/// Seed 003: direct compaction for requests without `__GFP_FS`, skipping pages with a mapping (11.5.9, 11.20).
+pub(super) fn linux_4_6_nofs() -> Policy {
+    let base = linux_4_6();
+    let compaction = CompactionRules { nofs: NofsCompaction::SkipMappings, ..base.compaction };
+    Policy { name: "linux-4.6+nofs", compaction, ..base }
+}
+
+/// Seed 004 as posted: async direct compaction skips a window once it can't be freed as a whole (11.6).
+pub(super) fn linux_4_6_skip() -> Policy {
+    let base = linux_4_6();
+    let compaction = CompactionRules { skip_on_failure: SkipOnFailure::DriftingAccounting, ..base.compaction };
+    Policy { name: "linux-4.6+skip", compaction, ..base }
+}
+
+/// Seed 004 with the pages accounted before they are put back (11.6).
+pub(super) fn linux_4_6_skip_fixed() -> Policy {
+    let base = linux_4_6_skip();
+    let compaction = CompactionRules { skip_on_failure: SkipOnFailure::On, ..base.compaction };
+    Policy { name: "linux-4.6+skip-fixed", compaction, ..base }
+}
+
+/// 4.8.15: LRU lists per node (10.1), hence no fair zones (7.11) and kswapd woken by node (9.2); window skipping
+/// (11.6); compaction priorities (8.8).
+pub(super) fn linux_4_8() -> Policy {
+    let base = linux_4_6();
+    Policy {
+        name: "linux-4.8",
+        fair_zones: FairZones::Off,
+        reclaim: ReclaimRules { lru: LruRule::PerNode, ..base.reclaim },
+        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalanced, ..base.kswapd },
+        compaction: CompactionRules { skip_on_failure: SkipOnFailure::On, ..base.compaction },
+        slowpath: SlowpathRules { scheme: SlowpathScheme::Priorities, ..base.slowpath },
+        ..base
+    }
+}
+
+/// 4.20.0. Since 4.8: fragmentation index for costly orders only (4.9), NOFS compaction (4.10, 11.20); claims by free
+/// and compatible pages, smallest page for small Movable requests, async compaction of the request's own blocks,
+/// initial compaction of non-movable orders, and kswapd's failure count (4.12; 4.10, 11.7, 8.13, 9.2); doubled batches
+/// (4.19); min in the suitability test of cheap orders, and stealing finishes the block (11.10, 11.14).
+pub(super) fn linux_4_20() -> Policy {
+    let base = linux_4_8();
+    Policy {
+        name: "linux-4.20",
+        fallback: Fallback::FreeAndAlike,
+        pcp: PcpRules { batch: PcpBatch::Managed1024, ..base.pcp },
+        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrKcompactd, failures: true, ..base.kswapd },
+        compaction: CompactionRules {
+            nofs: NofsCompaction::SkipMappings,
+            async_same_type: true,
+            suitable_mark: SuitableMark::LowIfCostly,
+            fragindex_all_orders: false,
+            finish: CompactFinish::FinishBlock,
+            ..base.compaction
+        },
+        slowpath: SlowpathRules { initial_compaction_nonmovable: true, ..base.slowpath },
+        ..base
+    }
+}
+
+/// Seed 000's series, patch 1: prefer another zone to fragmenting this one (7.6).
+pub(super) fn linux_4_20_patch1() -> Policy {
+    Policy { name: "linux-4.20+patch1", nofragment: NoFragment::Series, ..linux_4_20() }
+}
+
+/// Patches 1 to 3 (2 is preparation): each fallback boosts, with a cap that counts the boost (4.9); a boosted zone
+/// wakes kswapd (9.2), which spares slab meanwhile (9.6.3).
+pub(super) fn linux_4_20_patch3() -> Policy {
+    let base = linux_4_20_patch1();
+    Policy {
+        name: "linux-4.20+patch3",
+        boost: Boost::EveryFallbackBoostedCap,
+        reclaim: ReclaimRules { boost_skips_slab: true, ..base.reclaim },
+        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrBoosted, ..base.kswapd },
+        ..base
+    }
+}
+
+/// Patches 1 to 4 as posted in v4: movable requests stall rather than fragment (7.9). Dropped before the merge.
+pub(super) fn linux_4_20_stall() -> Policy {
+    let fragment_stall = Some(FragmentStall { timeout_hz_divisor: 50, fast_boost: true });
+    Policy { name: "linux-4.20+stall", fragment_stall, ..linux_4_20_patch3() }
+}
+
+/// The same with the timeout of v1 and v2 (7.9); the rest is that of v4.
+pub(super) fn linux_4_20_stall_hz10() -> Policy {
+    let fragment_stall = Some(FragmentStall { timeout_hz_divisor: 10, fast_boost: true });
+    Policy { name: "linux-4.20+stall-hz10", fragment_stall, ..linux_4_20_stall() }
+}

@@ -1,0 +1,103 @@
+//! Linux 5.x and 6.x: from the merged watermark boost to 6.19.
+
+use super::*;
+
+/// 5.0.1: the boost as merged, cap from the raw high mark (4.9). Spreading over zones was merged too, but the function
+/// that decides it never returns NOFRAGMENT (7.6), so `nofragment` stays as it is.
+pub(super) fn linux_5_0() -> Policy {
+    let base = v4::linux_4_20();
+    Policy {
+        name: "linux-5.0",
+        boost: Boost::EveryFallback,
+        reclaim: ReclaimRules { boost_skips_slab: true, ..base.reclaim },
+        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrBoosted, ..base.kswapd },
+        ..base
+    }
+}
+
+/// 6.1. Since 5.0: fast search and capture (5.1; 11.7, 11.13), NOFRAGMENT really set (5.2, 7.6), slab shrunk while
+/// boosting (5.3), no boost in small zones (5.7, 4.9), cost model and swappiness up to 200 (5.8, 10.8), anonymous
+/// working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), per-CPU lists of orders
+/// 1 to 3 and THP (5.14, 5.14 in chapter 5), no merges across unmergeable types (5.18); compaction finishes at block
+/// boundaries, and NORETRY leaves on SKIPPED too (11.14, 8.13).
+pub(super) fn linux_6_1() -> Policy {
+    let base = linux_5_0();
+    Policy {
+        name: "linux-6.1",
+        boot_release: BootRelease::Tail,
+        tail_placement: true,
+        merge_types: MergeTypes::Mergeable,
+        nofragment: NoFragment::Normal,
+        boost: Boost::EveryFallbackGuarded,
+        lowmem_zones: LowmemZones::AllButHighMemAndMovable,
+        min_free_kbytes_limit: 262144,
+        pcp: PcpRules { orders: PcpOrders::CostlyAndThp, high: PcpHigh::LowWatermark, ..base.pcp },
+        reclaim: ReclaimRules { anon_workingset: true, cost_model: true, boost_skips_slab: false, ..base.reclaim },
+        kswapd: KswapdRules { proactive_compaction: true, ..base.kswapd },
+        compaction: CompactionRules {
+            fast_search: true,
+            capture: true,
+            finish: CompactFinish::AtBlockBoundary,
+            ..base.compaction
+        },
+        slowpath: SlowpathRules { noretry_bails_on_skipped: true, ..base.slowpath },
+        sysctl_rules: SysctlRules { watermark_scale_factor_max: 3000, swappiness_max: 200, ..base.sysctl_rules },
+        ..base
+    }
+}
+
+/// 6.14.0. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
+/// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), strict free list types and a second THP list (6.10; 3.8, 4.10, 5.1),
+/// the reserve's free pages held back instead of its blocks (6.12, 3.2).
+pub(super) fn linux_6_14() -> Policy {
+    let base = linux_6_1();
+    Policy {
+        name: "linux-6.14",
+        reserve: Reserve::HighAtomicOnePercent,
+        reserve_held_back: ReserveHeldBack::FreePages,
+        fallback: Fallback::FreeAndAlikeStrict,
+        list_types: ListTypes::Strict,
+        merge_retype: MergeRetype::FirstBlock,
+        watermark_reserve: WatermarkReserve::MinReserve,
+        pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, high: PcpHigh::AutoTuned, ..base.pcp },
+        slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
+        ..base
+    }
+}
+
+/// 6.15, interpolated between the trees of 6.14 and 6.18: claim, else steal (4.4 to 4.7), boost on claim attempts only
+/// (4.9b), the caller's mark in the suitability test (11.10), and defrag_mode (chapter 13), off by default.
+pub(super) fn linux_6_15() -> Policy {
+    let base = linux_6_14();
+    Policy {
+        name: "linux-6.15",
+        fallback: Fallback::ClaimThenSteal { batch_mode: false },
+        boost: Boost::ClaimAttempt,
+        defrag: Some(defrag_mode::RELEASED),
+        compaction: CompactionRules { suitable_mark: SuitableMark::Caller, ..base.compaction },
+        ..base
+    }
+}
+
+/// 6.18.2: the fallback mode persists over a batch (6.16, 4.4); nodes with a busy kswapd come second (7.1d).
+pub(super) fn linux_6_18() -> Policy {
+    Policy {
+        name: "linux-6.18",
+        fallback: Fallback::ClaimThenSteal { batch_mode: true },
+        skip_kswapd_nodes: true,
+        ..linux_6_15()
+    }
+}
+
+/// 6.19.0: the list at the end of chapter 16.
+pub(super) fn linux_6_19() -> Policy {
+    let base = linux_6_18();
+    Policy {
+        name: "linux-6.19",
+        merge_retype: MergeRetype::WholeRange,
+        pcp: PcpRules { batch: PcpBatch::Managed4096, drain_in_batches: true, ..base.pcp },
+        reclaim: ReclaimRules { kswapd_writes_file: false, ..base.reclaim },
+        kswapd: KswapdRules { boosted_run_may_fail: false, ..base.kswapd },
+        ..base
+    }
+}

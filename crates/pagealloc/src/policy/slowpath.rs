@@ -1,0 +1,198 @@
+//! Rules of the floor above: defrag_mode, reclaim, kswapd, compaction, retries.
+
+/// What `vm.defrag_mode=1` switches on (13.3, 13.7 to 13.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DefragRules {
+    /// Step d of the slow path.
+    pub retry: DefragRetry,
+    /// e: kswapd is woken for at least the pageblock order.
+    pub kswapd_block_order: bool,
+    /// f: kswapd is balanced only when the high mark is met in whole free blocks...
+    pub kswapd_block_watermark: BlockWatermark,
+    /// g, h: kcompactd starts and finishes by the same measure.
+    pub kcompactd_block_watermark: bool,
+    /// 2026: requests that can't reclaim but may wake kswapd give NOFRAGMENT up instead of failing (13.9).
+    pub nonblocking_may_fragment: bool,
+    /// 2026: direct reclaim and compaction of non-movable requests run at the pageblock order (13.9).
+    pub reclaim_at_block_order: bool,
+    /// Fail rather than fragment: step d and the OOM attempt keep NOFRAGMENT (13.11); used when defrag_mode=2.
+    pub never_fragment: bool,
+}
+
+/// How the slow path gives up NOFRAGMENT (13.3d, 13.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefragRetry {
+    /// As first posted: flags are masked *with* NOFRAGMENT and the retry repeats for ever.
+    AsPosted,
+    /// As merged: NOFRAGMENT is removed, once.
+    Once,
+}
+
+/// Measure of kswapd's balance under defrag_mode (13.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockWatermark {
+    /// Base pages.
+    Off,
+    /// 6.15-rc: whole blocks, whatever the order.
+    Always,
+    /// 6.15+: whole blocks while kswapd's order is above 0.
+    WhileHighOrder,
+}
+
+/// LRU and reclaim eras (chapter 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReclaimRules {
+    /// Which lists there are.
+    pub lru: LruRule,
+    /// New anonymous pages start on the inactive list, and refaults of them are tracked (5.9+).
+    pub anon_workingset: bool,
+    /// Scan balance by cost of refaults and rotations (5.8+) rather than by the share of rotated pages.
+    pub cost_model: bool,
+    /// Whether kswapd writes dirty file pages that it meets (up to 6.18 in the rare case of 10.12).
+    pub kswapd_writes_file: bool,
+    /// Boosted kswapd runs don't shrink slab (5.0 to 5.2).
+    pub boost_skips_slab: bool,
+    /// Workingset (refault) detection at all (3.15+).
+    pub workingset: bool,
+}
+
+/// LRU lists (10.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LruRule {
+    /// One set a zone (up to 4.7).
+    PerZone,
+    /// One set a node (4.8+).
+    PerNode,
+}
+
+/// kswapd eras (chapter 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KswapdRules {
+    /// When `wakeup_kswapd` really wakes it.
+    pub wake: KswapdWake,
+    /// Whether there is a kcompactd (4.6+); before, kswapd compacts itself.
+    pub kcompactd: bool,
+    /// Proactive compaction (5.9+).
+    pub proactive_compaction: bool,
+    /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.
+    pub failures: bool,
+    /// A boosted run that reclaims nothing counts as a failure (up to 6.18).
+    pub boosted_run_may_fail: bool,
+}
+
+/// When `wakeup_kswapd` wakes (9.2, 9.11, 9.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KswapdWake {
+    /// 3.11: unless the zone is above low by then (the missed wake).
+    ZoneBelowLow,
+    /// 3.12 to 4.7: unless the zone is balanced at high.
+    ZoneNotBalanced,
+    /// 4.8 to 4.11: unless any eligible zone is balanced.
+    NoZoneBalanced,
+    /// 4.12+: the same; a hopeless or balanced node wakes kcompactd only.
+    NoZoneBalancedOrKcompactd,
+    /// 5.0+: the same, and a boosted zone counts as unbalanced.
+    NoZoneBalancedOrBoosted,
+}
+
+/// Compaction eras (chapter 11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompactionRules {
+    /// Direct compaction for requests without `__GFP_FS`, skipping pages with a mapping (11.5.9, 11.20).
+    pub nofs: NofsCompaction,
+    /// Async direct compaction skips the rest of an order-aligned window when isolation fails (11.6).
+    pub skip_on_failure: SkipOnFailure,
+    /// Source blocks of async direct compaction must be of the request's own type (4.12+).
+    pub async_same_type: bool,
+    /// Free-list driven search for sources and targets (5.1+).
+    pub fast_search: bool,
+    /// Freed pages go straight to the compacting task (5.1+).
+    pub capture: bool,
+    /// Base mark of the suitability test (11.10).
+    pub suitable_mark: SuitableMark,
+    /// Fragmentation index is tested for all orders (up to 4.8) or only for costly ones (4.9+).
+    pub fragindex_all_orders: bool,
+    /// What ends a run (11.14).
+    pub finish: CompactFinish,
+    /// Deferral is kept per zone that is scanned (4.x+), or judged on the preferred zone (3.x).
+    pub defer_per_zone: bool,
+}
+
+/// Direct compaction for NOFS requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NofsCompaction {
+    /// Refused (up to 4.9).
+    Refuse,
+    /// Allowed; pages with a mapping are skipped (4.10+).
+    SkipMappings,
+}
+
+/// What async direct compaction does when a page can't be isolated (11.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SkipOnFailure {
+    /// Goes on with the next page (up to 4.7).
+    Off,
+    /// Skips the window; pages put back were not accounted yet, so the isolated counters drift negative.
+    DriftingAccounting,
+    /// Skips the window, accounting right (4.8+).
+    On,
+}
+
+/// Base mark of `compaction_suitable` (11.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SuitableMark {
+    /// Low (3.x to 4.8).
+    Low,
+    /// Low for costly orders, min otherwise (4.20 to 6.14).
+    LowIfCostly,
+    /// The caller's mark, plus low - min for costly orders (6.15+).
+    Caller,
+}
+
+/// What ends a compaction run (11.14.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactFinish {
+    /// 3.12: a page of the own type, watermark at low + 2^order passes, no fallback below the pageblock order.
+    OwnTypeLowMark,
+    /// 4.6, 4.8: own type or claimable fallback, and the low mark passes.
+    ClaimableLowMark,
+    /// 4.20, 5.0: own type or claimable fallback; stealing for non-movable requests finishes the block first.
+    FinishBlock,
+    /// 5.1+: tested only when the scanner stands at a pageblock boundary.
+    AtBlockBoundary,
+}
+
+/// Slow path eras (8.1, 8.7, 8.8, 8.13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlowpathRules {
+    /// Retry and compaction scheme.
+    pub scheme: SlowpathScheme,
+    /// Initial async compaction also for non-movable orders above 0 (4.12+), else for costly orders only.
+    pub initial_compaction_nonmovable: bool,
+    /// NORETRY requests leave when the initial compaction was skipped, not only when it was deferred (6.1+).
+    pub noretry_bails_on_skipped: bool,
+    /// `compact_stall` counts deferred runs as well (up to 6.19).
+    pub stall_counts_deferred: bool,
+    /// Form of should_compact_retry.
+    pub compact_retry: CompactRetry,
+}
+
+/// Overall shape of the slow path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlowpathScheme {
+    /// 3.x: compaction first async, later sync; retry by pages reclaimed (8.13).
+    AsyncThenSync3x,
+    /// 4.6: the same with THP special cases.
+    AsyncThenSync,
+    /// 4.8+: compaction priorities.
+    Priorities,
+}
+
+/// should_compact_retry (8.7, 8.8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactRetry {
+    /// 4.8 to 6.4: progress, failed, withdrawn.
+    Classified,
+    /// 6.5+: by result.
+    ByResult,
+}

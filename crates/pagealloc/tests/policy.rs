@@ -1,0 +1,244 @@
+//! Presets and sysctls: the era table (`linux-mm.md` chapter 16), row by row, and names that explain themselves.
+
+use pagealloc::policy::*;
+
+/// A behaviour and the kernels in which it changed. Copying is how a row is compared and how completeness is shown.
+struct Row {
+    name: &'static str,
+    /// Columns that differ from their left neighbour.
+    changes: &'static [&'static str],
+    copy: fn(&Policy, &mut Policy),
+}
+
+macro_rules! row {
+    ($name:literal, [$($change:literal),*], $($($field:ident).+),+) => {
+        Row { name: $name, changes: &[$($change),*], copy: |from, to| { $(to.$($field).+ = from.$($field).+;)+ } }
+    };
+}
+
+/// The columns of the table, plus 6.14 (part of its 6.15 column) and 6.19 (the list at its end).
+const COLUMNS: &[&str] = &["3.11", "3.12", "4.6", "4.8", "4.20", "5.0", "6.1", "6.14", "6.15", "6.18", "6.19"];
+
+/// Chapter 16, top to bottom; then what other chapters say about eras.
+const ROWS: &[Row] = &[
+    row!("LRU", ["4.8"], reclaim.lru),
+    row!("high-order watermark rule", ["4.6"], watermark_test),
+    row!("watermark scale factor", ["4.6"], watermark_gap),
+    row!("Reserve type", ["4.6", "6.14"], reserve),
+    row!("MT numbers", ["4.6"], migratetype_numbers),
+    row!("fair zone allocator", ["3.12", "4.6", "4.8"], fair_zones),
+    row!("kswapd wake rule", ["3.12", "4.8", "4.20", "5.0"], kswapd.wake),
+    row!("kcompactd", ["4.6"], kswapd.kcompactd),
+    row!("proactive compaction", ["6.1"], kswapd.proactive_compaction),
+    row!("fallback claim", ["4.6", "4.20", "6.14", "6.15", "6.18"], fallback),
+    row!("extfrag change flag", ["3.12"], extfrag_ownership),
+    row!("free-list type hygiene", ["6.14"], list_types),
+    row!("NOFRAGMENT", ["6.1"], nofragment),
+    row!("watermark boost", ["5.0", "6.1", "6.15"], boost),
+    row!("fragment_stall_order", [], fragment_stall),
+    row!("pcp orders", ["6.1", "6.14"], pcp.orders),
+    row!("pcp high", ["6.1", "6.14"], pcp.high),
+    row!("boot free order", ["6.1"], boot_release, tail_placement),
+    row!("compaction in slow path", ["4.6", "4.8"], slowpath.scheme),
+    row!("initial compaction", ["4.20"], slowpath.initial_compaction_nonmovable),
+    row!("NORETRY bails on SKIPPED", ["6.1"], slowpath.noretry_bails_on_skipped),
+    row!("8.7 retry form", ["6.14"], slowpath.compact_retry),
+    row!("skip on isolation failure", ["4.8"], compaction.skip_on_failure),
+    row!("fast search / capture", ["6.1"], compaction.fast_search, compaction.capture),
+    row!("NOFS compaction", ["4.20"], compaction.nofs),
+    row!("finish test", ["4.6", "4.20", "6.1"], compaction.finish),
+    row!("base mark of suitability", ["4.20", "6.15"], compaction.suitable_mark),
+    row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15"], defrag),
+    row!("skip nodes with active kswapd", ["6.18"], skip_kswapd_nodes),
+    row!("6.19 (1) merge retypes", ["6.14", "6.19"], merge_retype),
+    row!("6.19 (2) drains in batches", ["6.19"], pcp.drain_in_batches),
+    row!("6.19 (3) pcp batch", ["4.20", "6.19"], pcp.batch),
+    row!("6.19 (4) boosted failures", ["6.19"], kswapd.boosted_run_may_fail),
+    row!("6.19 (5, 6) kswapd and dirty file pages", ["6.19"], reclaim.kswapd_writes_file),
+    row!("3.2 reserve held back", ["6.14"], reserve_held_back),
+    row!("3.5c merges", ["6.1"], merge_types),
+    row!("6.1 limit of min_free_kbytes", ["6.1"], min_free_kbytes_limit),
+    row!("6.3 L", ["6.1"], lowmem_zones),
+    row!("6.5, 10.8, 11.19 sysctls", ["4.6", "6.1"], sysctl_rules),
+    row!("6.6 to 6.8 reserves", ["4.6", "6.14"], watermark_reserve),
+    row!("8.4 stall counts deferred", [], slowpath.stall_counts_deferred),
+    row!("8.13 deferral", ["4.6"], compaction.defer_per_zone),
+    row!("9.6.3 boost skips slab", ["5.0", "6.1"], reclaim.boost_skips_slab),
+    row!("9.10 failures", ["4.20"], kswapd.failures),
+    row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
+    row!("10.15 cost", ["6.1"], reclaim.cost_model),
+    row!("10.16 refault", ["4.6"], reclaim.workingset),
+    row!("11.7 source blocks", ["4.20"], compaction.async_same_type),
+    row!("11.10 fragmentation index", ["4.20"], compaction.fragindex_all_orders),
+];
+
+fn kernel(version: &str) -> Policy {
+    preset(&format!("linux-{version}")).expect("a known kernel")
+}
+
+fn differs(row: &Row, from: &Policy, to: &Policy) -> bool {
+    let mut merged = from.clone();
+    (row.copy)(to, &mut merged);
+    merged != *from
+}
+
+#[test]
+fn every_row_is_a_field() {
+    for columns in COLUMNS.windows(2) {
+        let (left, right) = (kernel(columns[0]), kernel(columns[1]));
+        let mut merged = Policy { name: right.name, ..left.clone() };
+        for row in ROWS {
+            let expected = row.changes.contains(&columns[1]);
+            assert_eq!(differs(row, &left, &right), expected, "{:?} from {} to {}", row.name, columns[0], columns[1]);
+            (row.copy)(&right, &mut merged);
+        }
+        assert_eq!(merged, right, "a field that no row names changed from {} to {}", columns[0], columns[1]);
+    }
+    for change in ROWS.iter().flat_map(|row| row.changes) {
+        assert!(COLUMNS[1..].contains(change), "{change} is no column");
+    }
+}
+
+/// What a patch changes, and nothing else.
+#[test]
+fn patches_are_small() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("linux-4.6", "linux-4.6+nofs", &["NOFS compaction"]),
+        ("linux-4.6", "linux-4.6+skip", &["skip on isolation failure"]),
+        ("linux-4.6+skip", "linux-4.6+skip-fixed", &["skip on isolation failure"]),
+        ("linux-4.20", "linux-4.20+patch1", &["NOFRAGMENT"]),
+        ("linux-4.20+patch1", "linux-4.20+patch3", &["kswapd wake rule", "watermark boost", "9.6.3 boost skips slab"]),
+        ("linux-4.20+patch3", "linux-4.20+stall", &["fragment_stall_order"]),
+        ("linux-4.20+stall", "linux-4.20+stall-hz10", &["fragment_stall_order"]),
+    ];
+    for (from, to, rows) in cases {
+        let (from, to) = (preset(from).unwrap(), preset(to).unwrap());
+        let changed: Vec<_> = ROWS.iter().filter(|row| differs(row, &from, &to)).map(|row| row.name).collect();
+        assert_eq!(&changed, rows, "from {} to {}", from.name, to.name);
+    }
+}
+
+/// The steps of seed 002 (13.8), each with the rules of 13.3 that it brought.
+#[test]
+fn defrag_steps() {
+    let rules = |name: &str| preset(&format!("linux-6.15+{name}")).unwrap().defrag.unwrap();
+    let posted = rules("defrag-as-posted");
+    assert_eq!((posted.retry, posted.kswapd_block_order), (DefragRetry::AsPosted, false));
+    assert_eq!(posted.kswapd_block_watermark, BlockWatermark::Off);
+    assert!(!posted.kcompactd_block_watermark);
+    assert_eq!(rules("defrag-patch1-fixed"), DefragRules { retry: DefragRetry::Once, ..posted });
+    let kswapd = rules("defrag-kswapd");
+    assert_eq!(kswapd, DefragRules { kswapd_block_order: true, ..posted });
+    let blocks = rules("defrag-blocks");
+    let always = BlockWatermark::Always;
+    assert_eq!(blocks, DefragRules { kswapd_block_watermark: always, kcompactd_block_watermark: true, ..kswapd });
+    let fixed = rules("defrag-oomfix");
+    assert_eq!(fixed, DefragRules { retry: DefragRetry::Once, ..blocks });
+    let released = DefragRules { kswapd_block_watermark: BlockWatermark::WhileHighOrder, ..fixed };
+    assert_eq!(rules("defrag"), released);
+    for name in ["linux-6.15", "linux-6.18", "linux-6.18+defrag", "linux-6.19"] {
+        assert_eq!(preset(name).unwrap().defrag, Some(released), "{name}");
+    }
+}
+
+#[test]
+fn defrag_mode_is_set_where_the_name_says_so() {
+    for entry in PRESETS {
+        let mode = (entry.build)().sysctl.defrag_mode;
+        let expected = match entry.name {
+            "linux-6.18+defrag2" => 2,
+            "linux-6.18+nonblock-fix" | "linux-6.18+storm-fix" => 1,
+            name => u32::from(name.contains("defrag")),
+        };
+        assert_eq!(mode, expected, "{}", entry.name);
+    }
+}
+
+#[test]
+fn names_are_unique_and_those_of_the_policies() {
+    for (index, entry) in PRESETS.iter().enumerate() {
+        assert_eq!((entry.build)().name, entry.name);
+        assert!(PRESETS[..index].iter().all(|earlier| earlier.name != entry.name), "{} twice", entry.name);
+        assert!(!entry.summary.is_empty() && entry.summary.len() < 100, "{}", entry.name);
+    }
+}
+
+#[test]
+fn presets_are_in_chronological_order() {
+    let versions: Vec<(u32, u32)> = PRESETS.iter().map(|entry| version(entry.name)).collect();
+    assert!(versions.is_sorted(), "{versions:?}");
+    let plain: Vec<_> = PRESETS.iter().filter_map(|entry| entry.name.strip_prefix("linux-")).collect();
+    assert!(COLUMNS.iter().all(|column| plain.contains(column)));
+}
+
+fn version(name: &str) -> (u32, u32) {
+    let text = name.strip_prefix("linux-").expect("named after a kernel").split(['+', '-']).next().unwrap();
+    let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
+    (major.parse().unwrap(), minor.parse().unwrap())
+}
+
+#[test]
+fn misspelt_names_get_a_suggestion() {
+    assert_eq!(preset("linux-2026-defrags"), Err(Some("linux-2026-defrag")));
+    assert_eq!(preset("linux-4.20+stal"), Err(Some("linux-4.20+stall")));
+    assert_eq!(preset("freebsd"), Err(None));
+    let unknown = |suggestion| Err(SetSysctlError::Unknown { suggestion });
+    let mut sysctl = Sysctl::default();
+    assert_eq!(sysctl.set("watermark_bost_factor", 1), unknown(Some("watermark_boost_factor")));
+    assert_eq!(sysctl.set("vm.defragmode", 1), unknown(Some("defrag_mode")));
+    assert_eq!(sysctl.set("panic_on_oom", 1), unknown(None));
+    assert_eq!(sysctl, Sysctl::default());
+}
+
+#[test]
+fn ranges_refuse() {
+    for info in SYSCTLS {
+        let mut sysctl = Sysctl::default();
+        for value in [info.min, info.max] {
+            assert_eq!(sysctl.set(info.name, value), Ok(()), "{}", info.name);
+            assert_eq!(info.get(&sysctl), Some(value), "{}", info.name);
+        }
+        let out_of_range = Err(SetSysctlError::OutOfRange { min: info.min, max: info.max });
+        assert_eq!(sysctl.set(info.name, info.max + 1), out_of_range, "{}", info.name);
+        if let Some(below) = info.min.checked_sub(1) {
+            assert_eq!(sysctl.set(info.name, below), out_of_range, "{}", info.name);
+        }
+        assert_eq!(info.get(&sysctl), Some(info.max), "{}: changed by a refused value", info.name);
+    }
+    assert!(SYSCTLS.is_sorted_by_key(|info| info.name));
+    assert!(Sysctl::default().set("vm.percpu_pagelist_high_fraction", 7).is_err());
+}
+
+#[test]
+fn a_kernel_has_its_own_sysctls() {
+    let since: &[(&str, &str)] = &[
+        ("compact_unevictable_allowed", "4.6"),
+        ("compaction_proactiveness", "6.1"),
+        ("defrag_mode", "6.15"),
+        ("percpu_pagelist_high_fraction", "6.1"),
+        ("watermark_boost_factor", "5.0"),
+        ("watermark_scale_factor", "4.6"),
+    ];
+    for info in SYSCTLS {
+        let first = since.iter().find(|(name, _)| *name == info.name).map_or("3.11", |(_, version)| version);
+        let since = COLUMNS.iter().position(|column| *column == first).unwrap();
+        for (index, column) in COLUMNS.iter().enumerate() {
+            let expected = index >= since && info.name != "fragment_stall_order";
+            assert_eq!(info.available(&kernel(column)), expected, "{} in {column}", info.name);
+        }
+    }
+}
+
+#[test]
+fn a_kernel_refuses_what_it_refused() {
+    let set = |preset_name: &str, name: &str, value| preset(preset_name).unwrap().set_sysctl(name, value);
+    let range = |min, max| Err(SetSysctlError::OutOfRange { min, max });
+    assert_eq!(set("linux-6.14", "vm.defrag_mode", 1), Err(SetSysctlError::Unavailable { kernels: "6.15+" }));
+    assert_eq!(set("linux-6.18", "vm.defrag_mode", 2), range(0, 1));
+    assert_eq!(set("linux-6.18+defrag2", "defrag_mode", 2), Ok(()));
+    assert_eq!(set("linux-5.0", "swappiness", 101), range(0, 100));
+    assert_eq!(set("linux-6.1", "swappiness", 101), Ok(()));
+    assert_eq!(set("linux-5.0", "watermark_scale_factor", 3000), range(1, 1000));
+    assert_eq!(set("linux-6.1", "watermark_scale_factor", 3000), Ok(()));
+    assert_eq!(set("linux-4.20+stall", "fragment_stall_order", 9), Ok(()));
+}
