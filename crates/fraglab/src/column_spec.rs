@@ -1,7 +1,7 @@
 //! What a column of the table is asked to be: `PRESET[,vm.NAME=VALUE]...`.
 
 use pagealloc::Policy;
-use pagealloc::policy::{Boost, PRESETS, SetSysctlError, Sysctl, WatermarkGap, closest, preset};
+use pagealloc::policy::{PRESETS, SetSysctlError, Sysctl, closest, preset};
 use std::fmt;
 use std::str::FromStr;
 
@@ -44,7 +44,7 @@ pub enum SpecError {
         suggestion: Option<String>,
     },
     /// The kernel would refuse the value.
-    #[error("vm.{name} = {value} is out of range: the kernel takes {min} to {max}")]
+    #[error("vm.{name}={value} is refused: the kernel takes {min} to {max}")]
     OutOfRange {
         /// Name below `vm.`.
         name: String,
@@ -54,6 +54,16 @@ pub enum SpecError {
         min: u64,
         /// Largest value.
         max: u64,
+    },
+    /// The policy's kernel does not have the sysctl.
+    #[error("{policy} has no vm.{name}: it is in {kernels}")]
+    Unavailable {
+        /// Name of the policy.
+        policy: String,
+        /// Name below `vm.`.
+        name: String,
+        /// Kernels that have it.
+        kernels: &'static str,
     },
     /// It doesn't look like a setting.
     #[error("`{0}` is not of the form vm.NAME=VALUE with a whole number as VALUE")]
@@ -72,12 +82,24 @@ impl FromStr for Setting {
         let (name, value) = text.split_once('=').ok_or_else(malformed)?;
         let name = name.trim().trim_start_matches("vm.").to_owned();
         let value = value.trim().parse().map_err(|_| malformed())?;
-        match Sysctl::default().set(&name, value) {
-            Ok(()) => Ok(Setting { name, value }),
-            Err(SetSysctlError::Unknown { suggestion }) => {
-                Err(SpecError::UnknownSysctl { name, suggestion: suggestion.map(|name| format!("vm.{name}")) })
+        let setting = Setting { name, value };
+        // The widest range of any kernel; the policy's own may be narrower (`ColumnSpec::resolve`).
+        Sysctl::default().set(&setting.name, value).map_err(|error| setting.explain(error, "no policy"))?;
+        Ok(setting)
+    }
+}
+
+impl Setting {
+    fn explain(&self, error: SetSysctlError, policy: &str) -> SpecError {
+        let (name, value) = (self.name.clone(), self.value);
+        match error {
+            SetSysctlError::Unknown { suggestion } => {
+                SpecError::UnknownSysctl { name, suggestion: suggestion.map(|name| format!("vm.{name}")) }
             }
-            Err(SetSysctlError::OutOfRange { min, max }) => Err(SpecError::OutOfRange { name, value, min, max }),
+            SetSysctlError::Unavailable { kernels } => {
+                SpecError::Unavailable { policy: policy.to_owned(), name, kernels }
+            }
+            SetSysctlError::OutOfRange { min, max } => SpecError::OutOfRange { name, value, min, max },
         }
     }
 }
@@ -132,28 +154,23 @@ impl ColumnSpec {
     }
 
     /// The policy, given the one that was in force when the recording was made.
-    pub fn resolve(&self, recorded: &Policy) -> Policy {
-        let mut policy = match find_preset(&self.base) {
-            Ok(policy) => policy,
-            Err(_) => recorded.clone(),
-        };
+    ///
+    /// # Errors
+    /// The first change that this policy's kernel does not know or refuses.
+    pub fn resolve(&self, recorded: &Policy) -> Result<Policy, SpecError> {
+        let mut policy = find_preset(&self.base).unwrap_or_else(|_| recorded.clone());
         for setting in &self.settings {
-            policy.sysctl.set(&setting.name, setting.value).expect("name and range were checked when it was read");
+            policy.set_sysctl(&setting.name, setting.value).map_err(|error| setting.explain(error, &self.base))?;
         }
-        policy
+        Ok(policy)
     }
 
-    /// Changes that cannot have an effect because the policy's kernel lacks what they control.
-    pub fn without_effect(&self, policy: &Policy) -> Vec<String> {
-        let lacks = |setting: &Setting| match setting.name.as_str() {
-            "defrag_mode" => policy.defrag.is_none(),
-            "fragment_stall_order" => policy.fragment_stall.is_none(),
-            "watermark_boost_factor" => policy.boost == Boost::Never,
-            "watermark_scale_factor" => policy.watermark_gap == WatermarkGap::QuarterOfMin,
-            "compaction_proactiveness" => !policy.kswapd.proactive_compaction,
-            _ => false,
-        };
-        self.settings.iter().filter(|setting| lacks(setting)).map(Setting::to_string).collect()
+    /// The same without a recording, for columns that don't need one: so that a slip is told before a long load.
+    ///
+    /// # Errors
+    /// As [`ColumnSpec::resolve`].
+    pub fn check(&self) -> Result<(), SpecError> {
+        find_preset(&self.base).map_or(Ok(()), |policy| self.resolve(&policy).map(drop))
     }
 }
 
@@ -200,8 +217,8 @@ mod tests {
     fn errors_say_what_to_do() {
         let error = |text: &str| text.parse::<ColumnSpec>().expect_err("invalid").to_string();
         assert_eq!(
-            error("linux-6.81"),
-            "unknown policy `linux-6.81`; did you mean `linux-6.18`? (`fraglab policies` lists all)"
+            error("linux-6.188"),
+            "unknown policy `linux-6.188`; did you mean `linux-6.18`? (`fraglab policies` lists all)"
         );
         assert!(error("recorded,vm.defrag_mod=1").contains("did you mean `vm.defrag_mode`?"));
         assert!(error("recorded,vm.swappiness=201").contains("0 to 200"));
@@ -213,10 +230,14 @@ mod tests {
     fn settings_reach_the_policy() {
         let recorded = find_preset("linux-6.18").expect("known");
         let column: ColumnSpec = "recorded,vm.swappiness=0,vm.swappiness=10".parse().expect("valid");
-        assert_eq!(column.resolve(&recorded).sysctl.swappiness, 10);
-        let lacking = Policy { defrag: None, ..recorded.clone() };
-        let column: ColumnSpec = "recorded,vm.defrag_mode=1".parse().expect("valid");
-        assert_eq!(column.without_effect(&lacking), ["vm.defrag_mode=1"]);
-        assert!(column.without_effect(&recorded).is_empty());
+        assert_eq!(column.resolve(&recorded).expect("known to 6.18").sysctl.swappiness, 10);
+    }
+
+    #[test]
+    fn a_kernel_refuses_what_it_does_not_have() {
+        let refused = |text: &str| text.parse::<ColumnSpec>().expect("valid").check().expect_err("refused").to_string();
+        assert_eq!(refused("linux-4.20,vm.defrag_mode=1"), "linux-4.20 has no vm.defrag_mode: it is in 6.15+");
+        assert!(refused("linux-4.20,vm.swappiness=200").contains("0 to 100"));
+        assert_eq!("recorded,vm.defrag_mode=1".parse::<ColumnSpec>().expect("valid").check(), Ok(()));
     }
 }

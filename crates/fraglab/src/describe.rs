@@ -13,6 +13,9 @@ enum Tree {
     List(Vec<Tree>),
 }
 
+/// How the names of structs that only group fields end.
+const GROUPS: [&str; 2] = ["Rules", "Sysctl"];
+
 /// All fields as (dotted name, value), in the order of their declaration.
 pub fn fields(value: &impl std::fmt::Debug) -> Vec<(String, String)> {
     let mut flat = Vec::new();
@@ -86,7 +89,8 @@ fn flatten(tree: &Tree, path: &str, flat: &mut Vec<(String, String)>) {
         Tree::Word(word) => flat.push((path.to_owned(), word.clone())),
         Tree::List(items) => flat.push((path.to_owned(), items.iter().map(inline).collect::<Vec<_>>().join(" "))),
         Tree::Fields(name, fields) => {
-            if !path.is_empty() {
+            // A group's type says nothing that its path doesn't; a variant's name is a value.
+            if !path.is_empty() && !GROUPS.iter().any(|group| name.ends_with(group)) {
                 flat.push((path.to_owned(), name.clone()));
             }
             for (name, tree) in fields {

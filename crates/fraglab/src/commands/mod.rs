@@ -10,7 +10,7 @@ pub mod validate;
 use crate::backend::{self, Loaded};
 use crate::cli::EngineArgs;
 use crate::column_spec::ColumnSpec;
-use crate::failure::{Failure, warn};
+use crate::failure::Failure;
 use crate::progress::Progress;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
@@ -23,12 +23,9 @@ fn load(path: &Path) -> Result<Loaded, Failure> {
     backend::load(path, &Progress::new(&format!("reading {}", path.display())))
 }
 
-/// Replays a loaded recording as one column. Says so when a change cannot have an effect.
+/// Replays a loaded recording as one column.
 fn replay_column(loaded: &Loaded, column: &ColumnSpec, engine: &EngineArgs) -> Result<(Replayed, Facts), Failure> {
-    let policy = column.resolve(&loaded.recorded);
-    for setting in column.without_effect(&policy) {
-        warn(&format!("{setting} has no effect: {} lacks what it controls", policy.name));
-    }
+    let policy = column.resolve(&loaded.recorded).map_err(|error| Failure::Usage(error.to_string()))?;
     replay_policy(loaded, policy, &column.to_string(), engine)
 }
 

@@ -41,13 +41,15 @@ fn presets_table() -> String {
 }
 
 fn sysctls_table() -> String {
-    let mut text = format!("Sysctls{:>39}  {:<14}  {:<13}  unit\n", "default", "range", "kernels");
+    let kernels = SYSCTLS.iter().map(|info| info.kernels.len()).max().unwrap_or(0);
+    let mut text = format!("Sysctls{:>39}  {:<14}  {:<kernels$}  unit\n", "default", "range", "kernels");
     for info in SYSCTLS {
         let name = format!("vm.{}", info.name);
         let range = format!("{}..{}", info.min, info.max);
-        let _ = writeln!(text, "  {name:<34}  {:>8}  {range:<14}  {:<13}  {}", default(info), info.kernels, info.unit);
+        let has = info.kernels;
+        let _ = writeln!(text, "  {name:<34}  {:>8}  {range:<14}  {has:<kernels$}  {}", default(info), info.unit);
     }
-    text.push_str("\nDefaults are those of 6.18; a preset of another kernel has that kernel's.\n");
+    text.push_str("\nDefaults are those of 6.18, ranges the widest; a preset has those of its kernel.\n");
     text
 }
 

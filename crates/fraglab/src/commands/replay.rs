@@ -11,6 +11,9 @@ use report::{Column, Report, write_run};
 /// Replays, prints, and leaves a run directory if asked to.
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let specs = columns(&args.policies, &args.sets);
+    for spec in &specs {
+        spec.check().map_err(|error| Failure::Usage(error.to_string()))?;
+    }
     let loaded = load(&args.recording)?;
     let mut replays = Vec::new();
     for spec in &specs {
