@@ -1,0 +1,322 @@
+//! How one field of an event is found and read: in a binary record by its `format`, in text by its key.
+
+use std::sync::Arc;
+
+use crate::format::{Field, FieldKind, Format};
+use crate::gfp::GfpNames;
+use crate::symbols::Symbol;
+use crate::text_scan::{after_key, number, token, value_with_blanks};
+
+/// The way one kind of field becomes a `V`.
+///
+/// A codec is made once per file and event ([`Codec::resolve`]) and then reads every record.
+pub(crate) trait Codec<V>: Sized {
+    /// Finds the field in the format. `name` is the kernel's field name, `key` what precedes the
+    /// value in text: some fields bore the key's name in other kernels.
+    fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>>;
+
+    /// The field's value in a record; `None` if the record is too short to hold it.
+    fn read(&self, record: &[u8]) -> Option<V>;
+
+    /// The field's value in an event's text; `None` if it is not there or not understood.
+    fn text(payload: &[u8], key: &str, gfp: &mut GfpNames) -> Option<V>;
+}
+
+/// A number type that a field may be turned into.
+pub(crate) trait Integer: Sized {
+    /// Its size in bytes: a wider field would lose bits.
+    const SIZE: u32;
+    /// The value of a field's (sign-extended) bits.
+    fn from_raw(raw: u64) -> Self;
+}
+
+macro_rules! integers {
+    ($($type:ty),*) => {$(
+        impl Integer for $type {
+            const SIZE: u32 = size_of::<$type>() as u32;
+            #[inline]
+            fn from_raw(raw: u64) -> Self {
+                raw as $type
+            }
+        }
+    )*};
+}
+
+integers!(u8, u16, u32, u64, i16, i32, i64);
+
+impl Integer for bool {
+    // Any width will do: only zero or not matters.
+    const SIZE: u32 = 8;
+    fn from_raw(raw: u64) -> Self {
+        raw != 0
+    }
+}
+
+/// Where a number lies in a record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot {
+    offset: u32,
+    size: u8,
+    signed: bool,
+}
+
+impl Slot {
+    pub(crate) fn new(field: &Field, max_size: u32) -> Result<Self, Box<str>> {
+        let Field { name, size, .. } = field;
+        if field.kind != FieldKind::Scalar || ![1, 2, 4, 8].contains(size) {
+            return Err(format!("field {name} of {size} bytes is no number").into());
+        }
+        if *size > max_size {
+            return Err(format!(
+                "field {name} has {size} bytes, at most {max_size} are understood"
+            )
+            .into());
+        }
+        Ok(Self {
+            offset: field.offset,
+            size: *size as u8,
+            signed: field.signed,
+        })
+    }
+
+    /// The field's bits, sign-extended to 64 if the field is signed.
+    #[inline]
+    pub(crate) fn read(self, record: &[u8]) -> Option<u64> {
+        let bytes = record.get(self.offset as usize..)?;
+        Some(match (self.size, self.signed) {
+            (8, _) => u64::from_le_bytes(*bytes.first_chunk()?),
+            (4, false) => u64::from(u32::from_le_bytes(*bytes.first_chunk()?)),
+            (4, true) => i32::from_le_bytes(*bytes.first_chunk()?) as u64,
+            (2, false) => u64::from(u16::from_le_bytes(*bytes.first_chunk()?)),
+            (2, true) => i16::from_le_bytes(*bytes.first_chunk()?) as u64,
+            (_, false) => u64::from(*bytes.first()?),
+            (_, true) => *bytes.first()? as i8 as u64,
+        })
+    }
+}
+
+fn find<'f>(format: &'f Format, name: &str, key: &str) -> Option<&'f Field> {
+    let key = key.trim_end_matches([':', '=', ' ']);
+    format.field(name).or_else(|| format.field(key))
+}
+
+fn needed<'f>(format: &'f Format, name: &str, key: &str) -> Result<&'f Field, Box<str>> {
+    find(format, name, key).ok_or_else(|| format!("its format has no field {name}").into())
+}
+
+/// A number that must be there.
+pub(crate) struct Number(Slot);
+
+impl<V: Integer> Codec<V> for Number {
+    fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
+        Slot::new(needed(format, name, key)?, V::SIZE).map(Self)
+    }
+
+    #[inline]
+    fn read(&self, record: &[u8]) -> Option<V> {
+        self.0.read(record).map(V::from_raw)
+    }
+
+    fn text(payload: &[u8], key: &str, _: &mut GfpNames) -> Option<V> {
+        number(after_key(payload, key)?).map(V::from_raw)
+    }
+}
+
+/// A number that only some kernels record.
+pub(crate) struct Optional(Option<Slot>);
+
+impl<V: Integer> Codec<Option<V>> for Optional {
+    fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
+        let slot = find(format, name, key).map(|field| Slot::new(field, V::SIZE));
+        slot.transpose().map(Self)
+    }
+
+    #[inline]
+    fn read(&self, record: &[u8]) -> Option<Option<V>> {
+        match self.0 {
+            Some(slot) => slot.read(record).map(|raw| Some(V::from_raw(raw))),
+            None => Some(None),
+        }
+    }
+
+    fn text(payload: &[u8], key: &str, _: &mut GfpNames) -> Option<Option<V>> {
+        match after_key(payload, key) {
+            Some(rest) => number(rest).map(|raw| Some(V::from_raw(raw))),
+            None => Some(None),
+        }
+    }
+}
+
+/// A page frame number that says "no page" by all bits set, or in text by a null page pointer.
+pub(crate) struct PfnOrNone(Slot);
+
+impl Codec<Option<u64>> for PfnOrNone {
+    fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
+        Slot::new(needed(format, name, key)?, u64::SIZE).map(Self)
+    }
+
+    #[inline]
+    fn read(&self, record: &[u8]) -> Option<Option<u64>> {
+        let none = u64::MAX >> (64 - 8 * u32::from(self.0.size));
+        self.0
+            .read(record)
+            .map(|pfn| (pfn & none != none).then_some(pfn))
+    }
+
+    fn text(payload: &[u8], key: &str, _: &mut GfpNames) -> Option<Option<u64>> {
+        let pfn = number(after_key(payload, key)?)?;
+        // A failed allocation prints pfn 0 (or all ones) and a page of `(null)`, `NULL`, `(nil)` or zeros.
+        let page = after_key(payload, "page=").map(token).unwrap_or(b"-");
+        let digits = page.strip_prefix(b"0x").unwrap_or(page);
+        let null = digits.iter().all(|&byte| byte == b'0')
+            || [&b"(null)"[..], b"NULL", b"(nil)"].contains(&page);
+        Some((pfn != u64::MAX && !(pfn == 0 && null)).then_some(pfn))
+    }
+}
+
+/// A gfp mask: bits in binary, names in text.
+pub(crate) struct Gfp(Slot);
+
+impl Codec<u64> for Gfp {
+    fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
+        Slot::new(needed(format, name, key)?, u64::SIZE).map(Self)
+    }
+
+    #[inline]
+    fn read(&self, record: &[u8]) -> Option<u64> {
+        self.0.read(record)
+    }
+
+    fn text(payload: &[u8], key: &str, gfp: &mut GfpNames) -> Option<u64> {
+        Some(gfp.bits(token(after_key(payload, key)?)))
+    }
+}
+
+/// A gfp mask that only some kernels record.
+pub(crate) struct OptionalGfp(Optional);
+
+impl Codec<Option<u64>> for OptionalGfp {
+    fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
+        <Optional as Codec<Option<u64>>>::resolve(format, name, key).map(Self)
+    }
+
+    fn read(&self, record: &[u8]) -> Option<Option<u64>> {
+        self.0.read(record)
+    }
+
+    fn text(payload: &[u8], key: &str, gfp: &mut GfpNames) -> Option<Option<u64>> {
+        Some(after_key(payload, key).map(|rest| gfp.bits(token(rest))))
+    }
+}
+
+/// An enumerator whose names are known here; its numbers come from the format.
+pub(crate) struct Named<S> {
+    slot: Slot,
+    table: Vec<(u64, S)>,
+}
+
+impl<S: Symbol> Codec<S> for Named<S> {
+    fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
+        let field = needed(format, name, key)?;
+        let names = format.symbols(&field.name);
+        Ok(Self {
+            slot: Slot::new(field, u64::SIZE)?,
+            table: names
+                .iter()
+                .map(|(number, name)| (*number, S::from_name(name)))
+                .collect(),
+        })
+    }
+
+    fn read(&self, record: &[u8]) -> Option<S> {
+        let raw = self.slot.read(record)?;
+        let entry = self.table.iter().find(|(number, _)| *number == raw);
+        Some(entry.map_or_else(|| S::from_name(""), |&(_, symbol)| symbol))
+    }
+
+    fn text(payload: &[u8], key: &str, _: &mut GfpNames) -> Option<S> {
+        let name = token(after_key(payload, key)?);
+        std::str::from_utf8(name).ok().map(S::from_name)
+    }
+}
+
+/// An enumerator that is kept as the name that the kernel prints.
+pub(crate) struct Label {
+    slot: Slot,
+    table: Vec<(u64, Arc<str>)>,
+}
+
+impl Codec<Arc<str>> for Label {
+    fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
+        let field = needed(format, name, key)?;
+        let names = format.symbols(&field.name);
+        Ok(Self {
+            slot: Slot::new(field, u64::SIZE)?,
+            table: names
+                .into_iter()
+                .map(|(number, name)| (number, name.into()))
+                .collect(),
+        })
+    }
+
+    fn read(&self, record: &[u8]) -> Option<Arc<str>> {
+        let raw = self.slot.read(record)?;
+        let entry = self.table.iter().find(|(number, _)| *number == raw);
+        Some(entry.map_or_else(
+            || (raw as i64).to_string().into(),
+            |(_, name)| Arc::clone(name),
+        ))
+    }
+
+    fn text(payload: &[u8], key: &str, _: &mut GfpNames) -> Option<Arc<str>> {
+        let name = token(after_key(payload, key)?);
+        Some(String::from_utf8_lossy(name).into())
+    }
+}
+
+/// Characters: a fixed array, an array to the record's end, or data that the field points at.
+pub(crate) struct Text {
+    offset: usize,
+    size: usize,
+    kind: FieldKind,
+}
+
+impl Codec<Box<str>> for Text {
+    fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
+        let field = needed(format, name, key)?;
+        let pointer = matches!(field.kind, FieldKind::DataLoc | FieldKind::RelLoc);
+        if field.kind == FieldKind::Scalar || (pointer && field.size != 4) {
+            return Err(format!("field {name} of {} bytes is no text", field.size).into());
+        }
+        Ok(Self {
+            offset: field.offset as usize,
+            size: field.size as usize,
+            kind: field.kind,
+        })
+    }
+
+    fn read(&self, record: &[u8]) -> Option<Box<str>> {
+        let field = record.get(self.offset..)?;
+        let bytes = match self.kind {
+            FieldKind::DataLoc | FieldKind::RelLoc => {
+                let place = u32::from_le_bytes(*field.first_chunk()?);
+                let origin = if self.kind == FieldKind::RelLoc {
+                    self.offset + 4
+                } else {
+                    0
+                };
+                let data = record.get(origin + (place & 0xffff) as usize..)?;
+                data.get(..(place >> 16) as usize)?
+            }
+            _ if self.size == 0 => field,
+            _ => field.get(..self.size)?,
+        };
+        let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
+        Some(String::from_utf8_lossy(&bytes[..end]).into())
+    }
+
+    fn text(payload: &[u8], key: &str, _: &mut GfpNames) -> Option<Box<str>> {
+        let value = value_with_blanks(after_key(payload, key)?);
+        Some(String::from_utf8_lossy(value).into())
+    }
+}

@@ -1,0 +1,208 @@
+//! Packed files: xz and tar, and the cache of what was unpacked.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use lzma_rust2::{XzOptions, XzReader, XzWriter};
+
+use crate::error::{Error, SourceName};
+
+/// The most that one file is unpacked to, in bytes: a recording of hours, not a bomb.
+pub const MAX_UNPACKED: u64 = 32 << 30;
+
+/// The most memory that an xz stream may ask for to be unpacked, in KiB: twice that of `xz -9`.
+const MAX_XZ_MEMORY_KIB: u32 = 128 << 10;
+
+/// Files smaller than this unpack so fast that they are not worth a place in the cache.
+const MIN_CACHED: usize = 1 << 20;
+
+/// Unpacks the contents of a `.xz` file.
+///
+/// # Errors
+///
+/// When it is not xz, is damaged or truncated, or holds more than `limit` bytes.
+pub fn unpack_xz(path: &SourceName, bytes: &[u8], limit: u64) -> Result<Vec<u8>, Error> {
+    let mut out = Vec::new();
+    let reader = XzReader::new_mem_limit(bytes, true, MAX_XZ_MEMORY_KIB);
+    let outcome = reader.take(limit.saturating_add(1)).read_to_end(&mut out);
+    let damaged = |problem: String| {
+        Error::malformed(
+            path,
+            0,
+            problem,
+            "copy the file again and check it with `xz -t`",
+        )
+    };
+    outcome.map_err(|error| damaged(format!("the file cannot be unpacked as xz ({error})")))?;
+    if out.len() as u64 > limit {
+        return Err(damaged(format!(
+            "the file unpacks to more than {limit} bytes"
+        )));
+    }
+    Ok(out)
+}
+
+/// Packs bytes as the contents of a `.xz` file.
+///
+/// # Errors
+///
+/// When the encoder fails, which it has no reason to.
+pub fn pack_xz(path: &Path, bytes: &[u8]) -> Result<Vec<u8>, Error> {
+    let pack = || -> std::io::Result<Vec<u8>> {
+        let mut writer = XzWriter::new(Vec::new(), XzOptions::with_preset(6))?;
+        writer.write_all(bytes)?;
+        writer.finish()
+    };
+    pack().map_err(Error::io(path, "packing"))
+}
+
+/// The regular files of a tar archive by name, without a leading `./`.
+///
+/// # Errors
+///
+/// When the archive is damaged or truncated.
+pub fn unpack_tar(path: &SourceName, bytes: &[u8]) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+    let read = || -> std::io::Result<BTreeMap<String, Vec<u8>>> {
+        let mut files = BTreeMap::new();
+        for entry in tar::Archive::new(bytes).entries()? {
+            let mut entry = entry?;
+            // Sparse and other special entries have no place in a recording.
+            if entry.header().entry_type() != tar::EntryType::Regular {
+                continue;
+            }
+            let name = entry
+                .path()?
+                .to_string_lossy()
+                .trim_start_matches("./")
+                .to_owned();
+            let mut contents = Vec::new();
+            entry.read_to_end(&mut contents)?;
+            if contents.len() as u64 != entry.size() {
+                return Err(std::io::Error::other(format!("it ends inside {name}")));
+            }
+            files.insert(name, contents);
+        }
+        Ok(files)
+    };
+    read().map_err(|error| {
+        let problem = format!("the tar archive cannot be read ({error})");
+        Error::malformed(path, 0, problem, "pack the archive again")
+    })
+}
+
+/// A tar archive of these files.
+///
+/// # Errors
+///
+/// When a name is too long for the format.
+pub fn pack_tar(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8>, Error> {
+    let pack = || -> std::io::Result<Vec<u8>> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, contents) in files {
+            // No times and owners: the same files give the same archive.
+            let mut header = tar::Header::new_gnu();
+            header.set_size(contents.len() as u64);
+            header.set_mode(0o644);
+            header.set_mtime(0);
+            builder.append_data(&mut header, name, contents.as_slice())?;
+        }
+        builder.into_inner()
+    };
+    pack().map_err(Error::io(path, "packing"))
+}
+
+/// Reads a file, and unpacks it if its name ends in `.xz`.
+///
+/// Large unpacked files are kept in the system's directory for temporary files, so that the next
+/// run need not unpack them again; if that fails, nothing is lost but time.
+///
+/// # Errors
+///
+/// When the file cannot be read or unpacked.
+pub fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    let is_xz = path.extension().is_some_and(|extension| extension == "xz");
+    let place = if is_xz { cache_place(path) } else { None };
+    if let Some(bytes) = place.as_ref().and_then(|place| fs::read(place).ok()) {
+        return Ok(bytes);
+    }
+    let bytes = fs::read(path).map_err(Error::io(path, "reading"))?;
+    if !is_xz {
+        return Ok(bytes);
+    }
+    let bytes = unpack_xz(&path.into(), &bytes, MAX_UNPACKED)?;
+    if let Some(place) = place.filter(|_| bytes.len() >= MIN_CACHED) {
+        // Written aside and renamed, so that no other process sees half a file.
+        let aside = place.with_extension(std::process::id().to_string());
+        let stored = fs::write(&aside, &bytes).and_then(|()| fs::rename(&aside, &place));
+        if stored.is_err() {
+            let _ = fs::remove_file(&aside);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Where the unpacked contents of a file belong: a name made of its path, size and time.
+fn cache_place(path: &Path) -> Option<PathBuf> {
+    let metadata = fs::metadata(path).ok()?;
+    let age = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let mut hasher = DefaultHasher::new();
+    path.canonicalize().ok()?.hash(&mut hasher);
+    let name = format!(
+        "{:016x}-{}-{}",
+        hasher.finish(),
+        metadata.len(),
+        age.as_nanos()
+    );
+    Some(cache_directory()?.join(name))
+}
+
+/// The cache's directory, if it is ours alone: on a shared machine, others must not be able to slip
+/// us recordings.
+#[cfg(unix)]
+fn cache_directory() -> Option<PathBuf> {
+    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+    let directory = std::env::temp_dir().join("fraglab-cache");
+    // If it exists already, what counts is whose it is.
+    let _ = fs::DirBuilder::new().mode(0o700).create(&directory);
+    let metadata = fs::symlink_metadata(&directory).ok()?;
+    let own = fs::metadata("/proc/self").ok()?.uid();
+    let private = metadata.is_dir() && metadata.uid() == own && metadata.mode() & 0o077 == 0;
+    private.then_some(directory)
+}
+
+#[cfg(not(unix))]
+fn cache_directory() -> Option<PathBuf> {
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_packed_can_be_unpacked() {
+        let name: SourceName = Path::new("x.tar.xz").into();
+        let files = BTreeMap::from([
+            ("start.mono_ns".to_owned(), b"1 2\n".to_vec()),
+            ("meta/kmsg".to_owned(), vec![7; 5000]),
+        ]);
+        let tar = pack_tar(&name, &files).unwrap();
+        let xz = pack_xz(&name, &tar).unwrap();
+        assert_eq!(
+            unpack_tar(&name, &unpack_xz(&name, &xz, MAX_UNPACKED).unwrap()).unwrap(),
+            files
+        );
+        assert!(
+            unpack_xz(&name, &xz, 100)
+                .unwrap_err()
+                .to_string()
+                .contains("more than 100 bytes")
+        );
+        assert!(unpack_xz(&name, &xz[..xz.len() / 2], MAX_UNPACKED).is_err());
+        assert!(unpack_tar(&name, &tar[..700]).is_err());
+    }
+}

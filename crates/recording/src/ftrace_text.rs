@@ -1,0 +1,404 @@
+//! ftrace's text: `trace`, `trace_pipe`, and what `trace-cmd report` prints.
+//!
+//! A line reads `comm-pid [cpu] flags seconds.fraction: event: payload`; a thread-group column
+//! before the CPU and the flags may be missing. Comms may hold blanks, dashes and brackets. Lines
+//! of `perf script` without call chains (blank for dash before the pid, `system:` before the event)
+//! are understood too.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use memchr::{memchr, memchr_iter};
+
+use crate::error::{Error, SourceName};
+use crate::event::{Event, Lost, Other, Record, parse_text};
+use crate::gfp::GfpNames;
+use crate::marker::Marker;
+use crate::text_scan::decimal;
+use crate::tracedat::LostEvents;
+
+/// A trace as text, in memory.
+#[derive(Debug)]
+pub struct TextTrace {
+    path: SourceName,
+    bytes: Vec<u8>,
+}
+
+impl TextTrace {
+    /// Reads a file.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read. Lines are looked at by [`TextTrace::records`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(Error::io(path, "reading"))?;
+        Ok(Self::from_bytes(path, bytes))
+    }
+
+    /// Takes the contents of a file; `path` is only for messages.
+    pub fn from_bytes(path: impl AsRef<Path>, bytes: Vec<u8>) -> Self {
+        Self {
+            path: path.as_ref().into(),
+            bytes,
+        }
+    }
+
+    /// The name it was opened with.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All records, in the order of the text.
+    pub fn records(&self) -> TextRecords<'_> {
+        TextRecords {
+            path: &self.path,
+            rest: &self.bytes,
+            line: 0,
+            last_ts_ns: 0,
+            gfp: GfpNames::default(),
+            comms: BTreeMap::new(),
+            last_pid: None,
+            lost: LostEvents::default(),
+        }
+    }
+}
+
+/// The records of a text; see [`TextTrace::records`]. After an error the iterator ends.
+pub struct TextRecords<'a> {
+    path: &'a SourceName,
+    rest: &'a [u8],
+    line: u64,
+    last_ts_ns: u64,
+    gfp: GfpNames,
+    comms: BTreeMap<i32, Box<str>>,
+    last_pid: Option<i32>,
+    lost: LostEvents,
+}
+
+impl TextRecords<'_> {
+    /// The losses among the records that were handed out so far.
+    pub fn lost(&self) -> LostEvents {
+        self.lost
+    }
+
+    /// Names of gfp flags that were met and are not known, with their counts.
+    pub fn unknown_gfp(&self) -> &BTreeMap<Box<str>, u64> {
+        self.gfp.unknown()
+    }
+
+    /// The name of a process among the records that were handed out so far.
+    pub fn comm(&self, pid: i32) -> Option<&str> {
+        self.comms.get(&pid).map(|name| &**name)
+    }
+
+    /// Looks at one line; `None` for those that are no records.
+    fn parse(&mut self, line: &[u8]) -> Result<Option<Record>, Box<str>> {
+        if is_comment(line) {
+            return Ok(None);
+        }
+        if let Some((cpu, lost)) = parse_lost(line) {
+            self.lost.add(&lost);
+            let event = Event::Lost(lost);
+            let ts_ns = self.last_ts_ns;
+            return Ok(Some(Record {
+                ts_ns,
+                cpu,
+                pid: 0,
+                event,
+            }));
+        }
+        let head = Head::parse(line)?;
+        if self.last_pid != Some(head.pid) {
+            let comm = || String::from_utf8_lossy(head.comm).into();
+            self.comms.entry(head.pid).or_insert_with(comm);
+            self.last_pid = Some(head.pid);
+        }
+        self.last_ts_ns = head.ts_ns;
+        let event = parse_event(head.name, head.payload, &mut self.gfp)?;
+        Ok(Some(Record {
+            ts_ns: head.ts_ns,
+            cpu: head.cpu,
+            pid: head.pid,
+            event,
+        }))
+    }
+}
+
+impl Iterator for TextRecords<'_> {
+    type Item = Result<Record, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.rest.is_empty() {
+            let (line, rest) = match memchr(b'\n', self.rest) {
+                Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
+                None => (self.rest, &[][..]),
+            };
+            self.rest = rest;
+            self.line += 1;
+            match self.parse(line) {
+                Ok(None) => {}
+                Ok(Some(record)) => return Some(Ok(record)),
+                Err(problem) => {
+                    self.rest = &[];
+                    return Some(Err(Error::line(self.path, self.line, problem)));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Headers, blank lines, stack traces, and what trace-cmd says about the file.
+fn is_comment(line: &[u8]) -> bool {
+    let text = line.trim_ascii();
+    text.is_empty()
+        || text.starts_with(b"#")
+        || text.starts_with(b"=>")
+        || text.starts_with(b"cpus=")
+        || text.starts_with(b"version = ")
+        || (text.starts_with(b"CPU ") && text.ends_with(b" is empty"))
+}
+
+/// `CPU:1 [LOST 23 EVENTS]`, or trace-cmd's `CPU:1 [23 EVENTS DROPPED]`; the number may be missing.
+fn parse_lost(line: &[u8]) -> Option<(u16, Lost)> {
+    let rest = line.trim_ascii().strip_prefix(b"CPU:")?;
+    let (cpu, digits) = decimal(rest)?;
+    let words = rest[digits..]
+        .trim_ascii()
+        .strip_prefix(b"[")?
+        .strip_suffix(b"]")?;
+    let number = match words.strip_prefix(b"LOST ") {
+        Some(lost) => lost.strip_suffix(b"EVENTS")?,
+        None => words.strip_suffix(b"EVENTS DROPPED")?,
+    };
+    let number = number.trim_ascii();
+    let count = decimal(number).filter(|(_, digits)| *digits == number.len());
+    if count.is_none() && !number.is_empty() {
+        return None;
+    }
+    let count = count.map(|(count, _)| count);
+    Some((u16::try_from(cpu).ok()?, Lost { count }))
+}
+
+/// The parts of a line.
+struct Head<'a> {
+    comm: &'a [u8],
+    pid: i32,
+    cpu: u16,
+    ts_ns: u64,
+    name: &'a [u8],
+    payload: &'a [u8],
+}
+
+impl<'a> Head<'a> {
+    fn parse(line: &'a [u8]) -> Result<Self, Box<str>> {
+        // The comm may hold brackets; the first one that encloses a number behind a pid is the CPU.
+        let cpu = memchr_iter(b'[', line).find_map(|at| {
+            let (comm, pid) = split_task(&line[..at])?;
+            let (cpu, digits) = decimal(&line[at + 1..])?;
+            let rest = line[at + 1 + digits..].strip_prefix(b"]")?;
+            Some((comm, pid, u16::try_from(cpu).ok()?, rest))
+        });
+        let (comm, pid, cpu, rest) = cpu.ok_or("the line has no `comm-pid [cpu]`")?;
+        let (ts_ns, rest) =
+            split_time(rest).ok_or("the line has no `seconds.fraction:` after the CPU")?;
+        let (name, payload) = split_name(rest).ok_or("the line has no `event:` after the time")?;
+        Ok(Self {
+            comm,
+            pid,
+            cpu,
+            ts_ns,
+            name,
+            payload,
+        })
+    }
+}
+
+/// `comm-pid`, possibly followed by a thread-group column `(  123)` or `(-----)`.
+fn split_task(text: &[u8]) -> Option<(&[u8], i32)> {
+    let mut text = text.trim_ascii();
+    if let Some(before) = text.strip_suffix(b")") {
+        let open = memchr::memrchr(b'(', before)?;
+        text = before[..open].trim_ascii_end();
+    }
+    let start = text.iter().rposition(|byte| !byte.is_ascii_digit())?;
+    if !matches!(text[start], b'-' | b' ') {
+        return None;
+    }
+    let (pid, _) = decimal(&text[start + 1..])?;
+    Some((text[..start].trim_ascii_end(), i32::try_from(pid).ok()?))
+}
+
+/// Optional flags, then `seconds.fraction:` with six or nine digits behind the point.
+fn split_time(rest: &[u8]) -> Option<(u64, &[u8])> {
+    let mut rest = rest.trim_ascii_start();
+    if !rest.first()?.is_ascii_digit() {
+        let flags_end = memchr(b' ', rest)?;
+        rest = rest[flags_end..].trim_ascii_start();
+    }
+    let (seconds, digits) = decimal(rest)?;
+    rest = rest[digits..].strip_prefix(b".")?;
+    let (fraction, digits) = decimal(rest)?;
+    let unit = 10_u64.checked_pow(9_u32.checked_sub(digits as u32)?)?;
+    let ns = seconds
+        .checked_mul(1_000_000_000)?
+        .checked_add(fraction * unit)?;
+    Some((ns, rest[digits..].strip_prefix(b":")?))
+}
+
+/// `event: payload` or `system:event: payload`; lines of the function tracer have no colon.
+fn split_name(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = rest.trim_ascii();
+    let Some(colon) = memchr(b':', rest) else {
+        let is_function = memchr::memmem::find(rest, b"<-").is_some();
+        return is_function.then_some((b"function", rest));
+    };
+    let (name, after) = (&rest[..colon], &rest[colon + 1..]);
+    if name.is_empty() || memchr(b' ', name).is_some() {
+        return None;
+    }
+    if after
+        .first()
+        .is_some_and(|byte| !byte.is_ascii_whitespace())
+    {
+        return split_name(after);
+    }
+    Some((name, after.trim_ascii_start()))
+}
+
+fn parse_event(name: &[u8], payload: &[u8], gfp: &mut GfpNames) -> Result<Event, Box<str>> {
+    let text = match name {
+        b"tracing_mark_write" => Some(payload),
+        // trace-cmd puts the writing function or its address before the text.
+        b"print" => Some(
+            memchr(b':', payload).map_or(payload, |colon| payload[colon + 1..].trim_ascii_start()),
+        ),
+        _ => None,
+    };
+    if let Some(text) = text {
+        let text = String::from_utf8_lossy(text).into();
+        return Ok(Event::Marker(Marker { text }));
+    }
+    let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    match parse_text(name, payload, gfp) {
+        Ok(Some(event)) => Ok(event),
+        Ok(None) => Ok(Event::Other(Other {
+            name: lossy(name).into(),
+        })),
+        Err(key) => Err(format!("{} has no readable `{}`", lossy(name), key.trim()).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{PageAlloc, PageFree};
+
+    fn records(text: &str) -> Result<Vec<Record>, Error> {
+        TextTrace::from_bytes("trace", text.into())
+            .records()
+            .collect()
+    }
+
+    fn one(text: &str) -> Record {
+        records(text).unwrap().remove(0)
+    }
+
+    #[test]
+    fn columns_may_be_missing_and_comms_may_be_odd() {
+        let free = Event::PageFree(PageFree {
+            pfn: 0x1a010,
+            order: 0,
+        });
+        for line in [
+            "        fl-burst-154     [001] d..2.    24.807133: mm_page_free: page=00000000186b09b8 pfn=0x1a010 order=0",
+            "        fl-burst-154   [001]    24.807133: mm_page_free:         page=0x1a010 pfn=0x1a010 order=0",
+            "        fl-burst-154   (    12) [001] .....    24.807133000: mm_page_free: page=x pfn=106512 order=0",
+            "fl-burst   154 [001]    24.807133: kmem:mm_page_free: page=0x1a010 pfn=0x1a010 order=0",
+        ] {
+            let record = one(line);
+            assert_eq!(
+                (record.ts_ns, record.cpu, record.pid),
+                (24_807_133_000, 1, 154),
+                "{line}"
+            );
+            assert_eq!(record.event, free);
+        }
+        let text = "  a b-[3] c-7-154  [001] 1.000001: mm_page_free: page=x pfn=0x1 order=0\n";
+        let trace = TextTrace::from_bytes("trace", text.into());
+        let mut iter = trace.records();
+        assert_eq!(iter.next().unwrap().unwrap().pid, 154);
+        assert_eq!(iter.comm(154), Some("a b-[3] c-7"));
+    }
+
+    #[test]
+    fn failed_allocations_have_no_pfn() {
+        let text = "x-1 [000] 1.000001: mm_page_alloc: page=(nil) pfn=0x0 order=5 migratetype=1 gfp_flags=GFP_KERNEL|__GFP_ZERO";
+        let expected = PageAlloc {
+            pfn: None,
+            order: 5,
+            gfp_flags: 0xdc0,
+            migratetype: 1,
+        };
+        assert_eq!(one(text).event, Event::PageAlloc(expected));
+    }
+
+    #[test]
+    fn losses_are_counted_and_stand_in_their_place() {
+        let text = "x-1 [000] 1.000001: mm_page_free: page=x pfn=1 order=0\nCPU:1 [LOST 23 EVENTS]\nCPU:0 [EVENTS DROPPED]\n";
+        let trace = TextTrace::from_bytes("trace", text.into());
+        let mut iter = trace.records();
+        let kinds: Vec<_> = iter
+            .by_ref()
+            .map(|record| record.unwrap().event.name().to_owned())
+            .collect();
+        assert_eq!(kinds, ["mm_page_free", "lost", "lost"]);
+        let expected = LostEvents {
+            gaps: 2,
+            counted: 23,
+            uncounted_gaps: 1,
+        };
+        assert_eq!(iter.lost(), expected);
+    }
+
+    #[test]
+    fn malformed_lines_are_errors_with_their_number() {
+        for (text, problem) in [
+            (
+                "# header\n\ngarbage\n",
+                "trace:3: the line has no `comm-pid [cpu]`",
+            ),
+            (
+                "x-1 [000] soon: mm_page_free: pfn=1",
+                "trace:1: the line has no `seconds.fraction:` after the CPU",
+            ),
+            (
+                "x-1 [000] 1.5: mm page",
+                "trace:1: the line has no `event:` after the time",
+            ),
+            (
+                "x-1 [000] 1.5: mm_page_free: page=1 order=0",
+                "trace:1: mm_page_free has no readable `pfn=`",
+            ),
+        ] {
+            assert_eq!(records(text).unwrap_err().to_string(), problem);
+        }
+    }
+
+    #[test]
+    fn markers_and_unknown_events_keep_their_text_and_name() {
+        let record = one("x-1 [001] ...1. 4.442847: tracing_mark_write: TICK 0 begin");
+        let Event::Marker(marker) = record.event else {
+            panic!("no marker")
+        };
+        assert_eq!(&*marker.text, "TICK 0 begin");
+        let record =
+            one("x-1 [000] 5.257836: print:                0xffffffff814d2d8a: TICK 0 begin");
+        assert_eq!(record.event, Event::Marker(marker));
+        assert_eq!(
+            one("x-1 [000] 5.2: sched_switch: a=b").event.name(),
+            "sched_switch"
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! Facts about the recorded machine: files of /proc and /sys that the recorder copied to `meta/sys`,
+//! with `_` for `/` in their names.
+
+use std::collections::BTreeMap;
+
+use crate::error::Error;
+use crate::files::Files;
+
+/// Directories under `/sys/kernel/mm` whose own names hold the `_` that stands for `/`.
+const MM_DIRECTORIES: [&str; 5] = ["transparent_hugepage", "lru_gen", "ksm", "numa", "swap"];
+
+/// What the files say.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Meta {
+    pub(crate) kernel_version: Option<String>,
+    pub(crate) cmdline: Option<String>,
+    pub(crate) cpus: Option<u32>,
+    pub(crate) settings: BTreeMap<String, String>,
+}
+
+impl Meta {
+    /// Reads all files that are known; others are left alone.
+    pub(crate) fn read(files: &Files) -> Result<Self, Error> {
+        let mut meta = Self::default();
+        for name in files.names() {
+            let Some(file) = name.strip_prefix("meta/sys/") else {
+                continue;
+            };
+            let Some((_, text)) = files.read_text(name)? else {
+                continue;
+            };
+            let text = text.trim();
+            match file {
+                // `Linux version 6.18.15+deb13-cloud-amd64 (...`
+                "proc_version" => meta.kernel_version = text.split(' ').nth(2).map(str::to_owned),
+                "proc_cmdline" => meta.cmdline = Some(text.to_owned()),
+                "proc_cpuinfo" => {
+                    let cpus = text
+                        .lines()
+                        .filter(|line| line.starts_with("processor"))
+                        .count();
+                    meta.cpus = u32::try_from(cpus).ok().filter(|cpus| *cpus > 0);
+                }
+                _ => {
+                    if let Some(setting) = setting_name(file) {
+                        meta.settings.insert(setting, text.to_owned());
+                    }
+                }
+            }
+        }
+        Ok(meta)
+    }
+}
+
+/// `proc_sys_vm_defrag_mode` is `vm.defrag_mode`; `sys_kernel_mm_lru_gen_enabled` is `lru_gen/enabled`.
+fn setting_name(file: &str) -> Option<String> {
+    if let Some(sysctl) = file.strip_prefix("proc_sys_") {
+        let (directory, name) = sysctl.split_once('_')?;
+        return Some(format!("{directory}.{name}"));
+    }
+    let path = file.strip_prefix("sys_kernel_mm_")?;
+    MM_DIRECTORIES.iter().find_map(|directory| {
+        let name = path.strip_prefix(directory)?.strip_prefix('_')?;
+        Some(format!("{directory}/{name}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_names_become_setting_names() {
+        let name = |file: &str| setting_name(file).unwrap_or_default();
+        assert_eq!(name("proc_sys_vm_defrag_mode"), "vm.defrag_mode");
+        assert_eq!(
+            name("sys_kernel_mm_transparent_hugepage_enabled"),
+            "transparent_hugepage/enabled"
+        );
+        assert_eq!(name("sys_kernel_mm_lru_gen_enabled"), "lru_gen/enabled");
+        assert_eq!(name("proc_meminfo"), "");
+    }
+}

@@ -1,0 +1,73 @@
+//! `/proc/vmstat`: counters and levels by name (reference section 15.4).
+
+use std::collections::BTreeMap;
+
+use crate::error::{Error, SourceName};
+use crate::proc::text::Lines;
+
+/// All lines of the file. Levels are in pages unless their name says otherwise; counters count
+/// since boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Vmstat {
+    values: BTreeMap<Box<str>, u64>,
+}
+
+impl Vmstat {
+    /// The value of that name; `None` if the recorded kernel has none.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.values.get(name).copied()
+    }
+
+    /// All names and values, in the order of names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.values.iter().map(|(name, value)| (&**name, *value))
+    }
+
+    /// How much every value grew since `earlier`, for the names that both have.
+    pub fn since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = (&'a str, i64)> {
+        self.iter().filter_map(|(name, value)| {
+            let before = earlier.get(name)?;
+            Some((name, value.wrapping_sub(before) as i64))
+        })
+    }
+}
+
+/// Parses the file's text.
+///
+/// # Errors
+///
+/// When a line is not `<name> <value>`.
+pub fn parse(path: &SourceName, text: &str) -> Result<Vmstat, Error> {
+    parse_lines(Lines::new(path, text, 1))
+}
+
+pub(crate) fn parse_lines(lines: Lines<'_>) -> Result<Vmstat, Error> {
+    let filled = lines.numbered().filter(|(_, line)| !line.trim().is_empty());
+    let pairs = filled.map(|(number, line)| {
+        let pair = line.trim().split_once(' ');
+        // Some levels go through negative values for a moment; the kernel prints them as 0.
+        let pair = pair.and_then(|(name, value)| Some((name.into(), value.trim().parse().ok()?)));
+        pair.ok_or_else(|| lines.error(number, "the line is not `<name> <value>`"))
+    });
+    let values = pairs.collect::<Result<_, _>>()?;
+    Ok(Vmstat { values })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn values_have_names_and_differences() {
+        let path: SourceName = Path::new("vmstat").into();
+        let first = parse(&path, "nr_free_pages 100\npgfree 5\n").unwrap();
+        let last = parse(&path, "nr_free_pages 90\npgfree 7\nnew 1\n").unwrap();
+        assert_eq!(last.get("pgfree"), Some(7));
+        assert_eq!(
+            last.since(&first).collect::<Vec<_>>(),
+            [("nr_free_pages", -10), ("pgfree", 2)]
+        );
+        assert!(parse(&path, "pgfree many").is_err());
+    }
+}

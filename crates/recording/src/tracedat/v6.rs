@@ -1,0 +1,111 @@
+//! Version 6: one section after another, without a table of contents (trace-cmd.dat.v6(5)).
+
+use crate::cursor::Cursor;
+use crate::error::Error;
+use crate::tracedat::metadata::Metadata;
+use crate::tracedat::options::{Options, id};
+use crate::tracedat::{Buffer, Contents, CpuData, cpu_number};
+
+/// Reads everything behind the page size.
+pub(crate) fn read(cursor: &mut Cursor<'_>, page_size: u32) -> Result<Contents, Error> {
+    let mut metadata = Metadata::default();
+    metadata.read_headers(cursor)?;
+    metadata.read_ftrace_formats(cursor)?;
+    metadata.read_event_formats(cursor)?;
+    metadata.read_kallsyms(cursor)?;
+    metadata.read_printk_formats(cursor)?;
+    metadata.read_cmdlines(cursor)?;
+    let cpus = cursor.u32("the number of CPUs")?;
+    let mut options = Options::default();
+    let mut instances = Vec::new();
+    let mut offset = cursor.offset();
+    let mut word = cursor.bytes(10, "the kind of the trace data")?;
+    if word == b"options  \0" {
+        read_options(cursor, &mut options, &mut instances)?;
+        offset = cursor.offset();
+        word = cursor.bytes(10, "the kind of the trace data")?;
+    }
+    require_flyrecord(cursor, offset, word)?;
+    let clock = options.selected_clock().unwrap_or("").to_owned();
+    let mut buffers = vec![read_cpus(
+        cursor,
+        cpus,
+        page_size,
+        String::new(),
+        clock.clone(),
+    )?];
+    for (name, offset) in instances {
+        let mut cursor = cursor.at(offset, "a trace instance")?;
+        let word = cursor.bytes(10, "the kind of the instance's data")?;
+        require_flyrecord(&cursor, offset, word)?;
+        let cpus = options.cpu_count.unwrap_or(cpus);
+        buffers.push(read_cpus(
+            &mut cursor,
+            cpus,
+            page_size,
+            name,
+            clock.clone(),
+        )?);
+    }
+    Ok(Contents {
+        metadata,
+        options,
+        buffers,
+    })
+}
+
+fn require_flyrecord(cursor: &Cursor<'_>, offset: u64, word: &[u8]) -> Result<(), Error> {
+    match word {
+        b"flyrecord\0" => Ok(()),
+        b"latency  \0" => Err(Error::malformed(
+            cursor.path(),
+            offset,
+            "the file holds latency text, not ring-buffer pages",
+            "give the text itself, from `trace-cmd report`",
+        )),
+        _ => Err(cursor.malformed(offset, "trace data is neither `flyrecord` nor `latency`")),
+    }
+}
+
+fn read_options(
+    cursor: &mut Cursor<'_>,
+    options: &mut Options,
+    instances: &mut Vec<(String, u64)>,
+) -> Result<(), Error> {
+    loop {
+        let option = cursor.u16("an option's number")?;
+        if option == id::DONE {
+            return Ok(());
+        }
+        let size = u64::from(cursor.u32("an option's size")?);
+        let mut data = cursor.clone();
+        cursor.bytes(size, "an option")?;
+        if option == id::BUFFER {
+            let offset = data.u64("an instance's offset")?;
+            let name = data.c_string("an instance's name")?;
+            instances.push((String::from_utf8_lossy(name).into_owned(), offset));
+        } else {
+            options.take(option, &mut data, size)?;
+        }
+    }
+}
+
+/// The table of offsets and sizes, one entry a CPU.
+fn read_cpus(
+    cursor: &mut Cursor<'_>,
+    cpus: u32,
+    page_size: u32,
+    name: String,
+    clock: String,
+) -> Result<Buffer, Error> {
+    let mut data = Vec::new();
+    for cpu in 0..cpus {
+        let number = cpu_number(cursor, cpu)?;
+        let offset = cursor.u64("the offset of a CPU's data")?;
+        let size = cursor.u64("the size of a CPU's data")?;
+        let mut pages = cursor.at(offset, "a CPU's data")?;
+        pages.bytes(size, "a CPU's data")?;
+        data.push(CpuData::in_file(number, offset, size));
+    }
+    Ok(Buffer::new(name, clock, page_size, data))
+}
