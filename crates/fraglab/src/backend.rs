@@ -1,11 +1,14 @@
 //! The only place that knows how recordings are opened and replayed: five calls. Everything else in this crate speaks of
 //! [`Loaded`], [`Outcome`] and [`Replayed`].
 
+use crate::facts::{self, Fact};
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::recorded;
 use pagealloc::Policy;
 use recording::outcome::Outcome;
 use recording::replay::{ReplayOptions, Replayed};
+use recording::{CutPoint, Recording};
 use std::path::Path;
 
 /// A recording, read and normalised.
@@ -19,23 +22,13 @@ pub struct Loaded {
     pub recorded: Policy,
 }
 
-/// A fact about a recording, for `inspect`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
-    /// What it is about: machine, trace, snapshots, losses.
-    pub section: String,
-    /// Its name.
-    pub key: String,
-    /// Its value.
-    pub value: String,
-}
-
 /// Reads a recording.
 ///
 /// # Errors
 /// [`Failure::Input`] with file and offset.
 pub fn load(path: &Path, _progress: &Progress) -> Result<Loaded, Failure> {
-    must_exist(path)?;
+    let recording = open(path)?;
+    let _recorded = recorded::policy(&recording)?;
     Err(not_connected(path))
 }
 
@@ -52,29 +45,28 @@ pub fn replay(loaded: &Loaded, _options: &ReplayOptions, _progress: &Progress) -
 /// # Errors
 /// [`Failure::Input`] with file and offset.
 pub fn inspect(path: &Path) -> Result<Vec<Fact>, Failure> {
-    must_exist(path)?;
-    Err(not_connected(path))
+    let recording = open(path)?;
+    let inspection = recording.inspect().map_err(bad_input)?;
+    Ok(facts::of(&recording, &inspection))
 }
 
 /// Writes the part of a recording up to the end of tick `tick` as a recording of its own.
 ///
 /// # Errors
-/// [`Failure::Input`] when the recording cannot be read or has no such tick; [`Failure::Output`] when writing fails.
-pub fn cut(path: &Path, _tick: u32, _target: &Path) -> Result<(), Failure> {
-    must_exist(path)?;
-    Err(not_connected(path))
+/// [`Failure::Input`] when the recording cannot be read, has no such tick, or the copy cannot be written.
+pub fn cut(path: &Path, tick: u64, target: &Path) -> Result<(), Failure> {
+    open(path)?.cut(CutPoint::Tick(tick), target).map(drop).map_err(bad_input)
 }
 
-fn must_exist(path: &Path) -> Result<(), Failure> {
-    match path.metadata() {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Failure::Input(format!(
-            "{}: {error}; a recording is a directory with a trace and snapshots (docs/formats.md)",
-            path.display()
-        ))),
-    }
+fn open(path: &Path) -> Result<Recording, Failure> {
+    Recording::open(path).map_err(bad_input)
+}
+
+/// The reader's own words: they name file and place, and say what to do.
+fn bad_input(error: recording::Error) -> Failure {
+    Failure::Input(error.to_string())
 }
 
 fn not_connected(path: &Path) -> Failure {
-    Failure::Input(format!("{}: this build cannot read recordings yet", path.display()))
+    Failure::Input(format!("{}: this build can inspect and cut recordings, but not replay them yet", path.display()))
 }

@@ -121,7 +121,7 @@ pub struct CutArgs {
     pub recording: PathBuf,
     /// Keep everything up to the end of this tick
     #[arg(long, value_name = "N")]
-    pub tick: u32,
+    pub tick: u64,
     /// Directory of the new recording
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,

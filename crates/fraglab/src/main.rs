@@ -8,9 +8,11 @@ mod cli;
 mod column_spec;
 mod commands;
 mod describe;
+mod facts;
 mod failure;
 mod output;
 mod progress;
+mod recorded;
 
 use clap::Parser;
 use cli::{Cli, Command};

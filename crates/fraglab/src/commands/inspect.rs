@@ -1,7 +1,8 @@
 //! `fraglab inspect`: what does a recording hold?
 
-use crate::backend::{self, Fact};
+use crate::backend;
 use crate::cli::InspectArgs;
+use crate::facts::Fact;
 use crate::failure::Failure;
 use crate::output::{self, Format};
 use report::{SCHEMA_VERSION, csv_field};
