@@ -134,6 +134,7 @@ impl Report<'_> {
         }
     }
 
+    /// No times: the same replay prints the same table.
     fn replays(&self, text: &mut String) {
         let replays: Vec<_> = self.columns.iter().filter_map(|c| c.facts.as_ref().map(|f| (&c.name, f))).collect();
         if replays.is_empty() {
@@ -143,12 +144,7 @@ impl Report<'_> {
         for (name, facts) in replays {
             let _ = writeln!(text, "{name}");
             let _ = writeln!(text, "  preset {}, seed {}, digest {:016x}", facts.preset, facts.seed, facts.digest);
-            let rate = facts.page_events as f64 / facts.replay_seconds.max(f64::MIN_POSITIVE) / 1e6;
-            let _ = writeln!(
-                text,
-                "  {} page events in {:.2} s ({rate:.1} million a second)",
-                facts.page_events, facts.replay_seconds
-            );
+            let _ = writeln!(text, "  {} page events", facts.page_events);
             for (what, count) in &facts.unattributed {
                 let _ = writeln!(text, "  not attributed: {what}: {count}");
             }

@@ -12,6 +12,7 @@ use crate::cli::EngineArgs;
 use crate::column_spec::ColumnSpec;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use anstream::eprintln;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
 use recording::replay::{ReplayOptions, Replayed};
@@ -38,6 +39,8 @@ fn replay_policy(
     let progress = Progress::new(&format!("replaying {} under {name}", loaded.name));
     let options = ReplayOptions { policy, seed: engine.seed, check: engine.check };
     let replayed = backend::replay(loaded, &options, &progress)?;
+    drop(progress);
+    say_speed(name, &replayed);
     let facts = Facts {
         preset: options.policy.name.to_owned(),
         sysctls: SYSCTLS.iter().map(|info| (info.name.to_owned(), info.get(&options.policy.sysctl))).collect(),
@@ -48,4 +51,11 @@ fn replay_policy(
         unattributed: replayed.unattributed.clone(),
     };
     Ok((replayed, facts))
+}
+
+/// How fast a replay was. On stderr, because the table shall not differ from run to run.
+fn say_speed(name: &str, replayed: &Replayed) {
+    let (events, seconds) = (replayed.page_events, replayed.replay_seconds);
+    let rate = events as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE);
+    eprintln!("{name}: {events} page events in {seconds:.2} s, {rate:.1} million a second");
 }
