@@ -109,8 +109,11 @@ impl Report<'_> {
 
     fn latencies(&self, text: &mut String) {
         let mut groups: BTreeMap<(Order, Option<latency::GfpClass>), Vec<(&str, Latency)>> = BTreeMap::new();
+        // Orders that were always served at once have nothing to tell.
+        let requests = || self.columns.iter().flat_map(|column| &column.outcome.slow_requests);
+        let slow = |order: Order| requests().any(|request| request.order == order);
         for column in &self.columns {
-            for (order, latency) in latency::by_order(column.outcome) {
+            for (order, latency) in latency::by_order(column.outcome).into_iter().filter(|(order, _)| slow(*order)) {
                 groups.entry((order, None)).or_default().push((&column.name, latency));
             }
             for ((order, class), latency) in latency::by_class(&column.outcome.slow_requests) {
@@ -158,8 +161,12 @@ fn numbers(text: &mut String, columns: &[&Column]) {
     text::header(text, &columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>());
     let rows: Vec<Rows> = columns.iter().map(|column| Rows::of(column.outcome)).collect();
     for (title, lines) in sections() {
-        let known = |row: &str| rows.iter().any(|rows| rows.get(row).is_some());
-        let lines: Vec<_> = lines.into_iter().filter(|(_, row)| known(row)).collect();
+        let worth_a_line = |row: &str| match row.strip_prefix("failed.") {
+            // Most orders never fail: those lines would only hide the others.
+            Some(_) => rows.iter().any(|rows| rows.get(row).is_some_and(|count| count > 0)),
+            None => rows.iter().any(|rows| rows.get(row).is_some()),
+        };
+        let lines: Vec<_> = lines.into_iter().filter(|(_, row)| worth_a_line(row)).collect();
         if lines.is_empty() {
             continue;
         }
