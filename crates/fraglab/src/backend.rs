@@ -20,6 +20,8 @@ pub struct Loaded {
     pub kernel: Outcome,
     /// Policy of the recorded kernel with the sysctls that were in force.
     pub recorded: Policy,
+    /// What the user should know before reading any figure.
+    pub caveats: Vec<String>,
 }
 
 /// Reads a recording.
@@ -29,6 +31,7 @@ pub struct Loaded {
 pub fn load(path: &Path, _progress: &Progress) -> Result<Loaded, Failure> {
     let recording = open(path)?;
     let _recorded = recorded::policy(&recording)?;
+    let _caveats = recorded::caveats(&recording);
     Err(not_connected(path))
 }
 

@@ -15,6 +15,7 @@ use std::io;
 use std::process::ExitCode;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
 
 /// Why a command gave up.
 #[derive(Debug, thiserror::Error)]
@@ -62,6 +63,11 @@ impl From<RunDirError> for Failure {
             _ => Failure::Usage(format!("{error}; name another directory with -o")),
         }
     }
+}
+
+/// Says something that the user should know although the command goes on.
+pub fn warn(message: &str) {
+    eprintln!("{YELLOW}warning:{YELLOW:#} {message}");
 }
 
 /// A panic is a broken invariant: said in a sentence, with exit code 4, never a raw panic. `RUST_BACKTRACE=1` adds

@@ -31,6 +31,17 @@ pub fn policy(recording: &Recording) -> Result<Policy, Failure> {
     Ok(policy)
 }
 
+/// What the recorded kernel did that the model does not: to be told before any figure is printed.
+pub fn caveats(recording: &Recording) -> Vec<String> {
+    let mglru = recording.setting("lru_gen/enabled").is_some_and(|value| !matches!(value.trim(), "0" | "0x0000" | "n"));
+    let mglru = mglru.then(|| {
+        "the recorded kernel reclaimed with MGLRU; the model has the classic LRU lists, so expect larger errors \
+         (docs/deviations.md)"
+            .to_owned()
+    });
+    mglru.into_iter().collect()
+}
+
 /// The newest preset of a released kernel that is not newer than the release.
 fn preset_of(release: &str) -> Option<Policy> {
     let recorded = version(release)?;

@@ -114,8 +114,8 @@ fn latency(histogram: &Histogram<u64>, requests: &[&SlowRequest]) -> Latency {
     Latency {
         count: histogram.len(),
         failed,
-        p50: histogram.value_at_quantile(0.50),
-        p99: histogram.value_at_quantile(0.99),
+        p50: histogram.value_at_quantile(0.50).min(longest),
+        p99: histogram.value_at_quantile(0.99).min(longest),
         max: longest,
     }
 }

@@ -10,7 +10,7 @@ pub mod validate;
 use crate::backend::{self, Loaded};
 use crate::cli::EngineArgs;
 use crate::column_spec::ColumnSpec;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::progress::Progress;
 use anstream::eprintln;
 use pagealloc::Policy;
@@ -19,9 +19,13 @@ use recording::replay::{ReplayOptions, Replayed};
 use report::Facts;
 use std::path::Path;
 
-/// Loads a recording behind a progress bar.
+/// Loads a recording behind a progress bar, and says what to beware of.
 fn load(path: &Path) -> Result<Loaded, Failure> {
-    backend::load(path, &Progress::new(&format!("reading {}", path.display())))
+    let loaded = backend::load(path, &Progress::new(&format!("reading {}", path.display())))?;
+    for caveat in &loaded.caveats {
+        warn(&format!("{}: {caveat}", loaded.name));
+    }
+    Ok(loaded)
 }
 
 /// Replays a loaded recording as one column.
