@@ -153,12 +153,12 @@ impl ColumnSpec {
         self
     }
 
-    /// The policy, given the one that was in force when the recording was made.
+    /// The policy. `recorded` is asked for the settings in force when the recording was made, if they are needed.
     ///
     /// # Errors
-    /// The first change that this policy's kernel does not know or refuses.
-    pub fn resolve(&self, recorded: &Policy) -> Result<Policy, SpecError> {
-        let mut policy = find_preset(&self.base).unwrap_or_else(|_| recorded.clone());
+    /// Those of `recorded`, and the first change that this policy's kernel does not know or refuses.
+    pub fn resolve<E: From<SpecError>>(&self, recorded: impl FnOnce() -> Result<Policy, E>) -> Result<Policy, E> {
+        let mut policy = if self.base == RECORDED { recorded()? } else { find_preset(&self.base)? };
         for setting in &self.settings {
             policy.set_sysctl(&setting.name, setting.value).map_err(|error| setting.explain(error, &self.base))?;
         }
@@ -170,7 +170,7 @@ impl ColumnSpec {
     /// # Errors
     /// As [`ColumnSpec::resolve`].
     pub fn check(&self) -> Result<(), SpecError> {
-        find_preset(&self.base).map_or(Ok(()), |policy| self.resolve(&policy).map(drop))
+        if self.base == RECORDED { Ok(()) } else { self.resolve(|| find_preset(&self.base)).map(drop) }
     }
 }
 
@@ -228,9 +228,9 @@ mod tests {
 
     #[test]
     fn settings_reach_the_policy() {
-        let recorded = find_preset("linux-6.18").expect("known");
+        let recorded = || find_preset("linux-6.18");
         let column: ColumnSpec = "recorded,vm.swappiness=0,vm.swappiness=10".parse().expect("valid");
-        assert_eq!(column.resolve(&recorded).expect("known to 6.18").sysctl.swappiness, 10);
+        assert_eq!(column.resolve(recorded).expect("known to 6.18").sysctl.swappiness, 10);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What `inspect` says of a recording, as facts in sections.
 
-use crate::recorded;
 use pagealloc::policy::SYSCTLS;
+use recording::replay::recorded_policy;
 use recording::{Inspection, Recording};
 
 /// A fact about a recording.
@@ -52,8 +52,8 @@ fn machine(facts: &mut Facts, recording: &Recording) {
 }
 
 fn settings(facts: &mut Facts, recording: &Recording) {
-    let policy = recorded::policy(recording).map(|policy| policy.name.to_owned());
-    facts.add("settings", "policy `recorded`", policy.unwrap_or_else(|_| "none is known for this kernel".into()));
+    let policy = recorded_policy(recording).map_or("none is known for this kernel", |policy| policy.name);
+    facts.add("settings", "policy `recorded`", policy);
     for info in SYSCTLS {
         let name = format!("vm.{}", info.name);
         if let Some(value) = recording.setting(&name) {

@@ -8,6 +8,7 @@
 //! | 3 | the recording is missing, damaged or of an unknown kind |
 //! | 4 | an invariant of fraglab is broken: a bug of ours |
 
+use crate::column_spec::SpecError;
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 use report::RunDirError;
@@ -26,6 +27,9 @@ pub enum Failure {
     /// The recording can't be used.
     #[error("{0}")]
     Input(String),
+    /// The model contradicts itself.
+    #[error("{0}")]
+    Invariant(String),
     /// The result can't be written.
     #[error("{0}")]
     Output(String),
@@ -42,6 +46,7 @@ impl Failure {
             Failure::Output(_) => 1,
             Failure::Usage(_) => 2,
             Failure::Input(_) => 3,
+            Failure::Invariant(_) => 4,
         };
         eprintln!("{RED}error:{RED:#} {self}");
         ExitCode::from(code)
@@ -53,6 +58,12 @@ impl Failure {
             io::ErrorKind::BrokenPipe => Failure::ReaderGone,
             _ => Failure::Output(format!("writing to standard output: {error}")),
         }
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Failure {
+        Failure::Usage(error.to_string())
     }
 }
 

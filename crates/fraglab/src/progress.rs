@@ -21,7 +21,6 @@ impl Progress {
     }
 
     /// Says how far the step is.
-    #[cfg_attr(not(test), expect(dead_code, reason = "called by the replay, which is not connected yet"))]
     pub fn set(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);

@@ -122,4 +122,6 @@ pub trait Env {
     fn has_waiters(&self, queue: Queue) -> bool;
     /// Starts writing a page to swap or its file. The environment calls `State::end_writeback` when it is done.
     fn start_write(&self, pfn: Pfn, swap: bool);
+    /// Wakes the flusher threads: reclaim met nothing but dirty pages that nobody is writing (10.12).
+    fn wake_flushers(&self) {}
 }

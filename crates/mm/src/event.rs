@@ -1,10 +1,11 @@
 //! Events of this floor: the kernel's compaction, vmscan, oom and migrate tracepoints, typed.
 
 use crate::compaction::{CompactMode, CompactResult};
+use crate::reclaim::ThrottleReason;
 use pagealloc::{Gfp, NodeId, Observer, Order, Pfn, ZoneId};
 
 /// An event with the kernel's field names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[allow(missing_docs)] // Field names are the tracepoints' own (15.6).
 pub enum MmEvent {
     CompactionBegin {
@@ -112,12 +113,20 @@ pub enum MmEvent {
         nid: NodeId,
         nr_scanned: u32,
         nr_reclaimed: u32,
+        nr_dirty: u32,
+        nr_writeback: u32,
+        nr_congested: u32,
+        nr_immediate: u32,
+        nr_activate_anon: u32,
+        nr_activate_file: u32,
+        nr_ref_keep: u32,
         priority: u8,
         file: bool,
     },
     VmscanLruShrinkActive {
         nid: NodeId,
         nr_taken: u32,
+        nr_active: u32,
         nr_deactivated: u32,
         nr_referenced: u32,
         priority: u8,
@@ -127,6 +136,7 @@ pub enum MmEvent {
         nid: NodeId,
         usec_timeout: u64,
         usect_delayed: u64,
+        reason: ThrottleReason,
     },
     ShrinkSlab {
         nid: NodeId,

@@ -1,18 +1,250 @@
-//! kcompactd.
-use crate::state::{Mm, World};
-use pagealloc::{NodeId, Order, ZoneType};
+//! kcompactd: who compacts when nobody waits for it? (11.17)
+//!
+//! One daemon a node. kswapd wakes it once it has freed enough pages; it compacts the node's zones until a block of the
+//! order that was asked for is free. Every 500 ms it also looks whether the node is too fragmented (11.16). Before 4.6
+//! kswapd did the work itself ([`Mm::compact_pgdat`]).
+
+use crate::compaction::{CompactMode, CompactResult};
+use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags};
+use crate::event::{MmEvent, MmObserver};
+use crate::state::{Mm, State, World};
+use pagealloc::{AllocFlags, Counter, CpuId, NodeId, Order, ZoneId, ZoneType};
+
+/// `HPAGE_FRAG_CHECK_INTERVAL`: time between looks at the fragmentation score.
+const CHECK_INTERVAL: Nanos = 500_000_000;
+/// The interval is this many doublings longer after a proactive run without effect (`COMPACT_MAX_DEFER_SHIFT`).
+const FRUITLESS_SHIFT: u32 = 6;
 
 /// Requests to a node's kcompactd.
 #[derive(Default, Debug)]
-pub struct Kcompactd {}
+pub struct Kcompactd {
+    /// Largest order asked for; 0: none.
+    max_order: Order,
+    /// Lowest of the highest zones asked for; `None`: all zones. (Own knowledge: the tightest request counts.)
+    highest: Option<ZoneType>,
+    /// `vm.compaction_proactiveness` was written: look at the score now.
+    proactive_trigger: bool,
+}
 
+// ---- requests
 impl<W: World> Mm<W> {
     /// wakeup_kcompactd (11.17).
     pub fn wakeup_kcompactd(&self, node: NodeId, order: Order, highest: ZoneType) {
-        todo!()
+        let queue = Queue::Kcompactd(node);
+        let mut state = self.state.borrow_mut();
+        if order == 0 || !state.alloc.policy.kswapd.kcompactd {
+            return;
+        }
+        state.nodes[node.index()].kcompactd.request(order, highest);
+        if !self.env.has_waiters(queue) || !state.kcompactd_node_suitable(node) {
+            return;
+        }
+        state.alloc.observer.mm(&MmEvent::CompactionWakeupKcompactd { nid: node, order });
+        drop(state);
+        self.env.wake(queue);
     }
-    /// The daemon of a node; never returns.
+
+    /// `vm.compaction_proactiveness` was written with a value above 0: every node's score is looked at soon.
+    pub fn trigger_proactive_compaction(&self) {
+        let nodes = self.state.borrow().nodes.len() as u8;
+        for node in (0..nodes).map(NodeId) {
+            self.state.borrow_mut().nodes[node.index()].kcompactd.proactive_trigger = true;
+            self.env.wake(Queue::Kcompactd(node));
+        }
+    }
+}
+
+impl Kcompactd {
+    fn request(&mut self, order: Order, highest: ZoneType) {
+        self.max_order = self.max_order.max(order);
+        self.highest = Some(self.highest.map_or(highest, |known| known.min(highest)));
+    }
+
+    /// The request was worked on: forgotten, unless a larger or tighter one came in meanwhile.
+    fn served(&mut self, order: Order, highest: Option<ZoneType>) {
+        if self.max_order <= order {
+            self.max_order = 0;
+        }
+        let tighter = self.highest.is_some_and(|now| highest.is_none_or(|then| now < then));
+        if !tighter {
+            self.highest = None;
+        }
+    }
+}
+
+// ---- the daemon
+impl<W: World> Mm<W> {
+    /// The daemon of a node; never returns. Kernels without one (before 4.6) leave it asleep.
     pub async fn kcompactd(&self, node: NodeId) {
-        todo!()
+        let task = self.state.borrow().kcompactd_task(node);
+        let mut interval = CHECK_INTERVAL;
+        loop {
+            if self.kcompactd_sleep(node, interval).await {
+                self.kcompactd_do_work(node, &task).await;
+                interval = CHECK_INTERVAL;
+                continue;
+            }
+            interval = self.proactive_look(node, &task).await;
+            self.state.borrow_mut().nodes[node.index()].kcompactd.proactive_trigger = false;
+        }
+    }
+
+    /// Sleeps until something is asked for (true) or it is time to look at the score (false).
+    async fn kcompactd_sleep(&self, node: NodeId, interval: Nanos) -> bool {
+        let timeout = {
+            let mut state = self.state.borrow_mut();
+            state.alloc.observer.mm(&MmEvent::CompactionKcompactdSleep { nid: node });
+            let policy = &state.alloc.policy;
+            let ticks = policy.kswapd.proactive_compaction && policy.sysctl.compaction_proactiveness != 0;
+            ticks.then_some(interval)
+        };
+        let requested = || {
+            let state = self.state.borrow();
+            let requests = &state.nodes[node.index()].kcompactd;
+            (requests.max_order > 0, requests.proactive_trigger)
+        };
+        loop {
+            let (order, trigger) = requested();
+            if order || trigger {
+                return order && !trigger;
+            }
+            if self.env.wait(Queue::Kcompactd(node), timeout).await == crate::Woken::TimedOut {
+                // An order that was asked for while the node was unsuitable is tried at the tick (own knowledge).
+                let (order, trigger) = requested();
+                return order && !trigger;
+            }
+        }
+    }
+
+    /// Compacts the node if its score asks for it; the time until the next look.
+    async fn proactive_look(&self, node: NodeId, task: &TaskContext) -> Nanos {
+        let kswapd_running = !self.env.has_waiters(Queue::Kswapd(node));
+        if !self.state.borrow().wants_proactive_compaction(node, kswapd_running) {
+            return CHECK_INTERVAL;
+        }
+        let before = self.state.borrow().fragmentation_score_node(node);
+        self.compact_whole_node(node, true, task).await;
+        let fruitless = self.state.borrow().fragmentation_score_node(node) >= before;
+        if fruitless { CHECK_INTERVAL << FRUITLESS_SHIFT } else { CHECK_INTERVAL }
+    }
+
+    async fn kcompactd_do_work(&self, node: NodeId, task: &TaskContext) {
+        let (order, highest, zones) = self.state.borrow_mut().kcompactd_begin(node);
+        for zone in zones.map(ZoneId) {
+            self.kcompactd_zone(zone, order, highest, task).await;
+        }
+        self.state.borrow_mut().nodes[node.index()].kcompactd.served(order, highest);
+    }
+
+    async fn kcompactd_zone(&self, zone: ZoneId, order: Order, highest: Option<ZoneType>, task: &TaskContext) {
+        let mut control = {
+            let mut state = self.state.borrow_mut();
+            let kind = state.alloc.zone_info(zone).kind;
+            if highest.is_some_and(|highest| kind > highest) || state.compaction_deferred(zone, order) {
+                return;
+            }
+            let flags = state.kcompactd_flags();
+            if state.compaction_suit_allocation(zone, order, kind, flags, true, false) != CompactResult::Continue {
+                return;
+            }
+            let highest = highest.unwrap_or(ZoneType::Movable);
+            state.daemon_control(zone, order, highest, flags, CompactMode::SyncLight, task)
+        };
+        let status = self.compact_zone(&mut control).await;
+        let mut state = self.state.borrow_mut();
+        match status {
+            CompactResult::Success => state.compaction_defer_reset(zone, order, false),
+            CompactResult::PartialSkipped | CompactResult::Complete => {
+                // Pages stranded on per-CPU lists may be what is missing; the deferral limits how often this is done.
+                state.alloc.drain_all_pages(Some(zone));
+                state.defer_compaction(zone, order);
+            }
+            _ => {}
+        }
+        state.count_daemon_scans(&control);
+    }
+
+    /// What kswapd does itself where there is no kcompactd (9.13): all zones of the node, not waiting for anything.
+    pub async fn compact_pgdat(&self, node: NodeId, order: Order, task: &TaskContext) {
+        let zones = self.state.borrow().alloc.zones_of(node);
+        for zone in zones.map(ZoneId) {
+            if self.state.borrow_mut().compaction_deferred(zone, order) {
+                continue;
+            }
+            let mut control = {
+                let state = self.state.borrow();
+                let kind = state.alloc.zone_info(zone).kind;
+                state.daemon_control(zone, order, kind, AllocFlags::WMARK_LOW, CompactMode::Async, task)
+            };
+            self.compact_zone(&mut control).await;
+            let mut state = self.state.borrow_mut();
+            let low = state.alloc.wmark(zone, AllocFlags::WMARK_LOW);
+            let free = state.alloc.free_pages(zone);
+            // Async runs see only part of the blocks, so a failure defers nothing.
+            if state.alloc.watermark_ok(zone, order, low, ZoneType::Dma, AllocFlags::NONE, free) {
+                state.compaction_defer_reset(zone, order, false);
+            }
+        }
+    }
+}
+
+impl<W: World> State<W> {
+    /// kcompactd's context: a kernel thread on the first CPU of its node.
+    fn kcompactd_task(&self, node: NodeId) -> TaskContext {
+        let _ = node;
+        TaskContext { pid: 0, cpu: CpuId(0), flags: TaskFlags::KTHREAD }
+    }
+
+    /// The mark that kcompactd works for: min, or high under defrag_mode (13.3g).
+    fn kcompactd_flags(&self) -> AllocFlags {
+        match self.defrag() {
+            Some(rules) if rules.kcompactd_block_watermark => AllocFlags::WMARK_HIGH,
+            _ => AllocFlags::WMARK_MIN,
+        }
+    }
+
+    /// Whether a run could start in some zone.
+    fn kcompactd_node_suitable(&mut self, node: NodeId) -> bool {
+        let Kcompactd { max_order, highest, .. } = self.nodes[node.index()].kcompactd;
+        let highest = highest.unwrap_or(ZoneType::Movable);
+        let flags = self.kcompactd_flags();
+        let mut zones = self.alloc.zones_of(node).map(ZoneId);
+        zones.any(|zone| {
+            self.alloc.zone_info(zone).kind <= highest
+                && self.compaction_suit_allocation(zone, max_order, highest, flags, true, false)
+                    == CompactResult::Continue
+        })
+    }
+
+    fn kcompactd_begin(&mut self, node: NodeId) -> (Order, Option<ZoneType>, core::ops::Range<u8>) {
+        let Kcompactd { max_order, highest, .. } = self.nodes[node.index()].kcompactd;
+        self.alloc.observer.mm(&MmEvent::CompactionKcompactdWake { nid: node, order: max_order });
+        self.alloc.vmstat.bump(Counter::CompactDaemonWake);
+        (max_order, highest, self.alloc.zones_of(node))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_order_and_the_tightest_zone_are_kept() {
+        let mut requests = Kcompactd::default();
+        requests.request(4, ZoneType::Normal);
+        requests.request(9, ZoneType::Movable);
+        requests.request(2, ZoneType::Dma32);
+        assert_eq!((requests.max_order, requests.highest), (9, Some(ZoneType::Dma32)));
+    }
+
+    #[test]
+    fn a_larger_request_that_came_in_meanwhile_stays() {
+        let mut requests = Kcompactd::default();
+        requests.request(4, ZoneType::Normal);
+        requests.request(9, ZoneType::Normal);
+        requests.served(4, Some(ZoneType::Normal));
+        assert_eq!((requests.max_order, requests.highest), (9, None));
+        requests.served(9, Some(ZoneType::Normal));
+        assert_eq!(requests.max_order, 0);
     }
 }

@@ -1,9 +1,36 @@
-//! LRU lists: five per node (or zone), pages put on and taken off.
+//! LRU lists: which page leaves memory next?
+//!
+//! A set of five lists (the kernel's `lruvec`) belongs to a node since 4.8 and to a zone before
+//! ([`LruRule`](pagealloc::policy::LruRule)); [`LruvecId`] names a set, and everything below it is the same code.
+//!
+//! # The boundary for another replacement algorithm
+//!
+//! The rest of the machinery never touches a list. It asks six questions, and a generational LRU (MGLRU) is a second
+//! answer to the same six, chosen by `policy.reclaim`:
+//!
+//! | question | classic answer |
+//! | --- | --- |
+//! | where does a page enter, how does it leave | [`State::lru_add`], [`State::lru_del`] here |
+//! | what does a use mean | [`State::mark_accessed`] here; `page_references` in `reclaim::page_out` |
+//! | when do pages age | `reclaim::shrink_active`, [`Mm::age_active_anon`](crate::Mm::age_active_anon) |
+//! | how many of which kind | `reclaim::scan_balance` |
+//! | which leave next | `State::isolate_lru` in `reclaim::isolate` |
+//! | what does coming back mean | [`State::refault`] in `reclaim::workingset` |
+//!
+//! What happens to a page once it is taken (`reclaim::page_out`), throttling, slab and the reclaim loops know no lists.
+//!
+//! # Invariant
+//!
+//! A page in state LRU is on the list that [`LruList::of`] reads from its flags. So ANON, ACTIVE and UNEVICTABLE change
+//! only through the methods of this module while a page is on a list.
+
+mod moves;
 
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::state::{State, World};
-use pagealloc::{FrameList, Pfn};
+use pagealloc::policy::LruRule;
+use pagealloc::{CpuId, FrameList, FrameState, Frames, NodeId, Pfn, ZoneId, ZoneType};
 
 /// A list by number: bit 0 active, bit 1 file; 4 unevictable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -17,42 +44,315 @@ pub enum LruList {
     Unevictable = 4,
 }
 
-/// The five lists and their sizes in pages.
+impl LruList {
+    /// The lists that reclaim scans, in its order (10.9).
+    pub const EVICTABLE: [LruList; 4] =
+        [LruList::InactiveAnon, LruList::ActiveAnon, LruList::InactiveFile, LruList::ActiveFile];
+
+    /// The list that a page of these flags belongs on.
+    #[inline(always)]
+    pub const fn of(flags: PageFlags) -> LruList {
+        if flags.contains(PageFlags::UNEVICTABLE) {
+            return LruList::Unevictable;
+        }
+        match (flags.contains(PageFlags::ANON), flags.contains(PageFlags::ACTIVE)) {
+            (true, false) => LruList::InactiveAnon,
+            (true, true) => LruList::ActiveAnon,
+            (false, false) => LruList::InactiveFile,
+            (false, true) => LruList::ActiveFile,
+        }
+    }
+
+    /// The inactive list of a kind.
+    pub const fn inactive(file: bool) -> LruList {
+        if file { LruList::InactiveFile } else { LruList::InactiveAnon }
+    }
+
+    /// The active list of a kind.
+    pub const fn active(file: bool) -> LruList {
+        if file { LruList::ActiveFile } else { LruList::ActiveAnon }
+    }
+
+    /// Whether this is an active list.
+    pub const fn is_active(self) -> bool {
+        matches!(self, LruList::ActiveAnon | LruList::ActiveFile)
+    }
+
+    /// Whether it holds page cache (the unevictable list holds both).
+    pub const fn is_file(self) -> bool {
+        matches!(self, LruList::InactiveFile | LruList::ActiveFile)
+    }
+
+    /// The name as tracepoints print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            LruList::InactiveAnon => "inactive_anon",
+            LruList::ActiveAnon => "active_anon",
+            LruList::InactiveFile => "inactive_file",
+            LruList::ActiveFile => "active_file",
+            LruList::Unevictable => "unevictable",
+        }
+    }
+}
+
+/// Whose lists (10.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LruvecId {
+    /// A node's (4.8+).
+    Node(NodeId),
+    /// A zone's (up to 4.7).
+    Zone(ZoneId),
+}
+
+/// A set of five lists with what reclaim remembers about it. Arrays of two are indexed by kind: 0 anon, 1 file.
 #[derive(Default)]
 pub struct LruState {
     /// Lists of heads.
     pub lists: [FrameList; 5],
     /// Base pages on each.
     pub pages: [u64; 5],
+    /// Cost of scanning each kind: writes and refaults times 32, plus rotations (10.15). Up to 5.7: pages rotated.
+    pub cost: [u64; 2],
+    /// Pages scanned of each kind, decaying: the other half of the balance up to 5.7.
+    pub recent_scanned: [u64; 2],
+    /// Evictions and activations so far, in base pages: the clock of refault distances (10.16).
+    pub nonresident_age: u64,
+    /// Refaults that were activated, base pages (`workingset_activate`).
+    pub activated: [u64; 2],
+    /// `activated` at the end of the last reclaim run (10.3).
+    pub activated_snapshot: [u64; 2],
 }
 
+/// Where on a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Head,
+    Tail,
+    /// On the head's side of this page.
+    Before(Pfn),
+}
+
+impl LruState {
+    #[inline(always)]
+    fn insert(&mut self, frames: &mut Frames, pfn: Pfn, list: LruList, pages: u64, end: End) {
+        match end {
+            End::Head => self.lists[list as usize].push_head(frames, pfn),
+            End::Tail => self.lists[list as usize].push_tail(frames, pfn),
+            End::Before(other) => self.lists[list as usize].insert_before(frames, pfn, other),
+        }
+        self.pages[list as usize] += pages;
+    }
+
+    #[inline(always)]
+    fn remove(&mut self, frames: &mut Frames, pfn: Pfn, list: LruList, pages: u64) {
+        self.lists[list as usize].remove(frames, pfn);
+        self.pages[list as usize] -= pages;
+    }
+}
+
+// ---- places
 impl<W: World> State<W> {
+    /// The set of lists that pages of a zone are on.
+    #[inline(always)]
+    pub fn lruvec_of(&self, zone: ZoneId) -> LruvecId {
+        match self.alloc.policy.reclaim.lru {
+            LruRule::PerNode => LruvecId::Node(self.alloc.zone_info(zone).node),
+            LruRule::PerZone => LruvecId::Zone(zone),
+        }
+    }
+
+    /// A set of lists.
+    #[inline(always)]
+    pub fn lruvec(&self, id: LruvecId) -> &LruState {
+        match id {
+            LruvecId::Node(node) => &self.nodes[node.index()].lru,
+            LruvecId::Zone(zone) => &self.zones[zone.index()].lru,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn lruvec_mut(&mut self, id: LruvecId) -> &mut LruState {
+        self.lruvec_and_frames(id).0
+    }
+
+    #[inline(always)]
+    pub(crate) fn lruvec_and_frames(&mut self, id: LruvecId) -> (&mut LruState, &mut Frames) {
+        let lru = match id {
+            LruvecId::Node(node) => &mut self.nodes[node.index()].lru,
+            LruvecId::Zone(zone) => &mut self.zones[zone.index()].lru,
+        };
+        (lru, &mut self.alloc.frames)
+    }
+
+    /// The node that a set of lists belongs to.
+    pub fn node_of(&self, id: LruvecId) -> NodeId {
+        match id {
+            LruvecId::Node(node) => node,
+            LruvecId::Zone(zone) => self.alloc.zone_info(zone).node,
+        }
+    }
+
+    /// Base pages on a list of a node (`nr_inactive_anon`..., summed over zones where lists are per zone).
+    pub fn nr_lru(&self, node: NodeId, list: LruList) -> u64 {
+        match self.alloc.policy.reclaim.lru {
+            LruRule::PerNode => self.nodes[node.index()].lru.pages[list as usize],
+            LruRule::PerZone => self.lru_size(LruvecId::Node(node), list, ZoneType::Movable),
+        }
+    }
+
+    /// Base pages on a list that lie in zones up to `highest` (`lruvec_lru_size`).
+    pub fn lru_size(&self, id: LruvecId, list: LruList, highest: ZoneType) -> u64 {
+        let pages = |zone: ZoneId| self.zones[zone.index()].lru_pages[list as usize];
+        match id {
+            LruvecId::Zone(zone) => pages(zone),
+            LruvecId::Node(node) => self.node_zones(node, highest).map(pages).sum(),
+        }
+    }
+
+    /// Zones of a node up to a type, ascending.
+    pub fn node_zones(&self, node: NodeId, highest: ZoneType) -> impl Iterator<Item = ZoneId> + '_ {
+        self.alloc.zones_of(node).map(ZoneId).filter(move |&zone| self.alloc.zone_info(zone).kind <= highest)
+    }
+}
+
+// ---- entering and leaving
+impl<W: World> State<W> {
+    /// Flags that a newly faulted anonymous page enters with: inactive since 5.9, active before (10.1).
+    #[inline]
+    pub fn fresh_anon_flags(&self) -> PageFlags {
+        match self.alloc.policy.reclaim.anon_workingset {
+            true => PageFlags::ANON,
+            false => PageFlags::ANON.with(PageFlags::ACTIVE),
+        }
+    }
+
     /// Puts an allocated page on the list that its flags name, at the head (10.1), and hands it to its owner's tag.
+    #[inline]
     pub fn lru_add(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
-        todo!()
+        self.enter(pfn, flags, tag, End::Head);
     }
+
     /// The same at the tail: order of a snapshot.
+    #[inline]
     pub fn lru_add_tail(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
-        todo!()
+        self.enter(pfn, flags, tag, End::Tail);
     }
-    /// Takes a page off its list (state becomes ISOLATED), keeping its flags.
+
+    #[inline(always)]
+    fn enter(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, end: End) {
+        const WRITES: PageFlags = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
+        let before = self.pages.flags(pfn);
+        if flags.without(before).intersects(WRITES) {
+            self.account_writes(pfn, before, flags);
+        }
+        self.pages.set_flags(pfn, flags);
+        self.pages.set_tag(pfn, tag);
+        self.place(pfn, end);
+        if !self.alloc.policy.reclaim.cost_model {
+            self.note_scanned(pfn, flags);
+        }
+    }
+
+    /// Takes a page off its list (state becomes ISOLATED), keeping its flags. The `isolated` gauges are the caller's.
+    #[inline]
     pub fn lru_del(&mut self, pfn: Pfn) {
-        todo!()
+        self.unlink(pfn);
+        if self.alloc.frames.order(pfn) != 0 {
+            self.alloc.set_on_lru(pfn, false);
+        }
+        self.alloc.frames.set_state(pfn, FrameState::ISOLATED);
     }
+
+    /// Puts an isolated page back at the head of the list that its flags name now.
+    #[inline]
+    pub fn lru_putback(&mut self, pfn: Pfn) {
+        self.place(pfn, End::Head);
+    }
+
+    /// Puts an isolated page on its list next to another one, on the head's side; at the tail if there is none.
+    pub(crate) fn lru_putback_before(&mut self, pfn: Pfn, other: Option<Pfn>) {
+        self.place(pfn, other.map_or(End::Tail, End::Before));
+    }
+
     /// Frees an allocated page whatever it is: takes it off its LRU list, clears flags and tag, hands it to the allocator.
-    pub fn free_page(&mut self, pfn: Pfn, cpu: pagealloc::CpuId) {
-        todo!()
+    /// A page under writeback keeps its frame until the write ends, as it would in the kernel. Whoever isolated the page
+    /// keeps the `isolated` gauges right.
+    #[inline]
+    pub fn free_page(&mut self, pfn: Pfn, cpu: CpuId) {
+        if self.alloc.frames.state(pfn) == FrameState::LRU {
+            self.unlink(pfn);
+        }
+        let flags = self.pages.flags(pfn);
+        if flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK)) && self.free_written(pfn, flags) {
+            return;
+        }
+        self.release(pfn, cpu);
     }
-    /// `folio_mark_accessed`.
-    pub fn mark_accessed(&mut self, pfn: Pfn) {
-        todo!()
+
+    /// Clears an unlinked page's flags and tag, and hands it to the allocator.
+    #[inline(always)]
+    pub(crate) fn release(&mut self, pfn: Pfn, cpu: CpuId) {
+        self.pages.set_flags(pfn, PageFlags::NONE);
+        self.pages.set_tag(pfn, Tag(0));
+        self.set_used(pfn);
+        self.alloc.free(pfn, cpu);
     }
-    /// Writeback of a page ended: clears flags, rotates it to the tail if reclaim waits for it, wakes throttled waiters' accounting.
-    pub fn end_writeback(&mut self, pfn: Pfn) {
-        todo!()
+
+    /// Whether the frame has to wait for its writeback. Dirty data of a freed page is dropped.
+    #[cold]
+    fn free_written(&mut self, pfn: Pfn, flags: PageFlags) -> bool {
+        let left = flags.without(PageFlags::DIRTY);
+        self.account_writes(pfn, flags, left);
+        if !left.contains(PageFlags::WRITEBACK) {
+            return false;
+        }
+        // Still counted as writeback; the kind (for nr_dirty) no longer matters.
+        self.pages.set_flags(pfn, PageFlags::WRITEBACK.with(PageFlags::DOOMED));
+        self.pages.set_tag(pfn, Tag(0));
+        self.set_used(pfn);
+        true
     }
-    /// A page that reclaim evicted is back (10.16): activation by refault distance. `shadow` is what `reclaimed` left.
-    pub fn refault(&mut self, pfn: Pfn, shadow: crate::reclaim::Shadow) {
-        todo!()
+
+    #[inline(always)]
+    fn set_used(&mut self, pfn: Pfn) {
+        if self.alloc.frames.order(pfn) != 0 {
+            self.alloc.set_on_lru(pfn, false);
+        }
+        self.alloc.frames.set_state(pfn, FrameState::USED);
+    }
+
+    #[inline(always)]
+    fn place(&mut self, pfn: Pfn, end: End) {
+        let order = self.alloc.frames.order(pfn);
+        let list = LruList::of(self.pages.flags(pfn));
+        let zone = self.alloc.zone_of(pfn);
+        if order == 0 {
+            self.alloc.frames.set_state(pfn, FrameState::LRU);
+        } else {
+            self.alloc.set_on_lru(pfn, true);
+        }
+        self.zones[zone.index()].lru_pages[list as usize] += 1 << order;
+        let (lru, frames) = self.lruvec_and_frames(self.lruvec_of(zone));
+        lru.insert(frames, pfn, list, 1 << order, end);
+    }
+
+    #[inline(always)]
+    fn unlink(&mut self, pfn: Pfn) {
+        let pages = 1 << self.alloc.frames.order(pfn);
+        let list = LruList::of(self.pages.flags(pfn));
+        let zone = self.alloc.zone_of(pfn);
+        self.zones[zone.index()].lru_pages[list as usize] -= pages;
+        let (lru, frames) = self.lruvec_and_frames(self.lruvec_of(zone));
+        lru.remove(frames, pfn, list, pages);
+    }
+
+    /// Up to 5.7 every page that enters counts as scanned, and as rotated if it enters active (own knowledge).
+    #[cold]
+    fn note_scanned(&mut self, pfn: Pfn, flags: PageFlags) {
+        let id = self.lruvec_of(self.alloc.zone_of(pfn));
+        let (kind, active) = (usize::from(!flags.contains(PageFlags::ANON)), flags.contains(PageFlags::ACTIVE));
+        let lru = self.lruvec_mut(id);
+        lru.recent_scanned[kind] += 1;
+        lru.cost[kind] += u64::from(active);
     }
 }

@@ -1,6 +1,7 @@
 //! The owner of memory: who knows what pages are used for, and must hear when they move or leave.
 
 use crate::env::Nanos;
+use crate::reclaim::Shadow;
 use alloc::vec::Vec;
 use pagealloc::{NodeId, Pfn};
 
@@ -23,8 +24,9 @@ pub enum References {
 pub trait Owner {
     /// Looks at and clears the references of a page on an LRU list.
     fn referenced(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> References;
-    /// The page left memory: dropped (file) or swapped out (anonymous). Its frame is free after the call.
-    fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos);
+    /// The page left memory: dropped (file) or swapped out (anonymous). Its frame is free after the call. `shadow` is to
+    /// be kept in its place and given to [`State::refault`](crate::State::refault) when the page is read back.
+    fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow);
     /// The page's content now lives in another frame.
     fn migrated(&mut self, tag: Tag, from: Pfn, to: Pfn);
     /// A huge page was split: its base pages take these tags, one call each, ascending.
@@ -45,6 +47,16 @@ pub trait Owner {
     }
     /// Free swap slots.
     fn free_swap_pages(&self) -> u64;
+    /// All swap slots, used ones included (`total_swap_pages`): anonymous memory is aged while there are any.
+    fn total_swap_pages(&self) -> u64 {
+        self.free_swap_pages()
+    }
+    /// Takes slots for a page that enters the swap cache: contiguous ones for a huge page. `false`: there are none (a huge
+    /// page is split then and its base pages are tried one by one, 10.12).
+    fn add_to_swap(&mut self, tag: Tag, pfn: Pfn, pages: u32) -> bool {
+        let _ = (tag, pfn);
+        self.free_swap_pages() >= u64::from(pages)
+    }
     /// The OOM killer: kills the worst task; pages it frees are pushed. `None` if there is nothing to kill.
     fn oom_kill(&mut self, now: Nanos, freed: &mut Vec<Pfn>) -> Option<u32>;
 }

@@ -63,6 +63,8 @@ bitflags_like! {
         DIRTY_IMMOVABLE = 0x1000,
         /// Huge page that only part of is mapped.
         PARTIALLY_MAPPED = 0x2000,
+        /// Freed by its owner while being written: the frame is freed when the write ends.
+        DOOMED = 0x4000,
     }
 }
 

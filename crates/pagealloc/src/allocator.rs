@@ -1,16 +1,19 @@
-//! The allocator: all zones of a machine behind one `&mut self`.
+//! The allocator: all zones of a machine behind one `&mut self`, and what the floor above reads of it.
 
-use crate::AllocFlags;
+use crate::blocks::Blocks;
 use crate::event::Observer;
-use crate::frames::Frames;
+use crate::frames::{FrameList, FrameState, Frames};
 use crate::ids::*;
-use crate::machine::{Machine, MachineError};
 use crate::migratetype::Migratetype;
+use crate::pcp::Pcp;
 use crate::policy::Policy;
 use crate::request::Request;
 use crate::vmstat::VmStat;
+use crate::zone::Zone;
+use crate::zonelist::Zonelists;
+use alloc::vec::Vec;
 
-/// A machine's page frame allocator. See the methods' modules for the rules.
+/// A machine's page frame allocator. See the crate's page for the parts.
 pub struct PageAllocator<O: Observer = ()> {
     /// Sizes of the machine.
     pub geometry: Geometry,
@@ -22,6 +25,32 @@ pub struct PageAllocator<O: Observer = ()> {
     pub vmstat: VmStat,
     /// Who watches.
     pub observer: O,
+    pub(crate) zones: Vec<Zone>,
+    /// Per-CPU lists, by zone, then CPU.
+    pub(crate) pcps: Vec<Pcp>,
+    pub(crate) blocks: Blocks,
+    pub(crate) zonelists: Zonelists,
+    pub(crate) cpu_node: Vec<NodeId>,
+    pub(crate) nodes: usize,
+    /// Nodes whose kswapd is awake, a bit each.
+    pub(crate) kswapd_awake: u64,
+    /// Nodes over their dirty limit, a bit each.
+    pub(crate) dirty_limited: u64,
+    /// Zones whose kswapd is to be woken because of a boost, a bit each (7.8).
+    pub(crate) boost_wakeups: u64,
+    /// Zones found above their high mark again, a bit each (5.7).
+    pub(crate) high_again: u64,
+    /// Order being captured, for a quick look while merging.
+    pub(crate) capture_order: Order,
+    pub(crate) capturing: Option<Capture>,
+    /// Page grouping by mobility is off: the machine is too small (1.11).
+    pub(crate) grouping_disabled: bool,
+    /// `vm.min_free_kbytes` as computed at boot.
+    pub(crate) boot_min_free_kbytes: u64,
+    /// Blocks were put in place from outside, so that unmerged buddies may lie beside each other.
+    pub(crate) placed_exactly: bool,
+    /// Whole pageblocks changed type while free, which merges nothing either.
+    pub(crate) blocks_retyped: bool,
 }
 
 /// What capture (11.13) hands over while compaction frees pages in the requester's own context.
@@ -52,247 +81,179 @@ pub struct ZoneInfo {
     pub managed: u64,
 }
 
+/// Allocated pages.
 impl<O: Observer> PageAllocator<O> {
-    /// Builds the machine with all managed memory free, released in the era's boot order (1.13).
-    pub fn new(machine: &Machine, policy: Policy, observer: O) -> Result<Self, MachineError> {
-        todo!()
-    }
-    /// Builds the machine with all managed memory allocated (order-0 USED frames, no owner), to be put in place from a
-    /// snapshot by [`Self::place_free`], [`Self::place_allocated`] and [`Self::set_block_type`]; end with
-    /// [`Self::finish_placement`].
-    pub fn new_unplaced(machine: &Machine, policy: Policy, observer: O) -> Result<Self, MachineError> {
-        todo!()
-    }
-    /// Puts a free block in place exactly, without merging, at the tail of its block type's list.
-    pub fn place_free(&mut self, pfn: Pfn, order: Order) {
-        todo!()
-    }
-    /// Puts an allocated page of this order in place (head USED, tails TAIL).
-    pub fn place_allocated(&mut self, pfn: Pfn, order: Order) {
-        todo!()
-    }
-    /// Ends placement: recomputes counters that placement leaves open.
-    pub fn finish_placement(&mut self) {
-        todo!()
-    }
-
-    // ---- allocation and freeing
-    /// Alloc flags of the fast path (2.7).
-    pub fn fast_flags(&self, request: &Request) -> AllocFlags {
-        todo!()
-    }
-    /// Fast path: one pass at the low mark. Emits no `mm_page_alloc` (the caller does, at the very end, 8.1b).
-    pub fn alloc_fast(&mut self, request: &Request) -> Option<Pfn> {
-        todo!()
-    }
-    /// One pass over the zonelist (7.1). Sets head USED with its order, tails TAIL.
-    pub fn get_page_from_freelist(&mut self, request: &Request, flags: AllocFlags) -> Option<Pfn> {
-        todo!()
-    }
-    /// Frees a page of the order it was allocated with, through the per-CPU lists (5.7). The caller must have taken it
-    /// off any list of its own. Emits `mm_page_free`.
-    pub fn free(&mut self, pfn: Pfn, cpu: CpuId) {
-        todo!()
-    }
-    /// Splits an allocated page into order-0 pages, each allocated (`split_page`).
+    /// Splits an allocated page into order-0 pages, each allocated and in the head's state (`split_page`).
     pub fn split_allocated(&mut self, pfn: Pfn) {
-        todo!()
+        let (head, order) = (self.frames.state(pfn), self.frames.allocated_order(pfn));
+        debug_assert!(head.is_allocated_head());
+        for page in (pfn.0..pfn.0 + (1 << order)).map(Pfn) {
+            self.frames.set_state(page, head);
+        }
     }
+
     /// Marks the head of an allocated page (and its tails) as on an LRU list or not.
+    #[inline]
     pub fn set_on_lru(&mut self, pfn: Pfn, on: bool) {
-        todo!()
+        debug_assert!(self.frames.state(pfn).is_allocated_head());
+        let (head, tail) = match on {
+            true => (FrameState::LRU, FrameState::LRU_TAIL),
+            false => (FrameState::USED, FrameState::TAIL),
+        };
+        self.frames.set_state(pfn, head);
+        let order = self.frames.allocated_order(pfn);
+        self.frames.fill_tails(pfn, order, tail);
     }
-    /// Nodes whose kswapd must be woken at order 0 because a boost was raised (7.8): the zones, taken and cleared.
-    pub fn take_boost_wakeups(&mut self) -> u64 {
-        todo!()
-    }
-    /// HighAtomic unreserve (1.15): whether a page was moved to the request's type.
-    pub fn unreserve_highatomic(&mut self, request: &Request, force: bool) -> bool {
-        todo!()
-    }
-    /// drain_all_pages for a zone or all (5.12).
-    pub fn drain_all_pages(&mut self, zone: Option<ZoneId>) {
-        todo!()
-    }
-    /// Drains one CPU's lists of a zone.
-    pub fn drain_cpu(&mut self, cpu: CpuId, zone: Option<ZoneId>) {
-        todo!()
-    }
-    /// The periodic decay of a CPU's lists (5.11), every `stat_interval`.
-    pub fn pcp_decay(&mut self, cpu: CpuId) {
-        todo!()
-    }
+}
 
-    // ---- for compaction
-    /// Sets up capture; only frees made between this and [`Self::end_capture`] on `cpu` count.
-    pub fn begin_capture(&mut self, capture: Capture) {
-        todo!()
-    }
-    /// Ends capture and returns the captured page, already prepared like any allocated one.
-    pub fn end_capture(&mut self) -> Option<Pfn> {
-        todo!()
-    }
-    /// Takes a free block as a migration target (3.10): its pages, or 0 if the min mark forbids. Head becomes TARGET.
-    pub fn isolate_free(&mut self, pfn: Pfn) -> u32 {
-        todo!()
-    }
-    /// Splits a TARGET block of `from` order: returns the first piece of `to` order; the rest stays TARGET blocks, which
-    /// `rest` is called with, largest first.
-    pub fn split_target(&mut self, pfn: Pfn, from: Order, to: Order, rest: &mut dyn FnMut(Pfn, Order)) {
-        todo!()
-    }
-    /// Turns a TARGET block into an allocated page of its order.
-    pub fn use_target(&mut self, pfn: Pfn, order: Order) {
-        todo!()
-    }
-    /// Puts an unused TARGET block back (3.11).
-    pub fn putback_target(&mut self, pfn: Pfn, order: Order) {
-        todo!()
-    }
-
-    // ---- what the floor above reads
+/// The machine.
+impl<O: Observer> PageAllocator<O> {
     /// Number of zones.
     pub fn nr_zones(&self) -> usize {
-        todo!()
+        self.zones.len()
     }
+
     /// Number of nodes.
     pub fn nr_nodes(&self) -> usize {
-        todo!()
+        self.nodes
     }
+
     /// Number of CPUs.
     pub fn nr_cpus(&self) -> usize {
-        todo!()
+        self.cpu_node.len()
     }
+
+    /// Node of a CPU.
+    #[inline]
+    pub fn node_of_cpu(&self, cpu: CpuId) -> NodeId {
+        self.cpu_node[cpu.index()]
+    }
+
     /// Facts of a zone.
     pub fn zone_info(&self, zone: ZoneId) -> ZoneInfo {
-        todo!()
+        let Zone { node, kind, start, end, managed, .. } = self.zones[zone.index()];
+        ZoneInfo { node, kind, start, end, managed }
     }
+
     /// Zones of a node, ascending.
     pub fn zones_of(&self, node: NodeId) -> core::ops::Range<u8> {
-        todo!()
+        let first = self.zones.partition_point(|zone| zone.node < node);
+        let last = self.zones.partition_point(|zone| zone.node <= node);
+        first as u8..last as u8
     }
+
     /// The i-th zone of the request's zonelist, counting only zones that it may use; `None` past the end.
     pub fn zonelist(&self, request: &Request, index: usize) -> Option<ZoneId> {
-        todo!()
+        let (start, end) = self.zonelists.range(request);
+        (start..end).map(|at| self.zonelists.at(at)).filter(|zone| self.allows(request, *zone)).nth(index)
     }
+
     /// The zone that a frame lies in.
+    #[inline(always)]
     pub fn zone_of(&self, pfn: Pfn) -> ZoneId {
-        todo!()
+        self.blocks.zone(self.geometry.block_of(pfn))
     }
+
+    /// Whether page grouping by mobility is off because the machine is too small (1.11).
+    pub fn grouping_disabled(&self) -> bool {
+        self.grouping_disabled
+    }
+
+    /// Switches page grouping by mobility on or off, whatever the machine's size (1.11): for small test worlds.
+    pub fn set_grouping_disabled(&mut self, disabled: bool) {
+        self.grouping_disabled = disabled;
+    }
+}
+
+/// Free lists.
+impl<O: Observer> PageAllocator<O> {
     /// Free pages of a zone (NR_FREE_PAGES).
+    #[inline]
     pub fn free_pages(&self, zone: ZoneId) -> u64 {
-        todo!()
+        self.zones[zone.index()].free_pages
     }
+
     /// Free pages in blocks of pageblock order and above (NR_FREE_PAGES_BLOCKS).
+    #[inline]
     pub fn free_pages_blocks(&self, zone: ZoneId) -> u64 {
-        todo!()
+        self.zones[zone.index()].free_blocks
     }
+
+    /// Free CMA pages of a zone (NR_FREE_CMA_PAGES).
+    pub fn free_cma_pages(&self, zone: ZoneId) -> u64 {
+        self.zones[zone.index()].free_cma
+    }
+
+    /// Pages in HighAtomic blocks (`nr_reserved_highatomic`).
+    pub fn reserved_highatomic(&self, zone: ZoneId) -> u64 {
+        self.zones[zone.index()].reserved_highatomic
+    }
+
+    /// Pages that requests up to this zone type must leave free above the mark (1.9).
+    pub fn lowmem_reserve(&self, zone: ZoneId, highest: ZoneType) -> u64 {
+        self.zones[zone.index()].lowmem_reserve[highest as usize]
+    }
+
+    /// Pages left in the zone's fair batch (`nr_alloc_batch`, 7.10).
+    pub fn fair_batch(&self, zone: ZoneId) -> i64 {
+        self.zones[zone.index()].alloc_batch
+    }
+
     /// Free blocks of an order, all types (`nr_free`).
     pub fn nr_free(&self, zone: ZoneId, order: Order) -> u64 {
-        todo!()
+        self.zones[zone.index()].areas[order as usize].nr_free.into()
     }
+
     /// Free blocks on the list of a type.
     pub fn nr_free_of_type(&self, zone: ZoneId, order: Order, migratetype: Migratetype) -> u64 {
-        todo!()
+        self.free_list(zone, order, migratetype).len().into()
     }
+
     /// Head of a free list.
-    pub fn free_list(&self, zone: ZoneId, order: Order, migratetype: Migratetype) -> crate::frames::FrameList {
-        todo!()
+    #[inline]
+    pub fn free_list(&self, zone: ZoneId, order: Order, migratetype: Migratetype) -> FrameList {
+        self.zones[zone.index()].areas[order as usize].lists[migratetype.index()]
     }
-    /// Rotates a free list so that searches start behind `pfn` next time (11.7, 11.11).
+
+    /// Rotates a free list so that `pfn`, a page on it, is its head (11.7, 11.11).
     pub fn rotate_free_list(&mut self, zone: ZoneId, order: Order, migratetype: Migratetype, pfn: Pfn) {
-        todo!()
+        debug_assert_eq!(self.frames.state(pfn), FrameState::free_head(order, migratetype));
+        let list = &mut self.zones[zone.index()].areas[order as usize].lists[migratetype.index()];
+        list.rotate_to_head(&mut self.frames, pfn);
     }
-    /// Watermark by number, boost included (6.4).
-    pub fn wmark(&self, zone: ZoneId, mark: AllocFlags) -> u64 {
-        todo!()
-    }
-    /// Watermark without boost.
-    pub fn raw_wmark(&self, zone: ZoneId, mark: AllocFlags) -> u64 {
-        todo!()
-    }
-    /// Current boost, pages.
-    pub fn boost(&self, zone: ZoneId) -> u64 {
-        todo!()
-    }
-    /// Lowers the boost after kswapd's run (9.7).
-    pub fn reduce_boost(&mut self, zone: ZoneId, by: u64) {
-        todo!()
-    }
-    /// The watermark test (6.6, 6.8) against an explicit mark and number of free pages.
-    pub fn watermark_ok(
-        &self,
-        zone: ZoneId,
-        order: Order,
-        mark: u64,
-        highest: ZoneType,
-        flags: AllocFlags,
-        free: u64,
-    ) -> bool {
-        todo!()
-    }
-    /// totalreserve (1.10) of a node.
-    pub fn totalreserve(&self, node: NodeId) -> u64 {
-        todo!()
-    }
-    /// Pageblock's type.
-    pub fn block_type(&self, block: BlockId) -> Migratetype {
-        todo!()
-    }
-    /// Sets a pageblock's type, moving its free pages to that type's lists.
-    pub fn set_block_type(&mut self, block: BlockId, migratetype: Migratetype) {
-        todo!()
-    }
+}
+
+/// Hints and flags of the floor above.
+impl<O: Observer> PageAllocator<O> {
     /// Compaction's skip hint of a pageblock.
+    #[inline]
     pub fn skip(&self, block: BlockId) -> bool {
-        todo!()
+        self.blocks.skip(block)
     }
+
     /// Sets or clears the skip hint.
+    #[inline]
     pub fn set_skip(&mut self, block: BlockId, skip: bool) {
-        todo!()
+        self.blocks.set_skip(block, skip);
     }
+
     /// Zone flag RECLAIM_ACTIVE (5.13), set while kswapd balances.
     pub fn set_reclaim_active(&mut self, zone: ZoneId, active: bool) {
-        todo!()
+        self.zones[zone.index()].reclaim_active = active;
     }
+
     /// Whether a node's kswapd is awake: first scans skip the node in 6.18 (7.1d).
     pub fn set_kswapd_awake(&mut self, node: NodeId, awake: bool) {
-        todo!()
+        // A single node is never skipped.
+        self.kswapd_awake = with_bit(self.kswapd_awake, node, awake && self.nodes > 1);
     }
+
     /// Whether a node is over its dirty limit (7.1b).
     pub fn set_dirty_limited(&mut self, node: NodeId, limited: bool) {
-        todo!()
+        self.dirty_limited = with_bit(self.dirty_limited, node, limited);
     }
-    /// Fair zone batches reset by the slow path (7.10).
-    pub fn reset_fair_batches(&mut self, request: &Request) {
-        todo!()
-    }
-    /// The fast boost of the 4.20 series' stall (7.9).
-    pub fn fast_boost(&mut self, zone: ZoneId) {
-        todo!()
-    }
-    /// Whether a request of this type and order may claim from a free block of order `found` (4.2).
-    pub fn may_claim(&self, found: Order, migratetype: Migratetype) -> bool {
-        todo!()
-    }
-    /// First fallback type with a free block of exactly this order (4.3).
-    pub fn find_fallback(&self, zone: ZoneId, order: Order, migratetype: Migratetype) -> Option<Migratetype> {
-        todo!()
-    }
-    /// Fragmentation index (11.15): -1000, or 0 ..= 1000.
-    pub fn fragmentation_index(&self, zone: ZoneId, order: Order) -> i32 {
-        todo!()
-    }
-    /// Unusable free space index (11.15), 0 ..= 1000.
-    pub fn unusable_index(&self, zone: ZoneId, order: Order) -> u32 {
-        todo!()
-    }
-    /// Fragmentation score (11.15), 0 ..= 100.
-    pub fn fragmentation_score(&self, zone: ZoneId, order: Order) -> u32 {
-        todo!()
-    }
-    /// Proof that all invariants hold; the first broken one otherwise.
-    pub fn check(&self) -> Result<(), alloc::string::String> {
-        todo!()
-    }
+}
+
+fn with_bit(mask: u64, node: NodeId, on: bool) -> u64 {
+    mask & !(1 << node.0) | u64::from(on) << node.0
 }

@@ -3,7 +3,8 @@
 //! A frame is on at most one list at a time: a free list, a per-CPU list, or a list of the floor above (LRU). All of
 //! them thread through the same two links.
 
-use crate::ids::{Order, Pfn};
+use crate::ids::{MAX_ORDER_LIMIT, Order, Pfn};
+use crate::migratetype::Migratetype;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -28,23 +29,54 @@ impl FrameState {
     /// Head of a page taken off its LRU list by reclaim or compaction.
     pub const ISOLATED: FrameState = FrameState(6);
     /// Not the head of an allocated or per-CPU page.
-    pub const TAIL: FrameState = FrameState(7);
+    pub const TAIL: FrameState = FrameState(8);
     /// Head of a free block that compaction holds as a migration target.
-    pub const TARGET: FrameState = FrameState(8);
+    pub const TARGET: FrameState = FrameState(7);
     /// Tail of an allocated page whose head is on an LRU list: movable like its head.
     pub const LRU_TAIL: FrameState = FrameState(9);
     const FREE_HEAD: u8 = 0x80;
+    const ORDER_MASK: u8 = 0x0f;
 
-    /// Head of a free buddy block of this order.
+    /// Head of a free buddy block of this order, on the list of this type: 1 bit, 3 bits of type, 4 bits of order.
     #[inline(always)]
-    pub const fn free_head(order: Order) -> FrameState {
-        FrameState(Self::FREE_HEAD | order)
+    pub const fn free_head(order: Order, list: Migratetype) -> FrameState {
+        FrameState(Self::FREE_HEAD | (list as u8) << 4 | order)
+    }
+
+    /// Whether this is the head of a free buddy block of exactly this order.
+    #[inline(always)]
+    pub const fn is_free_head_of(self, order: Order) -> bool {
+        self.0 & (Self::FREE_HEAD | Self::ORDER_MASK) == Self::FREE_HEAD | order
+    }
+
+    /// Type of the list that the free head is on. Differs from its pageblock's type only where lists may be mixed (3.8).
+    #[inline(always)]
+    pub const fn free_list_type(self) -> Migratetype {
+        Migratetype::from_index(self.0 >> 4 & 7)
+    }
+
+    /// Whether the frame is free in the buddy lists, head or not.
+    #[inline(always)]
+    pub const fn is_free(self) -> bool {
+        self.0 == Self::FREE_TAIL.0 || self.0 & Self::FREE_HEAD != 0
+    }
+
+    /// Whether the frame belongs to an allocated, per-CPU or target page without being its head.
+    #[inline(always)]
+    pub const fn is_tail(self) -> bool {
+        self.0 | 1 == Self::LRU_TAIL.0
+    }
+
+    /// Whether the frame is the head of an allocated page.
+    #[inline(always)]
+    pub const fn is_allocated_head(self) -> bool {
+        self.0 >= Self::USED.0 && self.0 <= Self::ISOLATED.0
     }
 
     /// Order of the free buddy block that this is the head of.
     #[inline(always)]
     pub const fn free_order(self) -> Option<Order> {
-        if self.0 & Self::FREE_HEAD != 0 { Some(self.0 & 0x7f) } else { None }
+        if self.0 & Self::FREE_HEAD != 0 { Some(self.0 & Self::ORDER_MASK) } else { None }
     }
 
     /// Whether compaction counts the frame as movable: on an LRU list or with an owner that moves it.
@@ -54,14 +86,16 @@ impl FrameState {
     }
 }
 
+const _: () = assert!(MAX_ORDER_LIMIT <= FrameState::ORDER_MASK);
+
 /// End of a list.
 pub const NIL: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Default)]
-struct Links {
-    next: u32,
-    prev: u32,
-}
+/// Next and previous page on the list. A plain array, because only then a fresh `vec!` of it is lazily zeroed memory:
+/// a machine of 1 TiB has 2 GiB of links, nearly all of them never touched.
+type Links = [u32; 2];
+const NEXT: usize = 0;
+const PREV: usize = 1;
 
 /// State of all frames: 10 bytes each.
 pub struct Frames {
@@ -75,18 +109,19 @@ type FrameStateByte = u8;
 impl Frames {
     pub(crate) fn new(frames: u32) -> Frames {
         let frames = frames as usize;
-        Frames { state: vec![0; frames], order: vec![0; frames], links: vec![Links::default(); frames] }
+        // One state more than frames: the order of the last one is read behind it.
+        Frames { state: vec![0; frames + 1], order: vec![0; frames], links: vec![[0; 2]; frames] }
     }
 
     /// Number of frames, absent ones included.
     #[inline(always)]
     pub fn len(&self) -> u32 {
-        self.state.len() as u32
+        self.order.len() as u32
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.state.is_empty()
+        self.order.is_empty()
     }
 
     /// State of a frame.
@@ -102,10 +137,49 @@ impl Frames {
         self.state[pfn.index()] = state.0;
     }
 
-    /// Order of the page that this frame is the head of (free, per-CPU or allocated).
+    /// Order of the page that this frame is the head of (free, per-CPU, target or allocated).
     #[inline(always)]
     pub fn order(&self, pfn: Pfn) -> Order {
-        self.order[pfn.index()]
+        match self.state(pfn).free_order() {
+            Some(order) => order,
+            None => self.allocated_order(pfn),
+        }
+    }
+
+    /// The same for a frame known not to be free. A page of order 0 shows in the state of the frame behind it, so that the
+    /// commonest pages never touch the order array.
+    #[inline(always)]
+    pub(crate) fn allocated_order(&self, pfn: Pfn) -> Order {
+        if self.state(pfn.add(1)).is_tail() { self.order[pfn.index()] } else { 0 }
+    }
+
+    /// Sets the state of every frame of a range.
+    pub(crate) fn fill(&mut self, start: Pfn, pages: u32, state: FrameState) {
+        self.state[start.index()..start.index() + pages as usize].fill(state.0);
+    }
+
+    /// Sets the state of all frames of the block but its head. Nothing to do at order 0, the hot case.
+    #[inline(always)]
+    pub(crate) fn fill_tails(&mut self, pfn: Pfn, order: Order, state: FrameState) {
+        if order > 0 {
+            self.fill(pfn.add(1), (1 << order) - 1, state);
+        }
+    }
+
+    /// States of a range of frames, for scans.
+    #[inline]
+    pub fn states(&self, start: Pfn, pages: u32) -> impl Iterator<Item = FrameState> + use<'_> {
+        self.state[start.index()..start.index() + pages as usize].iter().map(|&byte| FrameState(byte))
+    }
+
+    /// Turns a block into a page in somebody's hands: head state and order, tails.
+    #[inline(always)]
+    pub(crate) fn set_page(&mut self, pfn: Pfn, order: Order, head: FrameState) {
+        self.set_state(pfn, head);
+        if order > 0 {
+            self.set_order(pfn, order);
+            self.fill(pfn.add(1), (1 << order) - 1, FrameState::TAIL);
+        }
     }
 
     #[inline(always)]
@@ -161,13 +235,13 @@ impl FrameList {
     /// Page behind this one.
     #[inline(always)]
     pub fn next(frames: &Frames, pfn: Pfn) -> Option<Pfn> {
-        some(frames.links[pfn.index()].next)
+        some(frames.links[pfn.index()][NEXT])
     }
 
     /// Page before this one.
     #[inline(always)]
     pub fn prev(frames: &Frames, pfn: Pfn) -> Option<Pfn> {
-        some(frames.links[pfn.index()].prev)
+        some(frames.links[pfn.index()][PREV])
     }
 
     /// Pages from head to tail.
@@ -178,9 +252,9 @@ impl FrameList {
     /// Adds a page at the head.
     #[inline]
     pub fn push_head(&mut self, frames: &mut Frames, pfn: Pfn) {
-        frames.links[pfn.index()] = Links { next: self.head, prev: NIL };
+        frames.links[pfn.index()] = [self.head, NIL];
         match some(self.head) {
-            Some(old) => frames.links[old.index()].prev = pfn.0,
+            Some(old) => frames.links[old.index()][PREV] = pfn.0,
             None => self.tail = pfn.0,
         }
         self.head = pfn.0;
@@ -190,25 +264,36 @@ impl FrameList {
     /// Adds a page at the tail.
     #[inline]
     pub fn push_tail(&mut self, frames: &mut Frames, pfn: Pfn) {
-        frames.links[pfn.index()] = Links { next: NIL, prev: self.tail };
+        frames.links[pfn.index()] = [NIL, self.tail];
         match some(self.tail) {
-            Some(old) => frames.links[old.index()].next = pfn.0,
+            Some(old) => frames.links[old.index()][NEXT] = pfn.0,
             None => self.head = pfn.0,
         }
         self.tail = pfn.0;
         self.len += 1;
     }
 
+    /// Adds a page on the head's side of `other`, a page of this list.
+    #[inline]
+    pub fn insert_before(&mut self, frames: &mut Frames, pfn: Pfn, other: Pfn) {
+        let prev = frames.links[other.index()][PREV];
+        let Some(before) = some(prev) else { return self.push_head(frames, pfn) };
+        frames.links[pfn.index()] = [other.0, prev];
+        frames.links[before.index()][NEXT] = pfn.0;
+        frames.links[other.index()][PREV] = pfn.0;
+        self.len += 1;
+    }
+
     /// Takes out a page that is on this list.
     #[inline]
     pub fn remove(&mut self, frames: &mut Frames, pfn: Pfn) {
-        let Links { next, prev } = frames.links[pfn.index()];
+        let [next, prev] = frames.links[pfn.index()];
         match some(prev) {
-            Some(before) => frames.links[before.index()].next = next,
+            Some(before) => frames.links[before.index()][NEXT] = next,
             None => self.head = next,
         }
         match some(next) {
-            Some(behind) => frames.links[behind.index()].prev = prev,
+            Some(behind) => frames.links[behind.index()][PREV] = prev,
             None => self.tail = prev,
         }
         self.len -= 1;
@@ -235,11 +320,11 @@ impl FrameList {
         if self.head == pfn.0 {
             return;
         }
-        let (old_head, old_tail, new_tail) = (self.head, self.tail, frames.links[pfn.index()].prev);
-        frames.links[old_tail as usize].next = old_head;
-        frames.links[old_head as usize].prev = old_tail;
-        frames.links[new_tail as usize].next = NIL;
-        frames.links[pfn.index()].prev = NIL;
+        let (old_head, old_tail, new_tail) = (self.head, self.tail, frames.links[pfn.index()][PREV]);
+        frames.links[old_tail as usize][NEXT] = old_head;
+        frames.links[old_head as usize][PREV] = old_tail;
+        frames.links[new_tail as usize][NEXT] = NIL;
+        frames.links[pfn.index()][PREV] = NIL;
         self.head = pfn.0;
         self.tail = new_tail;
     }

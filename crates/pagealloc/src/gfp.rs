@@ -127,6 +127,10 @@ impl Gfp {
     /// The highest zone type that the mask allows (2.4). A type that the machine lacks collapses to the next lower one.
     #[inline]
     pub const fn highest_zone(self) -> ZoneType {
+        HIGHEST_ZONE[(self.0 & (Gfp::DMA.0 | Gfp::HIGHMEM.0 | Gfp::DMA32.0 | Gfp::MOVABLE.0)) as usize]
+    }
+
+    const fn find_highest_zone(self) -> ZoneType {
         if self.contains(Gfp::DMA) {
             ZoneType::Dma
         } else if self.contains(Gfp::DMA32) {
@@ -140,6 +144,17 @@ impl Gfp {
         }
     }
 }
+
+/// Highest zone by the four zone bits, which are the lowest ones: every allocation asks.
+const HIGHEST_ZONE: [ZoneType; 16] = {
+    let mut table = [ZoneType::Normal; 16];
+    let mut bits = 0;
+    while bits < 16 {
+        table[bits] = Gfp(bits as u32).find_highest_zone();
+        bits += 1;
+    }
+    table
+};
 
 impl BitOr for Gfp {
     type Output = Gfp;

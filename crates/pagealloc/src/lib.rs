@@ -9,15 +9,40 @@ extern crate alloc;
 
 mod alloc_flags;
 mod allocator;
+mod blocks;
+mod boost;
+mod boot;
+mod buddy;
+mod capture;
+mod check;
+mod claim;
 pub mod event;
+mod fair;
+mod fallback;
+mod fastpath;
 pub mod frames;
 mod gfp;
+mod highatomic;
 mod ids;
 mod machine;
+mod metrics;
 mod migratetype;
+mod pcp;
+mod pcp_drain;
+mod pcp_limits;
+mod placement;
 pub mod policy;
+#[cfg(test)]
+mod random_tests;
 mod request;
+mod steal_old;
+mod target;
 mod vmstat;
+mod watermark;
+#[cfg(test)]
+mod world;
+mod zone;
+mod zonelist;
 
 pub use alloc_flags::AllocFlags;
 pub use allocator::{Capture, PageAllocator, ZoneInfo};

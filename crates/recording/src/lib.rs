@@ -47,6 +47,7 @@ mod inspect;
 mod marker;
 mod meta;
 pub mod outcome;
+pub mod pagelog;
 pub mod proc;
 pub mod replay;
 mod snapshot;

@@ -7,7 +7,7 @@ pub mod policies;
 pub mod replay;
 pub mod validate;
 
-use crate::backend::{self, Loaded};
+use crate::backend::{self, Loaded, Run};
 use crate::cli::EngineArgs;
 use crate::column_spec::ColumnSpec;
 use crate::failure::{Failure, warn};
@@ -15,13 +15,15 @@ use crate::progress::Progress;
 use anstream::eprintln;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
-use recording::replay::{ReplayOptions, Replayed};
+use recording::replay::Replayed;
 use report::Facts;
 use std::path::Path;
 
-/// Loads a recording behind a progress bar, and says what to beware of.
+/// Loads a recording, and says what to beware of.
 fn load(path: &Path) -> Result<Loaded, Failure> {
-    let loaded = backend::load(path, &Progress::new(&format!("reading {}", path.display())))?;
+    let progress = Progress::new(&format!("reading {}", path.display()));
+    let loaded = backend::load(path)?;
+    drop(progress);
     for caveat in &loaded.caveats {
         warn(&format!("{}: {caveat}", loaded.name));
     }
@@ -30,25 +32,24 @@ fn load(path: &Path) -> Result<Loaded, Failure> {
 
 /// Replays a loaded recording as one column.
 fn replay_column(loaded: &Loaded, column: &ColumnSpec, engine: &EngineArgs) -> Result<(Replayed, Facts), Failure> {
-    let policy = column.resolve(&loaded.recorded).map_err(|error| Failure::Usage(error.to_string()))?;
-    replay_policy(loaded, policy, &column.to_string(), engine)
+    let policy = column.resolve(|| loaded.recorded().cloned())?;
+    replay_policy(loaded, &policy, &column.to_string(), engine)
 }
 
 fn replay_policy(
     loaded: &Loaded,
-    policy: Policy,
+    policy: &Policy,
     name: &str,
     engine: &EngineArgs,
 ) -> Result<(Replayed, Facts), Failure> {
     let progress = Progress::new(&format!("replaying {} under {name}", loaded.name));
-    let options = ReplayOptions { policy, seed: engine.seed, check: engine.check };
-    let replayed = backend::replay(loaded, &options, &progress)?;
+    let replayed = backend::replay(loaded, policy, Run { seed: engine.seed, check: engine.check }, &progress)?;
     drop(progress);
     say_speed(name, &replayed);
     let facts = Facts {
-        preset: options.policy.name.to_owned(),
-        sysctls: SYSCTLS.iter().map(|info| (info.name.to_owned(), info.get(&options.policy.sysctl))).collect(),
-        seed: options.seed,
+        preset: policy.name.to_owned(),
+        sysctls: SYSCTLS.iter().map(|info| (info.name.to_owned(), info.get(&policy.sysctl))).collect(),
+        seed: engine.seed,
         page_events: replayed.page_events,
         replay_seconds: replayed.replay_seconds,
         digest: replayed.digest,

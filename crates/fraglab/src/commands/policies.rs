@@ -15,10 +15,7 @@ use std::fmt::Write;
 pub fn run(args: &PoliciesArgs) -> Result<(), Failure> {
     match &args.name {
         None => list(args.format.format),
-        Some(name) => {
-            let policy = find_preset(name).map_err(|error| Failure::Usage(error.to_string()))?;
-            show(&policy, args.format.format)
-        }
+        Some(name) => show(&find_preset(name)?, args.format.format),
     }
 }
 

@@ -12,7 +12,7 @@ use report::{Column, Report, write_run};
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let specs = columns(&args.policies, &args.sets);
     for spec in &specs {
-        spec.check().map_err(|error| Failure::Usage(error.to_string()))?;
+        spec.check()?;
     }
     let loaded = load(&args.recording)?;
     let mut replays = Vec::new();

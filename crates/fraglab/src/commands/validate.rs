@@ -23,14 +23,14 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
 
 fn mirror_of(path: &Path, engine: &EngineArgs) -> Result<Validation, Failure> {
     let loaded = load(path)?;
-    let (model, _) = replay_policy(&loaded, loaded.recorded.clone(), RECORDED, engine)?;
+    let (model, _) = replay_policy(&loaded, loaded.recorded()?, RECORDED, engine)?;
     Ok(Validation::Mirror { rows: mirror(&loaded.kernel, &model.outcome), recording: loaded.name })
 }
 
 fn prediction_of(path: &Path, other: &Path, engine: &EngineArgs) -> Result<Validation, Failure> {
     let (loaded, truth) = (load(path)?, load(other)?);
-    let (before, _) = replay_policy(&loaded, loaded.recorded.clone(), RECORDED, engine)?;
-    let (after, _) = replay_policy(&loaded, truth.recorded.clone(), &truth.name, engine)?;
+    let (before, _) = replay_policy(&loaded, loaded.recorded()?, RECORDED, engine)?;
+    let (after, _) = replay_policy(&loaded, truth.recorded()?, &format!("the settings of {}", truth.name), engine)?;
     let rows = predict(Pair {
         kernel_before: &loaded.kernel,
         model_before: &before.outcome,

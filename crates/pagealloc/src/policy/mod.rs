@@ -83,6 +83,12 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Whether `vm.defrag_mode` is on in a kernel that has it (13.1).
+    #[inline(always)]
+    pub fn defrag_mode(&self) -> bool {
+        self.sysctl.defrag_mode != 0 && self.defrag.is_some()
+    }
+
     /// The same policy with `vm.defrag_mode` set.
     fn with_defrag_mode(mut self, mode: u32) -> Policy {
         debug_assert!(self.defrag.is_some());

@@ -116,6 +116,10 @@ pub struct CompactionRules {
     pub finish: CompactFinish,
     /// Deferral is kept per zone that is scanned (4.x+), or judged on the preferred zone (3.x).
     pub defer_per_zone: bool,
+    /// Compound pages below the target order are moved (6.9+); before, every compound page blocks its window.
+    pub moves_compound: bool,
+    /// Scanned counters count all pages of what a scanner steps over (6.4+); before, one a step.
+    pub counts_stepped_over: bool,
 }
 
 /// Direct compaction for NOFS requests.

@@ -73,6 +73,8 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
     fragindex_all_orders: true,
     finish: CompactFinish::OwnTypeLowMark,
     defer_per_zone: false,
+    moves_compound: false,
+    counts_stepped_over: false,
 };
 
 const SLOWPATH_3_11: SlowpathRules = SlowpathRules {

@@ -47,7 +47,7 @@ pub(super) fn linux_6_1() -> Policy {
 }
 
 /// 6.14.0. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
-/// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), strict free list types and a second THP list (6.10; 3.8, 4.10, 5.1),
+/// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second THP list (6.10; 3.8, 4.10, 5.1),
 /// the reserve's free pages held back instead of its blocks (6.12, 3.2).
 pub(super) fn linux_6_14() -> Policy {
     let base = linux_6_1();
@@ -60,6 +60,7 @@ pub(super) fn linux_6_14() -> Policy {
         merge_retype: MergeRetype::FirstBlock,
         watermark_reserve: WatermarkReserve::MinReserve,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, high: PcpHigh::AutoTuned, ..base.pcp },
+        compaction: CompactionRules { moves_compound: true, counts_stepped_over: true, ..base.compaction },
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
         ..base
     }

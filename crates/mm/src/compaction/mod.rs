@@ -1,0 +1,292 @@
+//! Compaction: how does a zone get large free blocks back by moving pages?
+//!
+//! Two scanners walk a zone towards each other. The migrate scanner goes up from the start and takes movable pages off
+//! their lists, block by block; the free scanner goes down from the end and takes free blocks as targets. Pages are
+//! moved from one to the other until a block of the wanted order is free, or the scanners meet.
+//!
+//! | file | question |
+//! | --- | --- |
+//! | here | who compacts which zones, with which effort (11.1 to 11.3) |
+//! | [`control`] | what does one run know |
+//! | [`suitable`] | is there any point in it (11.10) |
+//! | [`defer`] | has it failed too often lately (11.8) |
+//! | [`skip`] | which blocks are not worth another look (11.9) |
+//! | [`migrate_scanner`] | which pages are moved (11.5, 11.6) |
+//! | [`source_block`] | from which block (11.7) |
+//! | [`free_scanner`] | where do they go (11.11) |
+//! | [`fast_search`] | which blocks do the free lists suggest (11.7, 11.11) |
+//! | [`migrate`] | how does a page move (11.12) |
+//! | [`zone`] | how does a run proceed (11.4, 11.12b, 11.13) |
+//! | [`finish`] | when is it done (11.14) |
+//! | [`proactive`] | how fragmented is too much (11.16) |
+//!
+//! # What holds between steps
+//!
+//! A batch is isolated, moved and put back within one borrow of the state, so that no page is ever seen half moved. Only
+//! unused targets (frames in state TARGET) outlive a step; they belong to the run's control and go back when it ends.
+
+mod control;
+mod defer;
+mod fast_search;
+mod finish;
+mod free_scanner;
+mod migrate;
+mod migrate_scanner;
+mod proactive;
+mod skip;
+mod source_block;
+mod suitable;
+mod zone;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use control::CompactControl;
+
+use crate::env::TaskContext;
+use crate::event::{MmEvent, MmObserver};
+use crate::state::{Mm, State, World};
+use pagealloc::policy::{DefragRules, NofsCompaction};
+use pagealloc::{AllocFlags, Counter, Gfp, Migratetype, NodeId, Order, Pfn, Request, ZoneId};
+
+/// Pages that are isolated before they are moved (`COMPACT_CLUSTER_MAX`, 1.3).
+pub(crate) const COMPACT_CLUSTER_MAX: u32 = 32;
+
+/// How hard a run may try (11.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum CompactMode {
+    /// Never waits; direct runs take only blocks of the request's own type and leave windows that can't be freed.
+    Async,
+    /// May wait for locks, not for writeback.
+    SyncLight,
+    /// May wait for writeback too.
+    Sync,
+}
+
+/// Results, ascending: a zonelist's result is the maximum (11.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[repr(u8)]
+pub enum CompactResult {
+    /// Fragmentation is not what the request fails by.
+    NotSuitableZone,
+    /// Too few free pages to work with, or not allowed.
+    Skipped,
+    /// Failed too often lately.
+    Deferred,
+    /// No free block of the order yet.
+    NoSuitablePage,
+    /// Go on.
+    Continue,
+    /// The whole zone was scanned in vain.
+    Complete,
+    /// Part of the zone was scanned in vain.
+    PartialSkipped,
+    /// Given up for others' sake.
+    Contended,
+    /// The allocation should succeed now.
+    Success,
+}
+
+impl CompactResult {
+    /// The status string that tracepoints print (15.6).
+    pub const fn name(self) -> &'static str {
+        match self {
+            CompactResult::NotSuitableZone => "not_suitable_zone",
+            CompactResult::Skipped => "skipped",
+            CompactResult::Deferred => "deferred",
+            CompactResult::NoSuitablePage => "no_suitable_page",
+            CompactResult::Continue => "continue",
+            CompactResult::Complete => "complete",
+            CompactResult::PartialSkipped => "partial_skipped",
+            CompactResult::Contended => "contended",
+            CompactResult::Success => "success",
+        }
+    }
+
+    /// Whether a run scanned until there was nothing left to scan.
+    const fn is_exhausted(self) -> bool {
+        matches!(self, CompactResult::Complete | CompactResult::PartialSkipped)
+    }
+}
+
+/// Priority of direct compaction (8.3).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[repr(u8)]
+pub enum CompactPriority {
+    /// Everything, hints and deferral ignored.
+    SyncFull = 0,
+    /// The usual one.
+    SyncLight = 1,
+    /// The first attempt.
+    Async = 2,
+}
+
+/// Per zone: cached scanner positions, deferral (11.4, 11.8). Positions start at 0 and are put into the zone by the first
+/// run, as in the kernel.
+#[derive(Default, Debug)]
+pub struct ZoneCompaction {
+    /// Where the migrate scanner of async (0) and sync (1) runs starts.
+    pub(crate) cached_migrate: [Pfn; 2],
+    /// Where the free scanner starts.
+    pub(crate) cached_free: Pfn,
+    /// First source block that the last reset of the hints found (5.1+).
+    pub(crate) init_migrate: Pfn,
+    /// Last target block that it found.
+    pub(crate) init_free: Pfn,
+    /// Failures in a row, capped at 6: `2^defer_shift` attempts are refused.
+    pub(crate) defer_shift: u32,
+    /// Attempts since the last failure.
+    pub(crate) considered: u32,
+    /// Smallest order that failed. Only this order and larger ones are deferred.
+    pub(crate) order_failed: Order,
+    /// A direct run reached its end: the hints are due for a reset (11.9).
+    pub(crate) blockskip_flush: bool,
+}
+
+// ---- entry points
+impl<W: World> Mm<W> {
+    /// Direct compaction over the zonelist (11.3): the result and a captured page, of the request's order.
+    pub async fn try_to_compact_pages(
+        &self,
+        request: &Request,
+        flags: AllocFlags,
+        priority: CompactPriority,
+        task: &TaskContext,
+    ) -> (CompactResult, Option<Pfn>) {
+        if !self.state.borrow().may_compact(request.gfp) {
+            return (CompactResult::Skipped, None);
+        }
+        let order = self.state.borrow_mut().enter_direct_compaction(request, flags, priority);
+        if self.state.borrow_mut().preferred_zone_defers(request, order) {
+            return (CompactResult::Deferred, None);
+        }
+        let mut overall = CompactResult::Skipped;
+        for index in 0.. {
+            let Some(zone) = self.state.borrow().alloc.zonelist(request, index) else { break };
+            let (status, page) = self.compact_for(request, flags, priority, order, zone, task).await;
+            overall = overall.max(status);
+            if status == CompactResult::Success {
+                return (overall, page);
+            }
+            if task.flags.contains(crate::TaskFlags::DYING) {
+                break;
+            }
+        }
+        self.state.borrow_mut().defer_preferred_zone(request, order, priority, overall);
+        (overall, None)
+    }
+
+    /// One zone of 11.3.
+    async fn compact_for(
+        &self,
+        request: &Request,
+        flags: AllocFlags,
+        priority: CompactPriority,
+        order: Order,
+        zone: ZoneId,
+        task: &TaskContext,
+    ) -> (CompactResult, Option<Pfn>) {
+        let per_zone = self.state.borrow().alloc.policy.compaction.defer_per_zone;
+        let deferrable = per_zone && priority != CompactPriority::SyncFull;
+        if deferrable && self.state.borrow_mut().compaction_deferred(zone, order) {
+            return (CompactResult::Deferred, None);
+        }
+        let mut control = self.state.borrow().direct_control(request, flags, priority, order, zone, task);
+        let mut status = self.compact_zone(&mut control).await;
+        if control.captured.is_some() {
+            status = CompactResult::Success;
+        }
+        let mut state = self.state.borrow_mut();
+        if status == CompactResult::Success {
+            // Not certain yet: the caller confirms once it has the page (8.4).
+            state.compaction_defer_reset(zone, order, false);
+        } else if per_zone && priority != CompactPriority::Async && status.is_exhausted() {
+            state.defer_compaction(zone, order);
+        }
+        (status, control.captured)
+    }
+
+    /// Compacts all zones of a node entirely (`compact_memory`, 11.2).
+    pub async fn compact_node(&self, node: NodeId, task: &TaskContext) {
+        self.compact_whole_node(node, false, task).await;
+    }
+
+    /// All zones of a node from end to end: asked for, or proactively (11.16).
+    pub(crate) async fn compact_whole_node(&self, node: NodeId, proactive: bool, task: &TaskContext) {
+        let zones = self.state.borrow().alloc.zones_of(node);
+        for zone in zones.map(ZoneId) {
+            if task.flags.contains(crate::TaskFlags::DYING) {
+                return;
+            }
+            let mut control = self.state.borrow().whole_zone_control(zone, proactive, task);
+            self.compact_zone(&mut control).await;
+            if proactive {
+                self.state.borrow_mut().count_daemon_scans(&control);
+            }
+        }
+    }
+}
+
+// ---- policy
+impl<W: World> State<W> {
+    /// Whether a request may compact at all (11.3, 11.20).
+    fn may_compact(&self, gfp: Gfp) -> bool {
+        match self.alloc.policy.compaction.nofs {
+            NofsCompaction::Refuse => gfp.contains(Gfp::IO) && gfp.contains(Gfp::FS),
+            NofsCompaction::SkipMappings => gfp.contains(Gfp::IO),
+        }
+    }
+
+    /// Order that direct compaction works at: the request's, or a whole pageblock's if nothing less helps a request that
+    /// must not fragment (13.9). Deferral and retry decisions follow this order.
+    pub fn compaction_order(&self, request: &Request, flags: AllocFlags) -> Order {
+        let promoted = self.defrag().is_some_and(|rules| rules.reclaim_at_block_order)
+            && flags.contains(AllocFlags::NOFRAGMENT)
+            && request.migratetype != Migratetype::Movable;
+        if promoted { request.order.max(self.alloc.geometry.pageblock_order) } else { request.order }
+    }
+
+    /// What defrag_mode changes, if it is on (13.1).
+    pub(crate) fn defrag(&self) -> Option<&DefragRules> {
+        self.alloc.policy.defrag.as_ref().filter(|_| self.alloc.policy.sysctl.defrag_mode != 0)
+    }
+
+    fn enter_direct_compaction(&mut self, request: &Request, flags: AllocFlags, priority: CompactPriority) -> Order {
+        let order = self.compaction_order(request, flags);
+        self.alloc.observer.mm(&MmEvent::CompactionTryToCompactPages {
+            order,
+            gfp_mask: request.gfp,
+            priority: priority as u8,
+        });
+        order
+    }
+
+    /// 3.x judges deferral by the preferred zone alone (8.13).
+    fn preferred_zone_defers(&mut self, request: &Request, order: Order) -> bool {
+        !self.alloc.policy.compaction.defer_per_zone
+            && self.alloc.zonelist(request, 0).is_some_and(|zone| self.compaction_deferred(zone, order))
+    }
+
+    /// 3.x defers the preferred zone after a sync run that found nothing.
+    fn defer_preferred_zone(
+        &mut self,
+        request: &Request,
+        order: Order,
+        priority: CompactPriority,
+        result: CompactResult,
+    ) {
+        let failed = priority != CompactPriority::Async && result > CompactResult::Deferred;
+        if self.alloc.policy.compaction.defer_per_zone || !failed {
+            return;
+        }
+        if let Some(zone) = self.alloc.zonelist(request, 0) {
+            self.defer_compaction(zone, order);
+        }
+    }
+
+    /// kcompactd's scans count under its own names as well (11.17).
+    pub(crate) fn count_daemon_scans(&mut self, control: &CompactControl) {
+        self.alloc.vmstat.add(Counter::CompactDaemonMigrateScanned, control.migrate_scanned);
+        self.alloc.vmstat.add(Counter::CompactDaemonFreeScanned, control.free_scanned);
+    }
+}

@@ -1,0 +1,120 @@
+//! The daemon's life: sleep in two stages, wake, balance (9.4, 9.9).
+
+use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken};
+use crate::event::{MmEvent, MmObserver};
+use crate::state::{Mm, World};
+use pagealloc::{Counter, CpuId, NodeId, Order, ZoneType};
+
+/// kswapd's pid in events, plus the node: never a task's.
+const PID_BASE: u32 = u32::MAX - 255;
+/// The first stage of sleep, HZ/10 (9.9).
+const NAP: Nanos = 100_000_000;
+
+impl<W: World> Mm<W> {
+    /// The daemon of a node; never returns.
+    pub async fn kswapd(&self, node: NodeId) {
+        let flags = TaskFlags::MEMALLOC.with(TaskFlags::KTHREAD).with(TaskFlags::KSWAPD);
+        let task = TaskContext { pid: PID_BASE + u32::from(node.0), cpu: self.cpu_of(node), flags };
+        let (mut alloc_order, mut highest) = (0, ZoneType::Movable);
+        let mut reclaim_order = 0;
+        loop {
+            self.try_to_sleep(node, alloc_order, reclaim_order, highest).await;
+            (alloc_order, highest) = self.take_request(node, highest);
+            reclaim_order = self.balance_pgdat(node, alloc_order, highest, &task).await;
+            if reclaim_order == alloc_order {
+                // Balanced as asked: judge sleep by what was asked since. Otherwise order 0 is what was reached, and
+                // kcompactd is to be woken for the order that was asked first (9.4).
+                (alloc_order, highest) = self.pending_request(node, highest);
+                reclaim_order = alloc_order;
+            }
+        }
+    }
+
+    fn cpu_of(&self, node: NodeId) -> CpuId {
+        CpuId(u16::from(node.0).min(self.state.borrow().alloc.nr_cpus() as u16 - 1))
+    }
+
+    fn pending_request(&self, node: NodeId, previous: ZoneType) -> (Order, ZoneType) {
+        let kswapd = &self.state.borrow().nodes[node.index()].kswapd;
+        (kswapd.order, kswapd.highest.unwrap_or(previous))
+    }
+
+    /// Takes what was asked for since the last time; without a zone, that of the last time.
+    fn take_request(&self, node: NodeId, previous: ZoneType) -> (Order, ZoneType) {
+        let request = self.pending_request(node, previous);
+        let mut state = self.state.borrow_mut();
+        let kswapd = &mut state.nodes[node.index()].kswapd;
+        kswapd.order = 0;
+        kswapd.highest = None;
+        state.alloc.observer.mm(&MmEvent::VmscanKswapdWake { nid: node, order: request.0 });
+        request
+    }
+
+    async fn try_to_sleep(&self, node: NodeId, alloc_order: Order, reclaim_order: Order, highest: ZoneType) {
+        self.prepare_to_wait(node);
+        let mut early = false;
+        if self.prepare_sleep(node, reclaim_order, highest) {
+            // Reclaim is done: compaction has free pages to work with now.
+            self.state.borrow_mut().reset_isolation_suitable(node);
+            if self.state.borrow().alloc.policy.kswapd.kcompactd {
+                self.wakeup_kcompactd(node, alloc_order, highest);
+            }
+            early = self.nap(node, Some(NAP)).await;
+            if early {
+                let mut state = self.state.borrow_mut();
+                let kswapd = &mut state.nodes[node.index()].kswapd;
+                kswapd.highest = kswapd.highest.or(Some(highest));
+                kswapd.order = kswapd.order.max(reclaim_order);
+            }
+            self.prepare_to_wait(node);
+        }
+        if !early && self.prepare_sleep(node, reclaim_order, highest) {
+            self.state.borrow_mut().alloc.observer.mm(&MmEvent::VmscanKswapdSleep { nid: node });
+            self.nap(node, None).await;
+        } else {
+            let counter = if early { Counter::KswapdLowWmarkHitQuickly } else { Counter::KswapdHighWmarkHitQuickly };
+            self.state.borrow_mut().alloc.vmstat.bump(counter);
+        }
+        self.finish_wait(node);
+    }
+
+    /// prepare_kswapd_sleep: whether nothing is left to do. Whoever waits for kswapd stops doing so.
+    fn prepare_sleep(&self, node: NodeId, order: Order, highest: ZoneType) -> bool {
+        self.env.wake(Queue::Pfmemalloc(node));
+        let mut state = self.state.borrow_mut();
+        if state.kswapd_hopeless(node) {
+            return true;
+        }
+        let balanced = state.pgdat_balanced(node, order, highest);
+        if balanced {
+            let reclaim = &mut state.nodes[node.index()].reclaim;
+            (reclaim.congested, reclaim.all_dirty, reclaim.all_writeback) = (false, false, false);
+        }
+        balanced
+    }
+
+    fn prepare_to_wait(&self, node: NodeId) {
+        let mut state = self.state.borrow_mut();
+        state.nodes[node.index()].kswapd.sleeping = true;
+        state.alloc.set_kswapd_awake(node, false);
+    }
+
+    fn finish_wait(&self, node: NodeId) {
+        let mut state = self.state.borrow_mut();
+        let kswapd = &mut state.nodes[node.index()].kswapd;
+        kswapd.sleeping = false;
+        kswapd.woken = false;
+        state.alloc.set_kswapd_awake(node, true);
+    }
+
+    /// Waits to be woken, unless that has happened already: whether it was before the timeout.
+    async fn nap(&self, node: NodeId, timeout: Option<Nanos>) -> bool {
+        let woken = core::mem::take(&mut self.state.borrow_mut().nodes[node.index()].kswapd.woken);
+        if woken {
+            return true;
+        }
+        let ended = self.env.wait(Queue::Kswapd(node), timeout).await;
+        let woken = core::mem::take(&mut self.state.borrow_mut().nodes[node.index()].kswapd.woken);
+        woken || matches!(ended, Woken::Early { .. })
+    }
+}

@@ -1,0 +1,114 @@
+//! kswapd: who wakes it, what it keeps balanced, when it sleeps (chapter 9).
+//!
+//! One daemon a node. A request that finds no memory records what it wants in [`Kswapd`] and wakes the daemon
+//! ([`wake`]); the daemon reclaims until the node is balanced ([`balance`]; [`zones`] for kernels with LRU lists per
+//! zone), hands over to kcompactd, and sleeps in two stages ([`daemon`]).
+
+mod balance;
+mod daemon;
+mod wake;
+mod zones;
+
+use crate::reclaim::MAX_RECLAIM_RETRIES;
+use crate::state::{State, World};
+use core::ops::Range;
+use pagealloc::policy::{BlockWatermark, DefragRules, LruRule};
+use pagealloc::{AllocFlags, NR_ZONE_TYPES, NodeId, Order, ZoneId, ZoneType};
+
+/// Requests to a node's kswapd, and its failures (9.1).
+#[derive(Default, Debug)]
+pub struct Kswapd {
+    /// Largest order that was asked for since it last looked.
+    order: Order,
+    /// Highest zone that was asked for since then; lowest up to 4.7 (9.14).
+    highest: Option<ZoneType>,
+    /// Fruitless runs in a row.
+    failures: u32,
+    /// It waits on its queue, or is about to: it is woken rather than told.
+    sleeping: bool,
+    /// It was woken and has not noticed yet. Makes a wake that comes before the wait count.
+    woken: bool,
+    /// Pages scanned since one was last reclaimed, by zone type: up to 4.11 what told a hopeless zone (9.13).
+    pages_scanned: [u64; NR_ZONE_TYPES],
+}
+
+/// Pages that must be reclaimed before order-0 will do: twice the request (`compact_gap`).
+const fn compact_gap(order: Order) -> u64 {
+    2 << order
+}
+
+impl<W: World> State<W> {
+    /// Whether the node is balanced for kswapd (9.3): some zone that the request may use is at its high mark.
+    /// Kernels with LRU lists per zone want every zone, or a quarter of the node's memory (9.13).
+    pub fn pgdat_balanced(&mut self, node: NodeId, order: Order, highest: ZoneType) -> bool {
+        if self.alloc.policy.reclaim.lru == LruRule::PerZone {
+            return self.zones_balanced(node, order, highest);
+        }
+        let mut any_managed = false;
+        for zone in self.managed_zones_up_to(node, highest) {
+            any_managed = true;
+            if self.high_mark_met(zone, order, highest) {
+                return true;
+            }
+        }
+        !any_managed
+    }
+
+    /// The order test at the high mark; under defrag_mode in whole free blocks (13.3 f).
+    fn high_mark_met(&self, zone: ZoneId, order: Order, highest: ZoneType) -> bool {
+        let alloc = &self.alloc;
+        let in_blocks = crate::slowpath::defrag_rules(&alloc.policy).is_some_and(|rules| by_blocks(rules, order));
+        let free = if in_blocks { alloc.free_pages_blocks(zone) } else { alloc.free_pages(zone) };
+        let mark = alloc.wmark(zone, AllocFlags::WMARK_HIGH);
+        alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free)
+    }
+
+    /// Managed zones of a node up to a type, ascending.
+    fn managed_zones_up_to(&self, node: NodeId, highest: ZoneType) -> impl Iterator<Item = ZoneId> + use<W> {
+        let Range { start, end } = self.alloc.zones_of(node);
+        let mut mask = 0u64;
+        for zone in start..end {
+            let info = self.alloc.zone_info(ZoneId(zone));
+            if info.managed > 0 && info.kind <= highest {
+                mask |= 1 << (zone - start);
+            }
+        }
+        (start..end).filter(move |zone| mask >> (zone - start) & 1 == 1).map(ZoneId)
+    }
+
+    /// Fruitless runs in a row (9.10).
+    pub fn kswapd_failures(&self, node: NodeId) -> u32 {
+        self.nodes[node.index()].kswapd.failures
+    }
+
+    /// Reclaim made progress: failures start from 0 again, and no zone is hopeless.
+    pub fn reset_kswapd_failures(&mut self, node: NodeId) {
+        let kswapd = &mut self.nodes[node.index()].kswapd;
+        kswapd.failures = 0;
+        kswapd.pages_scanned = [0; NR_ZONE_TYPES];
+    }
+
+    /// Whether kswapd has given the node up (9.10).
+    fn kswapd_hopeless(&self, node: NodeId) -> bool {
+        self.alloc.policy.kswapd.failures && self.kswapd_failures(node) >= MAX_RECLAIM_RETRIES
+    }
+}
+
+fn by_blocks(rules: &DefragRules, order: Order) -> bool {
+    match rules.kswapd_block_watermark {
+        BlockWatermark::Off => false,
+        BlockWatermark::Always => true,
+        BlockWatermark::WhileHighOrder => order > 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gap_of_a_pageblock() {
+        assert_eq!(compact_gap(9), 1024);
+        assert_eq!(compact_gap(0), 2);
+    }
+}

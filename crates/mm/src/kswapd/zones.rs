@@ -1,0 +1,118 @@
+//! kswapd over zones that each have their own LRU lists, up to 4.7 (9.13).
+
+use super::balance::Run;
+use crate::env::TaskContext;
+use crate::lru::LruvecId;
+use crate::reclaim::{DEF_PRIORITY, SWAP_CLUSTER_MAX};
+use crate::state::{Mm, State, World};
+use pagealloc::{AllocFlags, NodeId, Order, ZoneId, ZoneType};
+
+/// A zone is hopeless once it was scanned this many times over without a page (9.13).
+const HOPELESS_SCANS: u64 = 6;
+/// A zone is left alone while it is above high by this part of itself, so that all are aged alike (9.13).
+const BALANCE_GAP_RATIO: u64 = 100;
+
+impl<W: World> Mm<W> {
+    /// One pass at one priority: shrinks the zones up to the highest unbalanced one, lowest first. Whether some zone
+    /// was scanned enough.
+    pub(super) async fn shrink_unbalanced_zones(&self, run: &mut Run, task: &TaskContext) -> bool {
+        let Some(end) = self.state.borrow_mut().highest_unbalanced(run) else { return true };
+        let mut enough_scanned = false;
+        let zones: u64 = self.state.borrow().managed_zones_up_to(run.node, end).fold(0, |set, zone| set | 1 << zone.0);
+        for zone in (0..64).filter(|zone| zones >> zone & 1 == 1).map(ZoneId) {
+            if !self.state.borrow_mut().wants_shrinking(run, zone, end) {
+                // Balanced with a margin counts as done, a hopeless zone does not.
+                enough_scanned |= !self.state.borrow().zone_hopeless(zone);
+                continue;
+            }
+            run.sc.nr_scanned = 0;
+            run.sc.nr_to_reclaim =
+                self.state.borrow().alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX.into());
+            self.shrink_one_zone(run, zone, task).await;
+            enough_scanned |= run.sc.nr_scanned >= run.sc.nr_to_reclaim;
+        }
+        enough_scanned
+    }
+
+    async fn shrink_one_zone(&self, run: &mut Run, zone: ZoneId, task: &TaskContext) {
+        let (kind, before) = (self.state.borrow().alloc.zone_info(zone).kind, run.sc.nr_reclaimed);
+        self.shrink_lists(LruvecId::Zone(zone), true, &mut run.sc, task).await;
+        if run.sc.nr_reclaimed == before {
+            let kswapd = &mut self.state.borrow_mut().nodes[run.node.index()].kswapd;
+            kswapd.pages_scanned[kind as usize] += run.sc.nr_scanned;
+        }
+    }
+}
+
+impl<W: World> State<W> {
+    /// zone_balanced: at the high mark plus `gap`, and with enough free pages to compact for the order. 4.6 asks for
+    /// the order itself only when deciding to wake (`high_order`), and leaves the rest to kcompactd.
+    pub(super) fn zone_balanced(
+        &mut self,
+        zone: ZoneId,
+        order: Order,
+        gap: u64,
+        highest: ZoneType,
+        high_order: bool,
+    ) -> bool {
+        let alloc = &self.alloc;
+        let free = alloc.free_pages(zone);
+        let mark = alloc.wmark(zone, AllocFlags::WMARK_HIGH) + gap;
+        if alloc.policy.kswapd.kcompactd {
+            // Own knowledge (4.6).
+            let (order, mark) = if high_order { (order, mark) } else { (0, mark + (1 << order)) };
+            return alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free);
+        }
+        alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free)
+            && (order == 0 || self.compactable(zone, order, highest))
+    }
+
+    fn compactable(&mut self, zone: ZoneId, order: Order, highest: ZoneType) -> bool {
+        let mark = self.alloc.wmark(zone, AllocFlags::WMARK_LOW);
+        self.compaction_suitable(zone, order, mark, highest)
+    }
+
+    /// pgdat_balanced of those kernels: every zone for order 0, else a quarter of the memory. Hopeless zones pass.
+    pub(super) fn zones_balanced(&mut self, node: NodeId, order: Order, highest: ZoneType) -> bool {
+        let (mut managed, mut balanced) = (0, 0);
+        for zone in self.managed_zones_up_to(node, highest) {
+            let pages = self.alloc.zone_info(zone).managed;
+            managed += pages;
+            if self.zone_hopeless(zone) || self.zone_balanced(zone, order, 0, highest, false) {
+                balanced += pages;
+            } else if order == 0 {
+                return false;
+            }
+        }
+        order == 0 || balanced >= managed / 4
+    }
+
+    fn highest_unbalanced(&mut self, run: &Run) -> Option<ZoneType> {
+        let mut end = None;
+        for zone in self.managed_zones_up_to(run.node, run.highest) {
+            let skipped = run.sc.priority != DEF_PRIORITY && self.zone_hopeless(zone);
+            if !skipped && !self.zone_balanced(zone, run.sc.order, 0, ZoneType::Dma, false) {
+                end = Some(self.alloc.zone_info(zone).kind);
+            }
+        }
+        end
+    }
+
+    fn wants_shrinking(&mut self, run: &Run, zone: ZoneId, end: ZoneType) -> bool {
+        if run.sc.priority != DEF_PRIORITY && self.zone_hopeless(zone) {
+            return false;
+        }
+        let order = if run.sc.order > 0 && self.compactable(zone, run.sc.order, end) { 0 } else { run.sc.order };
+        let low = self.alloc.wmark(zone, AllocFlags::WMARK_LOW);
+        let gap = low.min(self.alloc.zone_info(zone).managed.div_ceil(BALANCE_GAP_RATIO));
+        !self.zone_balanced(zone, order, gap, end, false)
+    }
+
+    /// Scanned too often in vain: not worth kswapd's time until a page of it is reclaimed. Kernels that count failures
+    /// of whole runs instead never call a zone hopeless.
+    fn zone_hopeless(&self, zone: ZoneId) -> bool {
+        let info = self.alloc.zone_info(zone);
+        let scanned = self.nodes[info.node.index()].kswapd.pages_scanned[info.kind as usize];
+        scanned > 0 && scanned >= HOPELESS_SCANS * self.zone_reclaimable_pages(zone)
+    }
+}

@@ -1,0 +1,125 @@
+//! How does a task free memory for its own request? (10.2 to 10.4)
+
+use super::throttle::ThrottleReason;
+use super::{DEF_PRIORITY, ScanControl};
+use crate::env::{Env, Queue, TaskContext};
+use crate::event::{MmEvent, MmObserver};
+use crate::lru::LruvecId;
+use crate::state::{Mm, World};
+use pagealloc::policy::LruRule;
+use pagealloc::{Counter, NodeId, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId};
+
+impl<W: World> Mm<W> {
+    /// Direct reclaim with its throttling (8.14, 10.2): pages reclaimed; 1 for a dying task, or if compaction can go on.
+    pub async fn try_to_free_pages(&self, request: &Request, task: &TaskContext) -> u64 {
+        if self.throttle_direct_reclaim(request, task).await {
+            return 1;
+        }
+        let mut sc = ScanControl::new(request.order, request.gfp, request.gfp.highest_zone());
+        {
+            let mut state = self.state.borrow_mut();
+            sc.may_writepage = state.alloc.policy.sysctl.laptop_mode == 0;
+            let begin = MmEvent::VmscanDirectReclaimBegin { order: request.order, gfp_flags: request.gfp };
+            state.alloc.observer.mm(&begin);
+        }
+        let nr_reclaimed = self.do_try_to_free_pages(request, &mut sc, task).await;
+        self.state.borrow_mut().alloc.observer.mm(&MmEvent::VmscanDirectReclaimEnd { nr_reclaimed });
+        nr_reclaimed
+    }
+
+    /// Up to three rounds (10.3): as usual, once more over everything, and with forced deactivation.
+    async fn do_try_to_free_pages(&self, request: &Request, sc: &mut ScanControl, task: &TaskContext) -> u64 {
+        let mut full_walk = false;
+        loop {
+            self.reclaim_round(request, sc, task).await;
+            self.snapshot_zonelist(request);
+            if sc.nr_reclaimed > 0 {
+                return sc.nr_reclaimed;
+            }
+            if sc.compaction_ready {
+                return 1;
+            }
+            if !full_walk {
+                full_walk = true;
+            } else if sc.skipped_deactivate {
+                (sc.force_deactivate, sc.skipped_deactivate) = (true, false);
+            } else {
+                return 0;
+            }
+            sc.priority = DEF_PRIORITY;
+        }
+    }
+
+    async fn reclaim_round(&self, request: &Request, sc: &mut ScanControl, task: &TaskContext) {
+        self.state.borrow_mut().alloc.vmstat.bump(Counter::allocstall(sc.reclaim_idx));
+        for priority in (0..=DEF_PRIORITY).rev() {
+            sc.priority = priority;
+            sc.nr_scanned = 0;
+            self.shrink_zonelist(request, sc, task).await;
+            if sc.nr_reclaimed >= sc.nr_to_reclaim || sc.compaction_ready {
+                return;
+            }
+            if priority < DEF_PRIORITY - 2 {
+                sc.may_writepage = true;
+            }
+        }
+    }
+
+    /// Shrinks each node of the zonelist once, or each zone where lists are per zone; zones that are ready for compaction
+    /// are spared.
+    async fn shrink_zonelist(&self, request: &Request, sc: &mut ScanControl, task: &TaskContext) {
+        let mut first = None;
+        let mut last = None;
+        let mut index = 0;
+        while let Some((zone, node)) = self.zonelist_entry(request, index) {
+            index += 1;
+            if sc.order > PAGE_ALLOC_COSTLY_ORDER && self.state.borrow_mut().compaction_ready(zone, sc) {
+                sc.compaction_ready = true;
+                continue;
+            }
+            first = first.or(Some(node));
+            let rule = self.state.borrow().alloc.policy.reclaim.lru;
+            match rule {
+                LruRule::PerNode if last == Some(node) => continue,
+                LruRule::PerNode => self.shrink_node(node, sc, task).await,
+                LruRule::PerZone => {
+                    // The node's slab goes along with its first, that is highest, zone.
+                    self.shrink_lists(LruvecId::Zone(zone), last != Some(node), sc, task).await;
+                }
+            }
+            last = Some(node);
+        }
+        if let Some(node) = first {
+            self.consider_throttle(node, sc, task).await;
+        }
+    }
+
+    fn zonelist_entry(&self, request: &Request, index: usize) -> Option<(ZoneId, NodeId)> {
+        let state = self.state.borrow();
+        let zone = state.alloc.zonelist(request, index)?;
+        Some((zone, state.alloc.zone_info(zone).node))
+    }
+
+    /// Wakes those without progress if there is some now, or waits at the last priority but one (10.3).
+    async fn consider_throttle(&self, node: NodeId, sc: &ScanControl, task: &TaskContext) {
+        if sc.nr_reclaimed > sc.nr_scanned >> 3 {
+            if self.env.has_waiters(Queue::NoProgress(node)) {
+                self.env.wake(Queue::NoProgress(node));
+            }
+        } else if sc.priority == 1 && sc.nr_reclaimed == 0 {
+            self.reclaim_throttle(node, ThrottleReason::NoProgress, task).await;
+        }
+    }
+
+    fn snapshot_zonelist(&self, request: &Request) {
+        let mut last = None;
+        let mut index = 0;
+        while let Some((_, node)) = self.zonelist_entry(request, index) {
+            index += 1;
+            if last != Some(node) {
+                self.state.borrow_mut().snapshot_refaults(node);
+            }
+            last = Some(node);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Page reclaim: the classic active/inactive LRU of Linux, from the 3.11 era to 6.18 (chapter 10 of the reference).
+//!
+//! | question | module |
+//! | --- | --- |
+//! | how does a task free memory for its own request | `direct` |
+//! | what is one pass over a node | `shrink_node` |
+//! | how much of which list | `scan_balance` |
+//! | which pages are taken | `isolate` |
+//! | what becomes of an active page | `shrink_active` |
+//! | what becomes of a batch of inactive pages | `shrink_inactive` |
+//! | what becomes of one inactive page | `page_out` |
+//! | how is a huge page broken up | `split` |
+//! | what do evictions and refaults teach | `workingset` |
+//! | how are slab caches shrunk | `slab` |
+//! | when does a reclaimer sleep | `throttle` |
+//! | how many pages may be dirty | `dirty` |
+//!
+//! Lists are worked on in batches of [`SWAP_CLUSTER_MAX`] pages. A batch is one synchronous step; writes that it decides
+//! on are started after the state is released, and its CPU time is awaited then ([`Work::Shrink`](crate::Work::Shrink)).
+
+mod direct;
+mod dirty;
+mod isolate;
+mod page_out;
+mod scan_balance;
+mod shrink_active;
+mod shrink_inactive;
+mod shrink_node;
+mod slab;
+mod split;
+#[cfg(test)]
+mod tests;
+mod throttle;
+mod workingset;
+
+pub use throttle::ThrottleReason;
+pub use workingset::Shadow;
+
+use alloc::vec::Vec;
+use pagealloc::{Gfp, Order, Pfn, ZoneType};
+
+/// Pages per batch, and the usual target of direct reclaim.
+pub const SWAP_CLUSTER_MAX: u32 = 32;
+/// Priority that every run starts with: a 4096th of each list.
+pub const DEF_PRIORITY: u8 = 12;
+/// Fruitless kswapd runs after which a node counts as hopeless (9.10).
+pub const MAX_RECLAIM_RETRIES: u32 = 16;
+
+/// Index of a kind of pages in arrays of two.
+pub(crate) const ANON: usize = 0;
+/// Index of the other kind.
+pub(crate) const FILE: usize = 1;
+
+/// Per node: isolated pages, dirty pages, what throttling knows, deferred slab work.
+#[derive(Default, Debug)]
+pub struct NodeReclaim {
+    /// nr_isolated_anon, nr_isolated_file. Signed: they drift in the era of 11.6.
+    pub isolated: [i64; 2],
+    /// Dirty page cache pages (`nr_dirty`).
+    pub dirty: u64,
+    /// Pages being written, to swap or files (`nr_writeback`).
+    pub writeback: u64,
+    /// kswapd met nothing but pages under writeback (`PGDAT_WRITEBACK`, 10.6).
+    pub all_writeback: bool,
+    /// kswapd met no file pages but dirty ones that nobody is writing (`PGDAT_DIRTY`, up to 6.18).
+    pub all_dirty: bool,
+    /// All dirty pages that kswapd met were waiting for their write for a second time (`LRUVEC_NODE_CONGESTED`).
+    pub congested: bool,
+    /// Pages written while somebody was throttled on writeback, and the waiters (10.14).
+    throttled: throttle::WritebackThrottle,
+    /// Objects that each shrinker still owes (10.19).
+    deferred: Vec<u64>,
+    /// Pages that the running batch wants written; kept to save allocations.
+    writes: Vec<Pfn>,
+}
+
+/// What one run of reclaim may do and has done (10.2 to 10.6, 9.5).
+#[derive(Clone, Debug)]
+pub struct ScanControl {
+    /// Stop when this many are reclaimed.
+    pub nr_to_reclaim: u64,
+    /// Order wanted.
+    pub order: Order,
+    /// Mask of the request.
+    pub gfp: Gfp,
+    /// Highest zone that is scanned.
+    pub reclaim_idx: ZoneType,
+    /// 12 (a 4096th of each list) down to 0 (all).
+    pub priority: u8,
+    /// May start writing pages.
+    pub may_writepage: bool,
+    /// May unmap.
+    pub may_unmap: bool,
+    /// May swap.
+    pub may_swap: bool,
+    /// Deactivate whatever the balance (second try of 10.3).
+    pub force_deactivate: bool,
+    /// Active lists were left alone.
+    pub skipped_deactivate: bool,
+    /// kswapd runs this.
+    pub kswapd: bool,
+    /// Compaction can go on instead.
+    pub compaction_ready: bool,
+    /// cache_trim_mode was in force and failed to reclaim (10.6).
+    pub cache_trim_mode_failed: bool,
+    /// Don't use it any more in this run.
+    pub no_cache_trim_mode: bool,
+    /// Pages scanned.
+    pub nr_scanned: u64,
+    /// Pages reclaimed.
+    pub nr_reclaimed: u64,
+    /// Frames of slab pages just freed; scratch space that is kept to save allocations.
+    pub slab_freed: Vec<Pfn>,
+}
+
+impl ScanControl {
+    /// A run for a request of this order and mask: 32 pages, everything allowed but writing (10.2).
+    pub const fn new(order: Order, gfp: Gfp, reclaim_idx: ZoneType) -> ScanControl {
+        ScanControl {
+            nr_to_reclaim: SWAP_CLUSTER_MAX as u64,
+            order,
+            gfp,
+            reclaim_idx,
+            priority: DEF_PRIORITY,
+            may_writepage: false,
+            may_unmap: true,
+            may_swap: true,
+            force_deactivate: false,
+            skipped_deactivate: false,
+            kswapd: false,
+            compaction_ready: false,
+            cache_trim_mode_failed: false,
+            no_cache_trim_mode: false,
+            nr_scanned: 0,
+            nr_reclaimed: 0,
+            slab_freed: Vec::new(),
+        }
+    }
+}
+
+/// What one batch of inactive pages came to, in base pages (`reclaim_stat`, 10.12).
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub(crate) struct Batch {
+    /// Looked at on the list, pages of too high zones included.
+    pub examined: u32,
+    /// Taken off the list.
+    pub taken: u32,
+    /// Judged; less than taken if nothing was taken twice.
+    pub scanned: u32,
+    pub reclaimed: u32,
+    pub dirty: u32,
+    pub unqueued_dirty: u32,
+    pub congested: u32,
+    pub writeback: u32,
+    pub immediate: u32,
+    pub pageout: u32,
+    pub activated: [u32; 2],
+    pub ref_keep: u32,
+}
+
+/// Sums of the batches of one pass over a node, for the node's flags and throttling (10.6).
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct PassTotals {
+    pub dirty: u64,
+    pub unqueued_dirty: u64,
+    pub congested: u64,
+    pub writeback: u64,
+    pub immediate: u64,
+    pub taken: u64,
+    pub file_taken: u64,
+}
+
+impl PassTotals {
+    fn add(&mut self, batch: &Batch, file: bool) {
+        self.dirty += u64::from(batch.dirty);
+        self.unqueued_dirty += u64::from(batch.unqueued_dirty);
+        self.congested += u64::from(batch.congested);
+        self.writeback += u64::from(batch.writeback);
+        self.immediate += u64::from(batch.immediate);
+        self.taken += u64::from(batch.taken);
+        if file {
+            self.file_taken += u64::from(batch.taken);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What becomes of one inactive page? (10.12)
+
+use super::isolate::Taken;
+use super::{Batch, NodeReclaim, ScanControl};
+use crate::env::{Nanos, TaskContext};
+use crate::owner::{Owner, References};
+use crate::pages::PageFlags;
+use crate::state::{State, World};
+use alloc::vec::Vec;
+use pagealloc::{Counter, CpuId, Gfp, Pfn};
+
+/// What the run permits, and the surroundings of the batch.
+pub(crate) struct Rules {
+    gfp: Gfp,
+    may_writepage: bool,
+    may_unmap: bool,
+    kswapd: bool,
+    /// The node's flags of 10.6, as they were when the batch began.
+    all_writeback: bool,
+    all_dirty: bool,
+    now: Nanos,
+    cpu: CpuId,
+}
+
+impl Rules {
+    pub fn new(sc: &ScanControl, node: &NodeReclaim, now: Nanos, task: &TaskContext) -> Rules {
+        Rules {
+            gfp: sc.gfp,
+            may_writepage: sc.may_writepage,
+            may_unmap: sc.may_unmap,
+            kswapd: sc.kswapd,
+            all_writeback: node.all_writeback,
+            all_dirty: node.all_dirty,
+            now,
+            cpu: task.cpu,
+        }
+    }
+
+    /// Whether a page may be written under the request's mask: swap needs only I/O.
+    fn may_enter_fs(&self, flags: PageFlags) -> bool {
+        self.gfp.contains(Gfp::FS) || flags.contains(PageFlags::SWAPCACHE) && self.gfp.contains(Gfp::IO)
+    }
+}
+
+/// Where a page goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// Back to the list.
+    Keep,
+    /// To the active list, or to the unevictable one.
+    Activate,
+    /// Out of memory.
+    Reclaim,
+}
+
+/// What references say (`folio_check_references`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Use {
+    Activate,
+    Keep,
+    Reclaim,
+    /// Reclaim unless that takes a write.
+    ReclaimClean,
+}
+
+impl<W: World> State<W> {
+    /// Judges all taken pages, in the order taken. Writes to start are pushed to `writes`.
+    pub(crate) fn judge_pages(&mut self, taken: &mut Taken, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) {
+        while let Some(pfn) = taken.next(&mut self.alloc.frames) {
+            let fate = self.judge(pfn, taken, rules, batch, writes);
+            let pages = self.pages_in(pfn);
+            batch.scanned += pages;
+            match fate {
+                Fate::Keep => self.lru_putback(pfn),
+                Fate::Activate => {
+                    self.activate_taken(pfn, pages, batch);
+                    self.lru_putback(pfn);
+                }
+                Fate::Reclaim => {
+                    batch.reclaimed += pages;
+                    self.evict(pfn, rules);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn pages_in(&self, pfn: Pfn) -> u32 {
+        1 << self.alloc.frames.order(pfn)
+    }
+
+    fn judge(&mut self, pfn: Pfn, taken: &mut Taken, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) -> Fate {
+        let flags = self.pages.flags(pfn);
+        let pages = self.pages_in(pfn);
+        if flags.contains(PageFlags::UNEVICTABLE) {
+            return Fate::Activate;
+        }
+        if flags.contains(PageFlags::MAPPED) && !rules.may_unmap {
+            return Fate::Keep;
+        }
+        batch.note_dirty(flags, pages);
+        if flags.contains(PageFlags::WRITEBACK) {
+            return self.meet_writeback(pfn, flags, rules, batch);
+        }
+        let usage = self.page_references(pfn, flags, rules.now);
+        match usage {
+            Use::Activate => return Fate::Activate,
+            Use::Keep => {
+                batch.ref_keep += pages;
+                return Fate::Keep;
+            }
+            Use::Reclaim | Use::ReclaimClean => {}
+        }
+        if flags.contains(PageFlags::ANON)
+            && !flags.contains(PageFlags::SWAPCACHE)
+            && let Err(fate) = self.enter_swap_cache(pfn, flags, taken, rules)
+        {
+            return fate;
+        }
+        if flags.contains(PageFlags::PINNED) {
+            return Fate::Activate;
+        }
+        if self.pages.flags(pfn).contains(PageFlags::DIRTY) {
+            return self.meet_dirty(pfn, usage, rules, batch, writes);
+        }
+        Fate::Reclaim
+    }
+
+    /// A page that is being written already. RECLAIM tells a page that met reclaim before: a whole list's worth of pages
+    /// went by since, so kswapd is told to slow down if the node holds nothing else.
+    fn meet_writeback(&mut self, pfn: Pfn, flags: PageFlags, rules: &Rules, batch: &mut Batch) -> Fate {
+        let pages = self.pages_in(pfn);
+        if rules.kswapd && rules.all_writeback && flags.contains(PageFlags::RECLAIM) {
+            batch.immediate += pages;
+        } else {
+            self.pages.add_flags(pfn, PageFlags::RECLAIM);
+            batch.writeback += pages;
+        }
+        Fate::Activate
+    }
+
+    /// Looks at the page's uses since the last look, and takes the REFERENCED flag.
+    fn page_references(&mut self, pfn: Pfn, flags: PageFlags, now: Nanos) -> Use {
+        let tag = self.pages.tag(pfn);
+        let references = self.owner.referenced(tag, pfn, now);
+        let was_referenced = flags.contains(PageFlags::REFERENCED);
+        let file = !flags.contains(PageFlags::ANON);
+        self.pages.clear_flags(pfn, PageFlags::REFERENCED);
+        match references {
+            References::Contended => Use::Keep,
+            References::None | References::Ptes(0) if was_referenced && file => Use::ReclaimClean,
+            References::None | References::Ptes(0) => Use::Reclaim,
+            References::Ptes(ptes) => {
+                // Own knowledge: before anonymous pages started on the inactive list (5.9), one use activated them.
+                let at_once = !file && !self.alloc.policy.reclaim.anon_workingset;
+                self.pages.add_flags(pfn, PageFlags::REFERENCED);
+                if at_once || was_referenced || ptes > 1 || file && flags.contains(PageFlags::EXEC) {
+                    Use::Activate
+                } else {
+                    Use::Keep
+                }
+            }
+        }
+    }
+
+    /// Gives an anonymous page its swap slots. A huge page is written whole if there are contiguous slots; otherwise it
+    /// is split, and its base pages are judged after it.
+    fn enter_swap_cache(&mut self, pfn: Pfn, flags: PageFlags, taken: &mut Taken, rules: &Rules) -> Result<(), Fate> {
+        if !rules.gfp.contains(Gfp::IO) || flags.contains(PageFlags::PINNED) {
+            return Err(Fate::Keep);
+        }
+        let order = self.alloc.frames.order(pfn);
+        if order > 0 && flags.contains(PageFlags::PARTIALLY_MAPPED) && !self.split_taken(pfn, taken) {
+            return Err(Fate::Activate);
+        }
+        let (tag, pages) = (self.pages.tag(pfn), self.pages_in(pfn));
+        if !self.owner.add_to_swap(tag, pfn, pages) {
+            if pages == 1 || !self.split_taken(pfn, taken) {
+                return Err(Fate::Activate);
+            }
+            if order >= self.alloc.geometry.pmd_order {
+                self.alloc.vmstat.bump(Counter::ThpSwpoutFallback);
+            }
+            let tag = self.pages.tag(pfn);
+            if !self.owner.add_to_swap(tag, pfn, 1) {
+                return Err(Fate::Activate);
+            }
+        }
+        self.pages.add_flags(pfn, PageFlags::SWAPCACHE.with(PageFlags::DIRTY));
+        Ok(())
+    }
+
+    /// A page that must be written first. Page cache is the flushers' to write, save where kswapd still does so in a node
+    /// full of dirty pages; it is activated to be out of the way, and freed as soon as it is clean.
+    fn meet_dirty(&mut self, pfn: Pfn, usage: Use, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) -> Fate {
+        let (flags, pages) = (self.pages.flags(pfn), self.pages_in(pfn));
+        let kswapd_writes = self.alloc.policy.reclaim.kswapd_writes_file
+            && rules.kswapd
+            && rules.all_dirty
+            && flags.contains(PageFlags::RECLAIM);
+        if !flags.contains(PageFlags::ANON) && !kswapd_writes {
+            self.alloc.vmstat.add(Counter::NrVmscanImmediateReclaim, u64::from(pages));
+            self.pages.add_flags(pfn, PageFlags::RECLAIM);
+            return Fate::Activate;
+        }
+        if usage == Use::ReclaimClean || !rules.may_enter_fs(flags) || !rules.may_writepage {
+            return Fate::Keep;
+        }
+        self.count_write(pfn, flags, pages);
+        self.set_writeback(pfn);
+        self.pages.add_flags(pfn, PageFlags::RECLAIM);
+        batch.pageout += pages;
+        writes.push(pfn);
+        Fate::Keep
+    }
+
+    fn count_write(&mut self, pfn: Pfn, flags: PageFlags, pages: u32) {
+        let order = self.alloc.frames.order(pfn);
+        let vmstat = &mut self.alloc.vmstat;
+        vmstat.add(Counter::NrVmscanWrite, u64::from(pages));
+        if flags.contains(PageFlags::ANON) {
+            vmstat.add(Counter::PswpOut, u64::from(pages));
+            if order >= self.alloc.geometry.pmd_order {
+                vmstat.bump(Counter::ThpSwpout);
+            }
+        }
+    }
+
+    fn activate_taken(&mut self, pfn: Pfn, pages: u32, batch: &mut Batch) {
+        let flags = self.pages.flags(pfn);
+        if !flags.contains(PageFlags::UNEVICTABLE) {
+            self.pages.add_flags(pfn, PageFlags::ACTIVE);
+            batch.activated[usize::from(!flags.contains(PageFlags::ANON))] += pages;
+        }
+    }
+
+    /// Frees a clean page that nobody uses; its owner keeps the shadow.
+    fn evict(&mut self, pfn: Pfn, rules: &Rules) {
+        let (flags, tag, pages) = (self.pages.flags(pfn), self.pages.tag(pfn), self.pages_in(pfn));
+        let eras = &self.alloc.policy.reclaim;
+        let tracked = eras.workingset && (eras.anon_workingset || !flags.contains(PageFlags::ANON));
+        let shadow = if tracked {
+            let zone = self.alloc.zone_of(pfn);
+            self.workingset_eviction(zone, u64::from(pages), flags.contains(PageFlags::WORKINGSET))
+        } else {
+            Default::default()
+        };
+        self.owner.reclaimed(tag, pfn, rules.now, shadow);
+        self.release(pfn, rules.cpu);
+    }
+}

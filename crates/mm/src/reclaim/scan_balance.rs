@@ -1,0 +1,252 @@
+//! How much of which list? (10.5, 10.7, 10.8)
+
+use super::{ANON, DEF_PRIORITY, FILE, ScanControl};
+use crate::lru::{LruList, LruvecId};
+use crate::owner::Owner;
+use crate::state::{State, World};
+use pagealloc::AllocFlags;
+
+/// What is decided once per pass over a set of lists (`prepare_scan_control`, 10.5).
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub(crate) struct Balance {
+    /// Active lists of these kinds may be shrunk.
+    pub may_deactivate: [bool; 2],
+    /// Plenty of inactive page cache: leave everything else alone.
+    pub cache_trim_mode: bool,
+    /// So little page cache that scanning it would thrash.
+    pub file_is_tiny: bool,
+}
+
+/// Weights of anon and file by the cost of having scanned them (10.8). Up to 200 for swappiness.
+pub(crate) fn fractions_by_cost(swappiness: u64, anon_cost: u64, file_cost: u64) -> [u64; 2] {
+    let total = anon_cost + file_cost;
+    let (anon_cost, file_cost) = (total + anon_cost, total + file_cost);
+    let total = anon_cost + file_cost;
+    [swappiness * (total + 1) / (anon_cost + 1), (200 - swappiness) * (total + 1) / (file_cost + 1)]
+}
+
+/// Weights up to 5.7: by the share of scanned pages that were rotated (own knowledge).
+pub(crate) fn fractions_by_rotation(swappiness: u64, scanned: [u64; 2], rotated: [u64; 2]) -> [u64; 2] {
+    let weight = |priority: u64, kind: usize| priority * (scanned[kind] + 1) / (rotated[kind] + 1);
+    [weight(swappiness, ANON), weight(200 - swappiness, FILE)]
+}
+
+/// Ratio of active to inactive pages above which the inactive list is low, for lists of that many pages (10.7).
+pub(crate) fn inactive_ratio(pages: u64, page_shift: u8) -> u64 {
+    let gigabytes = pages >> (30 - page_shift);
+    if gigabytes == 0 { 1 } else { (10 * gigabytes).isqrt() }
+}
+
+impl<W: World> State<W> {
+    /// Whether anonymous pages can leave memory now.
+    #[inline]
+    pub fn can_reclaim_anon(&self) -> bool {
+        self.owner.free_swap_pages() > 0
+    }
+
+    /// Whether it is worth keeping anonymous pages sorted (`can_age_anon_pages`).
+    pub(crate) fn can_age_anon(&self) -> bool {
+        self.owner.total_swap_pages() > 0
+    }
+
+    /// inactive_is_low (10.7).
+    pub(crate) fn inactive_is_low(&self, id: LruvecId, file: bool) -> bool {
+        let pages = self.lruvec(id).pages;
+        let (inactive, active) = (pages[LruList::inactive(file) as usize], pages[LruList::active(file) as usize]);
+        inactive * inactive_ratio(inactive + active, self.alloc.geometry.page_shift) < active
+    }
+
+    /// prepare_scan_control (10.5).
+    pub(crate) fn prepare_scan(&self, id: LruvecId, sc: &ScanControl) -> Balance {
+        let lru = self.lruvec(id);
+        let may_deactivate = [false, true].map(|file| {
+            sc.force_deactivate
+                || lru.activated[usize::from(file)] != lru.activated_snapshot[usize::from(file)]
+                || self.inactive_is_low(id, file)
+        });
+        let inactive_file = lru.pages[LruList::InactiveFile as usize];
+        let cache_trim_mode = inactive_file >> sc.priority != 0 && !may_deactivate[FILE] && !sc.no_cache_trim_mode;
+        let file_is_tiny = !may_deactivate[ANON] && self.file_is_tiny(id, sc);
+        Balance { may_deactivate, cache_trim_mode, file_is_tiny }
+    }
+
+    fn file_is_tiny(&self, id: LruvecId, sc: &ScanControl) -> bool {
+        let pages = self.lruvec(id).pages;
+        let file = pages[LruList::InactiveFile as usize] + pages[LruList::ActiveFile as usize];
+        let (mut free, mut high) = (0, 0);
+        for zone in self.zones_under(id) {
+            free += self.alloc.free_pages(zone);
+            if self.alloc.zone_info(zone).managed > 0 {
+                high += self.alloc.wmark(zone, AllocFlags::WMARK_HIGH);
+            }
+        }
+        file + free <= high && pages[LruList::InactiveAnon as usize] >> sc.priority != 0
+    }
+
+    /// get_scan_count (10.8): pages to scan of each evictable list.
+    pub(crate) fn scan_counts(&mut self, id: LruvecId, sc: &ScanControl, balance: &Balance) -> [u64; 4] {
+        let swappiness = u64::from(self.alloc.policy.sysctl.swappiness);
+        let weights = self.scan_weights(id, sc, balance, swappiness);
+        LruList::EVICTABLE.map(|list| {
+            let scan = self.lru_size(id, list, sc.reclaim_idx) >> sc.priority;
+            match weights {
+                Weights::Equal => scan,
+                Weights::Only(kind) if kind == usize::from(list.is_file()) => scan,
+                Weights::Only(_) => 0,
+                Weights::Shares([anon, file]) => scan * if list.is_file() { file } else { anon } / (anon + file).max(1),
+            }
+        })
+    }
+
+    fn scan_weights(&mut self, id: LruvecId, sc: &ScanControl, balance: &Balance, swappiness: u64) -> Weights {
+        if !sc.may_swap || !self.can_reclaim_anon() {
+            Weights::Only(FILE)
+        } else if sc.priority == 0 && swappiness != 0 {
+            Weights::Equal
+        } else if balance.file_is_tiny {
+            Weights::Only(ANON)
+        } else if balance.cache_trim_mode {
+            Weights::Only(FILE)
+        } else if self.alloc.policy.reclaim.cost_model {
+            let [anon_cost, file_cost] = self.lruvec(id).cost;
+            Weights::Shares(fractions_by_cost(swappiness, anon_cost, file_cost))
+        } else {
+            self.decay_recent(id);
+            let lru = self.lruvec(id);
+            Weights::Shares(fractions_by_rotation(swappiness, lru.recent_scanned, lru.cost))
+        }
+    }
+
+    /// Up to 5.7: what was scanned weighs half once it exceeds a quarter of the kind's pages.
+    fn decay_recent(&mut self, id: LruvecId) {
+        let lru = self.lruvec_mut(id);
+        for file in [false, true] {
+            let pages = lru.pages[LruList::inactive(file) as usize] + lru.pages[LruList::active(file) as usize];
+            let kind = usize::from(file);
+            if lru.recent_scanned[kind] > pages / 4 {
+                lru.recent_scanned[kind] /= 2;
+                lru.cost[kind] /= 2;
+            }
+        }
+    }
+}
+
+/// Which kinds are scanned, and by how much.
+#[derive(Clone, Copy)]
+enum Weights {
+    Equal,
+    Only(usize),
+    Shares([u64; 2]),
+}
+
+/// Pages still to scan of the four lists, and the rule that ends a pass early (10.9).
+#[derive(Clone, Debug)]
+pub(crate) struct Quotas {
+    pub left: [u64; 4],
+    original: [u64; 4],
+    /// The kinds' quotas were cut to proportion already, or never are.
+    adjusted: bool,
+}
+
+impl Quotas {
+    /// Direct reclaim at the first priority scans everything that it set out to.
+    pub fn new(counts: [u64; 4], sc: &ScanControl) -> Quotas {
+        Quotas { left: counts, original: counts, adjusted: !sc.kswapd && sc.priority == DEF_PRIORITY }
+    }
+
+    /// Whether the pass goes on. What is left of active anon alone does not keep it going.
+    pub fn remain(&self) -> bool {
+        self.left[LruList::InactiveAnon as usize] != 0
+            || self.left[LruList::ActiveFile as usize] != 0
+            || self.left[LruList::InactiveFile as usize] != 0
+    }
+
+    /// The next bite of a list.
+    pub fn take(&mut self, list: LruList, at_most: u32) -> u32 {
+        let bite = self.left[list as usize].min(u64::from(at_most));
+        self.left[list as usize] -= bite;
+        bite as u32
+    }
+
+    /// The target is reached: stops the kind that has less left, and cuts the other one to the same share of its
+    /// original quota. Returns whether the pass is over.
+    pub fn reached_target(&mut self) -> bool {
+        if self.adjusted {
+            return false;
+        }
+        let sum = |quota: &[u64; 4], kind: usize| quota[2 * kind] + quota[2 * kind + 1];
+        let left = [sum(&self.left, ANON), sum(&self.left, FILE)];
+        if left[ANON] == 0 || left[FILE] == 0 {
+            return true;
+        }
+        let (stopped, other) = if left[FILE] > left[ANON] { (ANON, FILE) } else { (FILE, ANON) };
+        let percent = 100 - (left[stopped] * 100 / (sum(&self.original, stopped) + 1)).min(100);
+        for list in [2 * stopped, 2 * stopped + 1] {
+            self.left[list] = 0;
+        }
+        for list in [2 * other, 2 * other + 1] {
+            let scanned = self.original[list] - self.left[list];
+            self.left[list] = (self.original[list] * percent / 100).saturating_sub(scanned);
+        }
+        self.adjusted = true;
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagealloc::{Gfp, ZoneType};
+
+    #[test]
+    fn fractions_of_appendix_b() {
+        assert_eq!(fractions_by_cost(60, 0, 0), [60, 140]);
+        assert_eq!(fractions_by_cost(60, 1000, 0), [89, 419]);
+        assert_eq!(fractions_by_cost(60, 0, 1000), [179, 209]);
+        assert_eq!(fractions_by_cost(100, 500, 500), [199, 199]);
+        assert_eq!(fractions_by_cost(0, 0, 1000)[ANON], 0);
+    }
+
+    #[test]
+    fn rotations_protect_a_kind_in_old_kernels() {
+        assert_eq!(fractions_by_rotation(60, [0, 0], [0, 0]), [60, 140]);
+        assert_eq!(fractions_by_rotation(60, [99, 99], [99, 0]), [60, 14000]);
+    }
+
+    #[test]
+    fn inactive_ratio_by_size() {
+        assert_eq!([0, 1, 10, 100].map(|gib: u64| inactive_ratio(gib << 18, 12)), [1, 3, 10, 31]);
+        assert_eq!(inactive_ratio(10 << 16, 14), 10, "16 KiB pages");
+    }
+
+    fn quotas(counts: [u64; 4], kswapd: bool, priority: u8) -> Quotas {
+        let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+        (sc.kswapd, sc.priority) = (kswapd, priority);
+        Quotas::new(counts, &sc)
+    }
+
+    #[test]
+    fn reaching_the_target_cuts_the_larger_rest_to_proportion() {
+        let mut quotas = quotas([100, 0, 1000, 0], true, 12);
+        assert_eq!(quotas.take(LruList::InactiveAnon, 32), 32);
+        assert_eq!(quotas.take(LruList::InactiveFile, 32), 32);
+        assert!(!quotas.reached_target());
+        // 68 of 100 left: 67 % of 101, so 33 % count as scanned; 330 of 1000, 32 of which are done.
+        assert_eq!(quotas.left, [0, 0, 298, 0]);
+        assert!(!quotas.reached_target(), "only once");
+        assert_eq!(quotas.left, [0, 0, 298, 0]);
+    }
+
+    #[test]
+    fn a_pass_ends_when_one_kind_is_done() {
+        assert!(quotas([0, 0, 1000, 0], true, 12).reached_target());
+        assert!(quotas([10, 0, 0, 0], false, 11).reached_target());
+        assert!(!quotas([0, 0, 1000, 0], false, 12).reached_target(), "direct reclaim at priority 12 scans it all");
+    }
+
+    #[test]
+    fn active_anon_alone_does_not_keep_a_pass_going() {
+        assert!(!quotas([0, 10, 0, 0], true, 12).remain());
+        assert!(quotas([0, 0, 0, 10], true, 12).remain());
+    }
+}

@@ -1,0 +1,164 @@
+//! What becomes of a batch of inactive pages? (10.11, 10.12)
+
+use super::page_out::Rules;
+use super::throttle::ThrottleReason;
+use super::{Batch, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
+use crate::env::{Env, TaskContext, TaskFlags, Work};
+use crate::event::{MmEvent, MmObserver};
+use crate::lru::{LruList, LruvecId};
+use crate::pages::PageFlags;
+use crate::state::{Mm, State, World};
+use alloc::vec::Vec;
+use pagealloc::{Counter, Gfp, NodeId, Pfn};
+
+impl<W: World> Mm<W> {
+    /// Scans up to `quota` pages of an inactive list; base pages reclaimed.
+    pub(crate) async fn shrink_inactive(
+        &self,
+        id: LruvecId,
+        list: LruList,
+        quota: u32,
+        sc: &mut ScanControl,
+        totals: &mut PassTotals,
+        task: &TaskContext,
+    ) -> u64 {
+        let node = self.state.borrow().node_of(id);
+        if self.state.borrow().too_many_isolated(node, list.is_file(), sc) {
+            self.reclaim_throttle(node, ThrottleReason::Isolated, task).await;
+            if task.flags.contains(TaskFlags::DYING) {
+                // It frees its memory by itself soon.
+                return u64::from(SWAP_CLUSTER_MAX);
+            }
+            if self.state.borrow().too_many_isolated(node, list.is_file(), sc) {
+                return 0;
+            }
+        }
+        let now = self.env.now();
+        let (batch, mut writes) = {
+            let mut state = self.state.borrow_mut();
+            let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
+            let rules = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
+            (state.shrink_inactive_batch(id, list, quota, sc, &rules, &mut writes), writes)
+        };
+        sc.nr_scanned += u64::from(batch.scanned);
+        totals.add(&batch, list.is_file());
+        let swap = !list.is_file();
+        writes.drain(..).for_each(|pfn| self.env.start_write(pfn, swap));
+        if batch.taken != 0 && batch.unqueued_dirty == batch.taken {
+            self.env.wake_flushers();
+        }
+        if batch.examined != 0 {
+            self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
+        }
+
+        let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
+        reclaim.isolated[usize::from(list.is_file())] -= i64::from(batch.taken);
+        reclaim.writes = writes;
+        u64::from(batch.reclaimed)
+    }
+}
+
+impl<W: World> State<W> {
+    /// too_many_isolated (10.11): whether a direct reclaimer should wait for the others to put their pages back.
+    fn too_many_isolated(&self, node: NodeId, file: bool, sc: &ScanControl) -> bool {
+        if sc.kswapd {
+            return false;
+        }
+        let isolated = self.nodes[node.index()].reclaim.isolated[usize::from(file)];
+        let inactive = self.nr_lru(node, LruList::inactive(file)) as i64;
+        // Those who may enter I/O and filesystems hold no locks that the others wait for: they stand back earlier.
+        let limit = if sc.gfp.contains(Gfp::IO | Gfp::FS) { inactive >> 3 } else { inactive };
+        isolated > limit
+    }
+
+    /// One step. The taken pages stay counted as isolated until the batch's CPU time has passed: concurrent reclaimers
+    /// see them as they would in the kernel.
+    fn shrink_inactive_batch(
+        &mut self,
+        id: LruvecId,
+        list: LruList,
+        quota: u32,
+        sc: &ScanControl,
+        rules: &Rules,
+        writes: &mut Vec<Pfn>,
+    ) -> Batch {
+        let file = list.is_file();
+        let mut taken = self.isolate_lru(id, list, quota, sc);
+        let mut batch = Batch { examined: taken.examined, taken: taken.taken, ..Batch::default() };
+        let node = self.node_of(id);
+        self.nodes[node.index()].reclaim.isolated[usize::from(file)] += i64::from(batch.taken);
+        self.judge_pages(&mut taken, rules, &mut batch, writes);
+        self.account_inactive(id, file, &batch);
+        self.count_inactive(file, sc.kswapd, &batch);
+        if batch.taken != 0 {
+            self.trace_inactive(node, file, sc.priority, &batch);
+        }
+        batch
+    }
+
+    fn account_inactive(&mut self, id: LruvecId, file: bool, batch: &Batch) {
+        let cost_model = self.alloc.policy.reclaim.cost_model;
+        let lru = self.lruvec_mut(id);
+        if cost_model {
+            let rotated = batch.examined.saturating_sub(batch.reclaimed);
+            lru.note_cost(file, u64::from(batch.pageout), u64::from(rotated));
+        } else {
+            let kind = usize::from(file);
+            lru.recent_scanned[kind] += u64::from(batch.taken);
+            lru.cost[kind] += u64::from(batch.activated[kind]);
+        }
+    }
+
+    fn count_inactive(&mut self, file: bool, kswapd: bool, batch: &Batch) {
+        let vmstat = &mut self.alloc.vmstat;
+        let (scan, steal) = match kswapd {
+            true => (Counter::PgscanKswapd, Counter::PgstealKswapd),
+            false => (Counter::PgscanDirect, Counter::PgstealDirect),
+        };
+        let (scan_kind, steal_kind) = match file {
+            true => (Counter::PgscanFile, Counter::PgstealFile),
+            false => (Counter::PgscanAnon, Counter::PgstealAnon),
+        };
+        vmstat.add(scan, u64::from(batch.examined));
+        vmstat.add(scan_kind, u64::from(batch.examined));
+        vmstat.add(steal, u64::from(batch.reclaimed));
+        vmstat.add(steal_kind, u64::from(batch.reclaimed));
+        vmstat.add(Counter::Pgactivate, batch.activated.iter().map(|&pages| u64::from(pages)).sum());
+    }
+
+    fn trace_inactive(&mut self, nid: NodeId, file: bool, priority: u8, batch: &Batch) {
+        self.alloc.observer.mm(&MmEvent::VmscanLruShrinkInactive {
+            nid,
+            nr_scanned: batch.examined,
+            nr_reclaimed: batch.reclaimed,
+            nr_dirty: batch.dirty,
+            nr_writeback: batch.writeback,
+            nr_congested: batch.congested,
+            nr_immediate: batch.immediate,
+            nr_activate_anon: batch.activated[super::ANON],
+            nr_activate_file: batch.activated[super::FILE],
+            nr_ref_keep: batch.ref_keep,
+            priority,
+            file,
+        });
+    }
+}
+
+impl Batch {
+    /// Accounts a file page that has yet to be written. Anonymous pages are reclaim's own to write: nobody stalls on them.
+    pub(super) fn note_dirty(&mut self, flags: PageFlags, pages: u32) {
+        if flags.contains(PageFlags::ANON) {
+            return;
+        }
+        let (dirty, writeback) = (flags.contains(PageFlags::DIRTY), flags.contains(PageFlags::WRITEBACK));
+        if dirty || writeback {
+            self.dirty += pages;
+        }
+        if dirty && !writeback {
+            self.unqueued_dirty += pages;
+        }
+        if writeback && flags.contains(PageFlags::RECLAIM) {
+            self.congested += pages;
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What is one pass over a node? (10.6, 10.9, 10.13)
+
+use super::scan_balance::{Balance, Quotas};
+use super::throttle::ThrottleReason;
+use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
+use crate::env::TaskContext;
+use crate::lru::{LruList, LruvecId};
+use crate::state::{Mm, State, World};
+use alloc::vec::Vec;
+use pagealloc::policy::{LruRule, NofsCompaction};
+use pagealloc::{AllocFlags, Gfp, NodeId, PAGE_ALLOC_COSTLY_ORDER, ZoneId, ZoneType};
+
+impl<W: World> Mm<W> {
+    /// Shrinks a node's LRU lists and slab once (10.6). Where lists are per zone, reclaim goes zone by zone: those of the
+    /// highest zone up to the reclaim index are shrunk.
+    pub async fn shrink_node(&self, node: NodeId, sc: &mut ScanControl, task: &TaskContext) {
+        let id = self.state.borrow().lruvecs_up_to(node, sc.reclaim_idx).pop();
+        if let Some(id) = id {
+            self.shrink_lists(id, true, sc, task).await;
+        }
+    }
+
+    /// Shrinks one set of lists, and the node's slab if asked to, as often as reclaim for compaction wants.
+    pub(crate) async fn shrink_lists(&self, id: LruvecId, slab: bool, sc: &mut ScanControl, task: &TaskContext) {
+        let node = self.state.borrow().node_of(id);
+        let (mut progress, mut cache_trim_mode) = (false, false);
+        loop {
+            let before = sc.nr_reclaimed;
+            let balance = self.state.borrow().prepare_scan(id, sc);
+            let mut totals = PassTotals::default();
+            self.shrink_lruvec(id, &balance, sc, &mut totals, task).await;
+            if slab {
+                self.shrink_slab(node, sc, task).await;
+            }
+            self.note_node_state(node, sc, &totals, task).await;
+            let reclaimed = sc.nr_reclaimed - before;
+            progress |= reclaimed > 0;
+            cache_trim_mode = balance.cache_trim_mode;
+            if !self.state.borrow_mut().should_continue_reclaim(id, reclaimed, sc) {
+                break;
+            }
+        }
+        if progress {
+            self.state.borrow_mut().reset_kswapd_failures(node);
+        } else if cache_trim_mode {
+            sc.cache_trim_mode_failed = true;
+        }
+    }
+
+    /// shrink_lruvec (10.9).
+    async fn shrink_lruvec(
+        &self,
+        id: LruvecId,
+        balance: &Balance,
+        sc: &mut ScanControl,
+        totals: &mut PassTotals,
+        task: &TaskContext,
+    ) {
+        let counts = self.state.borrow_mut().scan_counts(id, sc, balance);
+        let mut quotas = Quotas::new(counts, sc);
+        let mut reclaimed = 0;
+        while quotas.remain() {
+            for list in LruList::EVICTABLE {
+                let bite = quotas.take(list, SWAP_CLUSTER_MAX);
+                if bite > 0 {
+                    reclaimed += self.shrink_list(id, list, bite, balance, sc, totals, task).await;
+                }
+            }
+            if reclaimed >= sc.nr_to_reclaim && quotas.reached_target() {
+                break;
+            }
+        }
+        sc.nr_reclaimed += reclaimed;
+        self.age_anon(id, sc, task).await;
+    }
+
+    #[allow(clippy::too_many_arguments)] // What a pass knows, passed down one level.
+    async fn shrink_list(
+        &self,
+        id: LruvecId,
+        list: LruList,
+        bite: u32,
+        balance: &Balance,
+        sc: &mut ScanControl,
+        totals: &mut PassTotals,
+        task: &TaskContext,
+    ) -> u64 {
+        if !list.is_active() {
+            return self.shrink_inactive(id, list, bite, sc, totals, task).await;
+        }
+        if balance.may_deactivate[usize::from(list.is_file())] {
+            self.shrink_active(id, list, bite, sc, task).await;
+        } else {
+            sc.skipped_deactivate = true;
+        }
+        0
+    }
+
+    /// What a pass says about the node's dirty pages, and the throttling that follows (10.6).
+    async fn note_node_state(&self, node: NodeId, sc: &ScanControl, totals: &PassTotals, task: &TaskContext) {
+        let congested = {
+            let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
+            if sc.kswapd {
+                reclaim.all_writeback |= totals.writeback > 0 && totals.writeback == totals.taken;
+                reclaim.all_dirty |= totals.unqueued_dirty > 0 && totals.unqueued_dirty == totals.file_taken;
+                reclaim.congested |= totals.dirty > 0 && totals.dirty == totals.congested;
+            }
+            reclaim.congested
+        };
+        if sc.kswapd && totals.immediate > 0 {
+            self.reclaim_throttle(node, ThrottleReason::Writeback, task).await;
+        }
+        if !sc.kswapd && congested {
+            self.reclaim_throttle(node, ThrottleReason::Congested, task).await;
+        }
+    }
+}
+
+impl<W: World> State<W> {
+    /// The sets of lists that reclaim of a node's zones up to `highest` works on, ascending.
+    pub(crate) fn lruvecs_up_to(&self, node: NodeId, highest: ZoneType) -> Vec<LruvecId> {
+        match self.alloc.policy.reclaim.lru {
+            LruRule::PerNode => alloc::vec![LruvecId::Node(node)],
+            LruRule::PerZone => self.node_zones(node, highest).map(LruvecId::Zone).collect(),
+        }
+    }
+
+    /// Zones whose pages are on these lists.
+    pub(crate) fn zones_under(&self, id: LruvecId) -> impl Iterator<Item = ZoneId> + use<W> {
+        match id {
+            LruvecId::Zone(zone) => zone.0..zone.0 + 1,
+            LruvecId::Node(node) => self.alloc.zones_of(node),
+        }
+        .map(ZoneId)
+    }
+
+    /// Whether the mask permits direct compaction: I/O, and filesystem calls too up to 4.9 (8.1.0).
+    pub(crate) fn compaction_allowed(&self, gfp: Gfp) -> bool {
+        let needed = match self.alloc.policy.compaction.nofs {
+            NofsCompaction::Refuse => Gfp::IO | Gfp::FS,
+            NofsCompaction::SkipMappings => Gfp::IO,
+        };
+        gfp.contains(needed)
+    }
+
+    /// Reclaim works for compaction: it frees more than the target while that makes compaction possible (10.13).
+    fn in_reclaim_compaction(&self, sc: &ScanControl) -> bool {
+        self.compaction_allowed(sc.gfp)
+            && sc.order > 0
+            && (sc.order > PAGE_ALLOC_COSTLY_ORDER || sc.priority < DEF_PRIORITY - 2)
+    }
+
+    /// should_continue_reclaim (10.13).
+    fn should_continue_reclaim(&mut self, id: LruvecId, reclaimed: u64, sc: &ScanControl) -> bool {
+        if reclaimed == 0 || !self.in_reclaim_compaction(sc) {
+            return false;
+        }
+        for zone in self.zones_under(id) {
+            let info = self.alloc.zone_info(zone);
+            if info.managed > 0 && info.kind <= sc.reclaim_idx && self.order_within_reach(zone, sc) {
+                return false;
+            }
+        }
+        let on = |list: LruList| self.lruvec(id).pages[list as usize];
+        let anon = if self.can_reclaim_anon() { on(LruList::InactiveAnon) } else { 0 };
+        on(LruList::InactiveFile) + anon > 2 << sc.order
+    }
+
+    /// A page of the order could be allocated in the zone, or compaction could make one, at the min mark.
+    fn order_within_reach(&mut self, zone: ZoneId, sc: &ScanControl) -> bool {
+        let min = self.alloc.wmark(zone, AllocFlags::WMARK_MIN);
+        self.order_test(zone, sc, min) || self.compaction_suitable(zone, sc.order, min, sc.reclaim_idx)
+    }
+
+    fn order_test(&self, zone: ZoneId, sc: &ScanControl, mark: u64) -> bool {
+        let free = self.alloc.free_pages(zone);
+        self.alloc.watermark_ok(zone, sc.order, mark, sc.reclaim_idx, AllocFlags::NONE, free)
+    }
+
+    /// compaction_ready (10.4): a direct reclaimer had better compact this zone than reclaim more.
+    pub(crate) fn compaction_ready(&mut self, zone: ZoneId, sc: &ScanControl) -> bool {
+        if !self.compaction_allowed(sc.gfp) {
+            return false;
+        }
+        let min = self.alloc.wmark(zone, AllocFlags::WMARK_MIN);
+        let high = self.alloc.wmark(zone, AllocFlags::WMARK_HIGH);
+        self.order_test(zone, sc, min) || self.compaction_suitable(zone, sc.order, high, sc.reclaim_idx)
+    }
+}

@@ -1,0 +1,156 @@
+//! How are slab caches shrunk? (10.19)
+
+use super::ScanControl;
+use crate::env::{Env, TaskContext, Work};
+use crate::event::{MmEvent, MmObserver};
+use crate::owner::Owner;
+use crate::state::{Mm, State, World};
+use pagealloc::{Counter, NodeId};
+
+/// Objects per call of a shrinker.
+const SHRINK_BATCH: u64 = 128;
+
+/// A shrinker's work at one priority.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct SlabScan {
+    freeable: u64,
+    /// What this call adds by itself.
+    delta: u64,
+    /// Objects still to scan.
+    total: u64,
+    /// Left over from earlier calls.
+    deferred: u64,
+    scanned: u64,
+}
+
+impl SlabScan {
+    fn new(freeable: u64, seeks: u32, deferred: u64, priority: u8) -> SlabScan {
+        let delta = match seeks {
+            0 => freeable / 2,
+            seeks => (freeable >> priority) * 4 / u64::from(seeks),
+        };
+        let total = ((deferred >> priority) + delta).min(2 * freeable);
+        SlabScan { freeable, delta, total, deferred, scanned: 0 }
+    }
+
+    /// Objects of the next call: whole batches, or whatever there is when that is all there is.
+    fn next(&self) -> Option<u64> {
+        (self.total >= SHRINK_BATCH || self.total >= self.freeable)
+            .then(|| self.total.min(SHRINK_BATCH))
+            .filter(|&objects| objects > 0)
+    }
+
+    fn done(&mut self, objects: u64) {
+        self.total = self.total.saturating_sub(objects);
+        self.scanned += objects;
+    }
+
+    /// What is owed to the next call.
+    fn left_over(&self) -> u64 {
+        (self.deferred + self.delta).saturating_sub(self.scanned).min(2 * self.freeable)
+    }
+}
+
+impl<W: World> Mm<W> {
+    /// Calls all shrinkers for a node; pages that they freed count as reclaimed.
+    pub(crate) async fn shrink_slab(&self, node: NodeId, sc: &mut ScanControl, task: &TaskContext) {
+        let shrinkers = self.state.borrow().owner.shrinkers();
+        for shrinker in 0..shrinkers {
+            self.shrink_one(shrinker, node, sc, task).await;
+        }
+    }
+
+    async fn shrink_one(&self, shrinker: usize, node: NodeId, sc: &mut ScanControl, task: &TaskContext) {
+        let Some(mut scan) = self.state.borrow_mut().begin_slab(shrinker, node, sc.priority) else { return };
+        let before = sc.nr_reclaimed;
+        while let Some(objects) = scan.next() {
+            let now = self.env.now();
+            let scanned = {
+                let mut state = self.state.borrow_mut();
+                let scanned = state.owner.shrinker_scan(shrinker, node, objects, now, &mut sc.slab_freed);
+                sc.nr_reclaimed += state.free_slab_pages(&mut sc.slab_freed, task);
+                state.alloc.vmstat.add(Counter::SlabsScanned, scanned);
+                scanned
+            };
+            if scanned == 0 {
+                break;
+            }
+            scan.done(scanned);
+            self.env.work(task, Work::ShrinkSlab(scanned as u32)).await;
+        }
+        let freed = sc.nr_reclaimed - before;
+        self.state.borrow_mut().end_slab(shrinker, node, sc.priority, &scan, freed);
+    }
+}
+
+impl<W: World> State<W> {
+    /// Takes the deferred work along; others find none while this call runs.
+    fn begin_slab(&mut self, shrinker: usize, node: NodeId, priority: u8) -> Option<SlabScan> {
+        let (freeable, seeks) = self.owner.shrinker_count(shrinker, node);
+        if freeable == 0 {
+            return None;
+        }
+        let deferred = &mut self.nodes[node.index()].reclaim.deferred;
+        if deferred.len() <= shrinker {
+            deferred.resize(shrinker + 1, 0);
+        }
+        let owed = core::mem::take(&mut deferred[shrinker]);
+        Some(SlabScan::new(freeable, seeks, owed, priority))
+    }
+
+    fn end_slab(&mut self, shrinker: usize, nid: NodeId, priority: u8, scan: &SlabScan, freed: u64) {
+        self.nodes[nid.index()].reclaim.deferred[shrinker] += scan.left_over();
+        self.alloc.observer.mm(&MmEvent::ShrinkSlab {
+            nid,
+            shrinker: shrinker as u32,
+            scanned: scan.scanned,
+            freed_pages: freed as u32,
+            priority,
+        });
+    }
+
+    fn free_slab_pages(&mut self, freed: &mut alloc::vec::Vec<pagealloc::Pfn>, task: &TaskContext) -> u64 {
+        let mut pages = 0;
+        for pfn in freed.drain(..) {
+            pages += 1 << self.alloc.frames.order(pfn);
+            self.free_page(pfn, task.cpu);
+        }
+        pages
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn delta_follows_priority_and_seeks() {
+        assert_eq!(SlabScan::new(409_600, 2, 0, 12).delta, 200);
+        assert_eq!(SlabScan::new(409_600, 4, 0, 12).delta, 100);
+        assert_eq!(SlabScan::new(1000, 0, 0, 12).delta, 500, "no seeks: half, whatever the priority");
+        assert_eq!(SlabScan::new(1000, 2, 0, 0).total, 2000, "twice the cache at most");
+    }
+
+    #[test]
+    fn less_than_a_batch_is_deferred() {
+        let scan = SlabScan::new(40_960, 2, 0, 12);
+        assert_eq!((scan.total, scan.next(), scan.left_over()), (20, None, 20));
+        let scan = SlabScan::new(40_960, 2, 4096 * 128, 12);
+        assert_eq!((scan.total, scan.next()), (148, Some(128)));
+    }
+
+    #[test]
+    fn a_small_cache_is_scanned_whole_when_the_total_covers_it() {
+        let mut scan = SlabScan::new(100, 2, 0, 0);
+        assert_eq!(scan.next(), Some(128));
+        scan.done(100);
+        assert_eq!(scan.next(), Some(100));
+        scan.done(100);
+        assert_eq!((scan.next(), scan.left_over()), (None, 0));
+    }
+
+    #[test]
+    fn left_over_work_is_capped_at_twice_the_cache() {
+        assert_eq!(SlabScan::new(1000, 2, 1_000_000, 12).left_over(), 2000);
+    }
+}

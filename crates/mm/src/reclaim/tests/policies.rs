@@ -1,0 +1,122 @@
+//! Other eras, other zones.
+
+use super::world::*;
+use crate::lru::LruList::*;
+use crate::owner::Tag;
+use crate::pages::PageFlags;
+use crate::reclaim::ScanControl;
+use crate::state::{Mm, State};
+use alloc::vec;
+use pagealloc::policy::{LruRule, Policy};
+use pagealloc::{Counter, Gfp, Machine, PageAllocator, Pfn, ZoneId, ZoneSpan, ZoneType};
+
+/// DMA32 with 256 pages below Normal with 768.
+fn two_zones(policy: Policy) -> Mm<Toy> {
+    let mut plan = Machine::uniform(SMALL, 1, 1024, false);
+    let zone = |kind, start, spanned| ZoneSpan {
+        node: NODE,
+        kind,
+        start: Pfn(start),
+        spanned,
+        managed: vec![(Pfn(start), spanned)],
+    };
+    plan.zones = vec![zone(ZoneType::Dma32, 0, 256), zone(ZoneType::Normal, 256, 768)];
+    let mut alloc = PageAllocator::new(&plan, policy, Seen::default()).unwrap();
+    for zone in [ZoneId(0), ZoneId(1)] {
+        alloc.set_watermarks(zone, 8, 10, 12, 14);
+        alloc.set_pcp_limits(zone, 1, 0, 0);
+    }
+    Mm::new(State::new(alloc, ToyOwner { swap_free: 10_000, ..ToyOwner::default() }), ToyEnv::default())
+}
+
+/// Fills both zones with page cache: the oldest half in Normal.
+fn fill_both(mm: &Mm<Toy>) {
+    mm.fill(600, 0, PageFlags::NONE, 0);
+    let mut state = mm.state.borrow_mut();
+    for index in 0..100 {
+        let request = pagealloc::Request::new(0, Gfp::KERNEL | Gfp::DMA32, CPU);
+        let pfn = state.alloc.alloc_fast(&request).unwrap();
+        state.lru_add(pfn, PageFlags::NONE, Tag(1000 + index));
+    }
+}
+
+fn shrink(mm: &Mm<Toy>, highest: ZoneType) -> ScanControl {
+    let mut sc = ScanControl::new(0, Gfp::KERNEL, highest);
+    (sc.kswapd, sc.priority, sc.nr_to_reclaim) = (true, 0, u64::MAX);
+    run(mm.shrink_node(NODE, &mut sc, &TASK));
+    mm.check();
+    sc
+}
+
+#[test]
+fn pages_of_higher_zones_are_skipped_on_node_lists() {
+    let mm = two_zones(linux_6_18());
+    fill_both(&mm);
+    let sc = shrink(&mm, ZoneType::Dma32);
+    assert_eq!((sc.nr_reclaimed, sc.nr_scanned), (100, 100));
+    assert_eq!(mm.count(Counter::PgskipNormal), 600, "skipped once: they went to the head");
+    assert_eq!(mm.count(Counter::PgscanKswapd), 700, "scans count what was skipped");
+    assert_eq!(mm.on(InactiveFile), 600);
+}
+
+#[test]
+fn lists_of_zones_know_no_skipping() {
+    let mut policy = linux_6_18();
+    policy.reclaim.lru = LruRule::PerZone;
+    let mm = two_zones(policy);
+    fill_both(&mm);
+    assert_eq!(mm.on(InactiveFile), 700);
+    let sc = shrink(&mm, ZoneType::Dma32);
+    assert_eq!((sc.nr_reclaimed, mm.count(Counter::PgskipNormal)), (100, 0));
+    assert_eq!(mm.state.borrow().zones[1].lru.pages[InactiveFile as usize], 600);
+    assert_eq!(mm.state.borrow().owner.evicted[0].2.zone, ZoneId(0));
+    let reclaimed = run(mm.try_to_free_pages(&request(0), &TASK));
+    assert!(reclaimed >= 32);
+    mm.check();
+}
+
+#[test]
+fn before_5_9_one_use_activates_anonymous_pages() {
+    let mut policy = linux_6_18();
+    policy.reclaim.anon_workingset = false;
+    policy.reclaim.cost_model = false;
+    let mm = machine(policy);
+    mm.fill(32, 0, PageFlags::ANON.with(PageFlags::MAPPED), 0);
+    mm.state.borrow_mut().owner.hot = (0..4).map(Tag).collect();
+    shrink(&mm, ZoneType::Normal);
+    assert_eq!((mm.on(ActiveAnon), mm.on(InactiveAnon)), (4, 28));
+    assert_eq!(mm.state.borrow().nodes[0].lru.cost[0], 4, "rotated");
+}
+
+#[test]
+fn kswapd_of_old_writes_page_cache_in_a_dirty_node() {
+    for (writes, expected) in [(true, 32), (false, 0)] {
+        let mut policy = linux_6_18();
+        policy.reclaim.kswapd_writes_file = writes;
+        let mm = machine(policy);
+        let pages = mm.fill(32, 0, PageFlags::DIRTY, 0);
+        let write = |mm: &Mm<Toy>| {
+            let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+            (sc.kswapd, sc.priority, sc.may_writepage) = (true, 0, true);
+            run(mm.shrink_node(NODE, &mut sc, &TASK));
+        };
+        write(&mm);
+        for &pfn in &pages {
+            mm.state.borrow_mut().deactivate(pfn);
+        }
+        write(&mm);
+        assert_eq!(mm.env.writes.borrow().len(), expected);
+        assert_eq!(mm.count(Counter::PswpOut), 0);
+        mm.check();
+    }
+}
+
+#[test]
+fn without_workingset_refaults_are_not_known() {
+    let mut policy = linux_6_18();
+    policy.reclaim.workingset = false;
+    let mm = machine(policy);
+    let page = mm.fill(1, 0, PageFlags::NONE, 0)[0];
+    mm.state.borrow_mut().refault(page, Default::default());
+    assert_eq!((mm.count(Counter::WorkingsetRefaultFile), mm.on(ActiveFile)), (0, 0));
+}

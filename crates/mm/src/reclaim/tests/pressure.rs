@@ -1,0 +1,328 @@
+//! 6.18: what leaves, what stays, what is counted.
+
+use super::world::*;
+use crate::env::Queue;
+use crate::event::MmEvent;
+use crate::lru::LruList::*;
+use crate::owner::Tag;
+use crate::pages::PageFlags;
+use crate::reclaim::{ScanControl, Shadow, ThrottleReason};
+use crate::state::Mm;
+use alloc::vec::Vec;
+use pagealloc::{Counter, FrameState, Gfp, Pfn, ZoneType};
+
+fn reclaim(mm: &Mm<Toy>) -> u64 {
+    let reclaimed = run(mm.try_to_free_pages(&request(0), &TASK));
+    mm.check();
+    reclaimed
+}
+
+/// One pass of kswapd over the node at a priority, for as many pages as it finds.
+fn pass(mm: &Mm<Toy>, kswapd: bool, priority: u8) -> ScanControl {
+    let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+    (sc.kswapd, sc.priority, sc.may_writepage, sc.nr_to_reclaim) = (kswapd, priority, true, u64::MAX);
+    run(mm.shrink_node(NODE, &mut sc, &TASK));
+    mm.check();
+    sc
+}
+
+#[test]
+fn clean_page_cache_is_freed_oldest_first() {
+    let mm = machine(linux_6_18());
+    let pages = mm.fill(900, 0, PageFlags::NONE, 0);
+    let free = mm.state.borrow().alloc.free_pages(ZONE);
+    let reclaimed = reclaim(&mm);
+    assert!(reclaimed >= 32, "{reclaimed}");
+    assert_eq!(mm.state.borrow().alloc.free_pages(ZONE), free + reclaimed);
+    assert_eq!(mm.on(InactiveFile), 900 - reclaimed);
+    for counter in [Counter::PgscanDirect, Counter::PgscanFile, Counter::PgstealDirect, Counter::PgstealFile] {
+        assert_eq!(mm.count(counter), reclaimed, "{}", counter.name());
+    }
+    assert_eq!((mm.count(Counter::AllocstallMovable), mm.count(Counter::PgscanAnon)), (1, 0));
+    let state = mm.state.borrow();
+    let evicted: Vec<Pfn> = state.owner.evicted.iter().map(|&(_, pfn, _)| pfn).collect();
+    assert_eq!(evicted, pages[..reclaimed as usize]);
+    let ages: Vec<u64> = state.owner.evicted.iter().map(|&(.., shadow)| shadow.age).collect();
+    assert_eq!(ages, (0..reclaimed).collect::<Vec<_>>(), "each eviction advances the clock");
+    assert!(matches!(state.alloc.observer.0.first(), Some(MmEvent::VmscanDirectReclaimBegin { order: 0, .. })));
+    assert_eq!(state.alloc.observer.0.last(), Some(&MmEvent::VmscanDirectReclaimEnd { nr_reclaimed: reclaimed }));
+}
+
+#[test]
+fn used_pages_survive_one_look_and_are_activated_at_the_second() {
+    let mm = machine(linux_6_18());
+    mm.fill(64, 0, PageFlags::MAPPED, 0);
+    mm.state.borrow_mut().owner.hot = (0..10).map(Tag).collect();
+    let sc = pass(&mm, true, 0);
+    assert_eq!((sc.nr_reclaimed, sc.nr_scanned), (54, 64));
+    assert_eq!((mm.on(InactiveFile), mm.on(ActiveFile), mm.count(Counter::Pgactivate)), (10, 0, 0));
+    pass(&mm, true, 0);
+    assert_eq!((mm.on(InactiveFile), mm.on(ActiveFile), mm.count(Counter::Pgactivate)), (0, 10, 10));
+    assert_eq!((mm.count(Counter::PgscanKswapd), mm.count(Counter::PgstealKswapd)), (74, 54));
+}
+
+#[test]
+fn executables_are_activated_at_the_first_look_and_rotate_while_used() {
+    let mm = machine(linux_6_18());
+    mm.fill(8, 0, PageFlags::MAPPED.with(PageFlags::EXEC), 0);
+    mm.state.borrow_mut().owner.hot = (0..8).map(Tag).collect();
+    pass(&mm, true, 0);
+    assert_eq!(mm.on(ActiveFile), 8);
+    pass(&mm, true, 0);
+    assert_eq!((mm.on(ActiveFile), mm.count(Counter::Pgrefill), mm.count(Counter::Pgdeactivate)), (8, 8, 0));
+    mm.state.borrow_mut().owner.hot.clear();
+    pass(&mm, true, 0);
+    assert_eq!(mm.count(Counter::Pgdeactivate), 8);
+    assert!(mm.state.borrow().owner.evicted.iter().all(|(.., shadow)| shadow.workingset), "they were active once");
+}
+
+#[test]
+fn anonymous_pages_are_written_once_and_freed_after_that() {
+    let mm = machine(linux_6_18());
+    mm.fill(32, 0, PageFlags::ANON, 0);
+    let sc = pass(&mm, true, 0);
+    assert_eq!((sc.nr_reclaimed, mm.on(InactiveAnon)), (0, 32));
+    let writes = mm.env.writes.take();
+    assert_eq!(writes.len(), 32);
+    assert!(writes.iter().all(|&(_, swap)| swap));
+    assert_eq!((mm.count(Counter::PswpOut), mm.count(Counter::NrVmscanWrite)), (32, 32));
+    assert_eq!(mm.state.borrow().nr_dirty_and_writeback(), (0, 32));
+    assert_eq!(mm.state.borrow().owner.swap_free, 10_000 - 32);
+    for (pfn, _) in writes {
+        mm.end_writeback(pfn);
+    }
+    assert_eq!((mm.count(Counter::Pgrotated), mm.state.borrow().nr_dirty_and_writeback()), (32, (0, 0)));
+    assert_eq!(pass(&mm, true, 0).nr_reclaimed, 32);
+    assert_eq!((mm.count(Counter::PgstealAnon), mm.count(Counter::PswpOut)), (32, 32));
+    assert_eq!(mm.on(InactiveAnon), 0);
+}
+
+#[test]
+fn without_swap_anonymous_pages_are_not_scanned() {
+    let mm = machine(linux_6_18());
+    mm.state.borrow_mut().owner.swap_free = 0;
+    mm.fill(64, 0, PageFlags::ANON, 0);
+    assert_eq!(reclaim(&mm), 0);
+    assert_eq!((mm.count(Counter::PgscanAnon), mm.on(InactiveAnon)), (0, 64));
+    assert_eq!(mm.state.borrow().zone_reclaimable_pages(ZONE), 0);
+    assert_eq!(mm.count(Counter::AllocstallMovable), 2, "the second round walks everything (10.3)");
+}
+
+#[test]
+fn rotated_pages_are_the_next_to_go() {
+    let mm = machine(linux_6_18());
+    let pages = mm.fill(64, 0, PageFlags::NONE, 0);
+    let late = pages[63];
+    mm.state.borrow_mut().set_dirty(late);
+    pass(&mm, true, 0);
+    assert_eq!(mm.count(Counter::NrVmscanImmediateReclaim), 1, "activated out of the way");
+    assert_eq!(mm.on(ActiveFile), 1);
+    mm.fill(10, 0, PageFlags::NONE, 100);
+    mm.state.borrow_mut().set_writeback(late);
+    mm.end_writeback(late);
+    assert_eq!((mm.on(ActiveFile), mm.on(InactiveFile)), (0, 11));
+    let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+    (sc.priority, sc.nr_to_reclaim) = (3, 1);
+    run(mm.shrink_node(NODE, &mut sc, &TASK));
+    assert_eq!((sc.nr_reclaimed, mm.state.borrow().owner.evicted.last().unwrap().1), (1, late));
+}
+
+#[test]
+fn nothing_but_dirty_pages_wakes_the_flushers() {
+    let mm = machine(linux_6_18());
+    mm.fill(32, 0, PageFlags::DIRTY, 0);
+    assert_eq!(mm.state.borrow().nr_dirty_and_writeback(), (32, 0));
+    pass(&mm, true, 0);
+    assert_eq!((mm.env.flushers_woken.get(), mm.on(ActiveFile)), (1, 32));
+    assert!(mm.state.borrow().nodes[0].reclaim.all_dirty);
+    assert_eq!(mm.env.writes.borrow().len(), 0);
+}
+
+#[test]
+fn kswapd_waits_when_it_meets_its_own_writes_again() {
+    let mm = machine(linux_6_18());
+    let pages = mm.fill(32, 0, PageFlags::NONE, 0);
+    for &pfn in &pages {
+        mm.state.borrow_mut().set_writeback(pfn);
+    }
+    pass(&mm, true, 0);
+    assert!(mm.state.borrow().nodes[0].reclaim.all_writeback);
+    assert_eq!(mm.on(ActiveFile), 32);
+    assert_eq!(*mm.env.waits.borrow(), []);
+    for &pfn in &pages {
+        mm.state.borrow_mut().deactivate(pfn);
+    }
+    pass(&mm, true, 0);
+    assert!(mm.env.waits.borrow().contains(&Queue::Writeback(NODE)));
+    let throttled = MmEvent::VmscanThrottled {
+        nid: NODE,
+        usec_timeout: 100_000,
+        usect_delayed: 100_000,
+        reason: ThrottleReason::Writeback,
+    };
+    assert!(mm.state.borrow().alloc.observer.0.contains(&throttled));
+}
+
+#[test]
+fn a_pinned_or_locked_page_stays() {
+    let mm = machine(linux_6_18());
+    let pages = mm.fill(3, 0, PageFlags::NONE, 0);
+    mm.state.borrow_mut().pages.add_flags(pages[0], PageFlags::PINNED);
+    mm.state.borrow_mut().set_unevictable(pages[1], true);
+    assert_eq!(mm.on(Unevictable), 1);
+    pass(&mm, true, 0);
+    assert_eq!((mm.on(ActiveFile), mm.on(Unevictable), mm.on(InactiveFile)), (1, 1, 0));
+    mm.state.borrow_mut().set_unevictable(pages[1], false);
+    assert_eq!((mm.on(Unevictable), mm.on(InactiveFile)), (0, 1));
+}
+
+#[test]
+fn a_huge_page_without_contiguous_swap_is_split() {
+    let mm = machine(linux_6_18());
+    let head = mm.fill(1, 4, PageFlags::ANON.with(PageFlags::MAPPED), 7)[0];
+    assert_eq!(mm.on(InactiveAnon), 16);
+    let sc = pass(&mm, true, 0);
+    assert_eq!(sc.nr_scanned, 16, "each base page once");
+    assert_eq!((mm.count(Counter::ThpSplitPage), mm.count(Counter::ThpSwpoutFallback)), (1, 1));
+    assert_eq!((mm.count(Counter::PswpOut), mm.count(Counter::ThpSwpout)), (16, 0));
+    let order: Vec<Pfn> = mm.env.writes.borrow().iter().map(|&(pfn, _)| pfn).collect();
+    assert_eq!(order, (0..16).map(|index| head.add(index)).collect::<Vec<_>>());
+    assert_eq!(mm.state.borrow().pages.tag(head.add(3)), Tag(703));
+}
+
+#[test]
+fn a_huge_page_goes_to_contiguous_swap_whole() {
+    let mm = machine(linux_6_18());
+    mm.state.borrow_mut().owner.contiguous_swap = true;
+    let head = mm.fill(1, 4, PageFlags::ANON, 7)[0];
+    pass(&mm, true, 0);
+    assert_eq!((mm.count(Counter::ThpSplitPage), mm.count(Counter::ThpSwpout), mm.count(Counter::PswpOut)), (0, 1, 16));
+    mm.end_writeback(head);
+    assert_eq!(pass(&mm, true, 0).nr_reclaimed, 16);
+    assert_eq!(mm.state.borrow().alloc.free_pages(ZONE), 1024);
+}
+
+#[test]
+fn a_partially_mapped_huge_page_is_split_first() {
+    let mm = machine(linux_6_18());
+    mm.state.borrow_mut().owner.contiguous_swap = true;
+    mm.fill(1, 4, PageFlags::ANON.with(PageFlags::PARTIALLY_MAPPED), 7);
+    pass(&mm, true, 0);
+    assert_eq!((mm.count(Counter::ThpSplitPage), mm.count(Counter::ThpSwpoutFallback)), (1, 0));
+}
+
+#[test]
+fn a_split_on_the_list_keeps_its_place() {
+    let mm = machine(linux_6_18());
+    let old = mm.fill(1, 0, PageFlags::ANON, 1)[0];
+    let head = mm.fill(1, 4, PageFlags::ANON, 2)[0];
+    let new = mm.fill(1, 0, PageFlags::ANON, 3)[0];
+    assert!(mm.state.borrow_mut().split_huge_page(head));
+    mm.check();
+    let state = mm.state.borrow();
+    let list = state.nodes[0].lru.lists[InactiveAnon as usize];
+    let mut order: Vec<Pfn> = list.iter(&state.alloc.frames).collect();
+    order.reverse();
+    let pages = (0..16).map(|index| head.add(index));
+    assert_eq!(order, [old].into_iter().chain(pages).chain([new]).collect::<Vec<_>>());
+    assert_eq!(state.alloc.vmstat.get(Counter::ThpSplitPage), 1);
+}
+
+#[test]
+fn a_page_freed_while_it_is_written_waits_for_its_write() {
+    let mm = machine(linux_6_18());
+    let page = mm.fill(1, 0, PageFlags::DIRTY, 0)[0];
+    mm.state.borrow_mut().set_writeback(page);
+    mm.state.borrow_mut().free_page(page, CPU);
+    mm.check();
+    assert_eq!(mm.state.borrow().alloc.free_pages(ZONE), 1023);
+    assert_eq!(mm.state.borrow().alloc.frames.state(page), FrameState::USED);
+    mm.end_writeback(page);
+    assert_eq!(mm.state.borrow().alloc.free_pages(ZONE), 1024);
+    assert_eq!(mm.state.borrow().nr_dirty_and_writeback(), (0, 0));
+}
+
+#[test]
+fn a_quick_refault_is_activated_and_permits_deactivation() {
+    let mm = machine(linux_6_18());
+    mm.fill(100, 0, PageFlags::ACTIVE, 0);
+    let page = mm.fill(1, 0, PageFlags::NONE, 200)[0];
+    let near = Shadow { age: 0, workingset: true, ..Shadow::default() };
+    mm.state.borrow_mut().nodes[0].lru.nonresident_age = 100;
+    mm.state.borrow_mut().owner.swap_free = 0;
+    mm.state.borrow_mut().refault(page, near);
+    assert_eq!(mm.on(ActiveFile), 101);
+    for counter in [Counter::WorkingsetRefaultFile, Counter::WorkingsetActivateFile, Counter::WorkingsetRestoreFile] {
+        assert_eq!(mm.count(counter), 1, "{}", counter.name());
+    }
+    assert_eq!(mm.state.borrow().nodes[0].lru.nonresident_age, 101);
+    let far = mm.fill(1, 0, PageFlags::NONE, 201)[0];
+    mm.state.borrow_mut().nodes[0].lru.nonresident_age = 102;
+    mm.state.borrow_mut().refault(far, near);
+    assert_eq!((mm.count(Counter::WorkingsetRefaultFile), mm.count(Counter::WorkingsetActivateFile)), (2, 1));
+    mm.state.borrow_mut().snapshot_refaults(NODE);
+    assert_eq!(mm.state.borrow().nodes[0].lru.activated_snapshot, [0, 1]);
+}
+
+#[test]
+fn two_uses_activate_unmapped_page_cache() {
+    let mm = machine(linux_6_18());
+    let page = mm.fill(1, 0, PageFlags::NONE, 0)[0];
+    mm.state.borrow_mut().mark_accessed(page);
+    assert_eq!(mm.on(ActiveFile), 0);
+    mm.state.borrow_mut().mark_accessed(page);
+    mm.check();
+    assert_eq!((mm.on(ActiveFile), mm.count(Counter::Pgactivate)), (1, 1));
+    assert_eq!(mm.state.borrow().nodes[0].lru.nonresident_age, 1);
+}
+
+#[test]
+fn slab_pages_count_as_reclaimed() {
+    let mm = machine(linux_6_18());
+    let slab: Vec<Pfn> = (0..2).map(|_| mm.state.borrow_mut().alloc.alloc_fast(&request(0)).unwrap()).collect();
+    mm.state.borrow_mut().owner.slab_objects = Some(300);
+    mm.state.borrow_mut().owner.slab_pages = slab;
+    let sc = pass(&mm, true, 0);
+    assert_eq!((sc.nr_reclaimed, mm.count(Counter::SlabsScanned)), (2, 300));
+    assert_eq!(mm.state.borrow().alloc.free_pages(ZONE), 1024);
+}
+
+#[test]
+fn a_fruitless_run_ends_with_forced_deactivation() {
+    let mm = machine(linux_6_18());
+    mm.fill(900, 0, PageFlags::ACTIVE, 0);
+    mm.fill(16, 0, PageFlags::NONE, 1000);
+    mm.state.borrow_mut().owner.hot = (1000..1016).map(Tag).collect();
+    // 900 active to 16 inactive pages: deactivation is due at once.
+    assert!(reclaim(&mm) >= 32);
+    assert!(mm.count(Counter::Pgrefill) > 0);
+}
+
+#[test]
+fn direct_reclaim_waits_for_the_reserve() {
+    let mm = machine(linux_6_18());
+    mm.fill(900, 0, PageFlags::NONE, 0);
+    assert!(mm.state.borrow_mut().allow_direct_reclaim(NODE));
+    mm.state.borrow_mut().alloc.set_watermarks(ZONE, 400, 410, 420, 430);
+    assert!(!mm.state.borrow_mut().allow_direct_reclaim(NODE), "124 free, half of min is 200");
+    let nofs = pagealloc::Request::new(0, Gfp::NOFS, CPU);
+    run(mm.try_to_free_pages(&nofs, &TASK));
+    assert_eq!(mm.count(Counter::PgscanDirectThrottle), 1);
+    assert_eq!(mm.env.waits.borrow().first(), Some(&Queue::Pfmemalloc(NODE)));
+}
+
+#[test]
+fn too_many_isolated_pages_turn_direct_reclaim_away() {
+    let mm = machine(linux_6_18());
+    mm.fill(80, 0, PageFlags::NONE, 0);
+    mm.state.borrow_mut().nodes[0].reclaim.isolated[1] = 11;
+    let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+    sc.priority = 0;
+    run(mm.shrink_node(NODE, &mut sc, &TASK));
+    assert_eq!(sc.nr_reclaimed, 0, "11 of 80 is more than an eighth");
+    assert!(mm.env.waits.borrow().contains(&Queue::Isolated(NODE)));
+    mm.state.borrow_mut().nodes[0].reclaim.isolated[1] = 10;
+    run(mm.shrink_node(NODE, &mut sc, &TASK));
+    assert_eq!(mm.state.borrow().nodes[0].reclaim.isolated[1], 10);
+    assert!(sc.nr_reclaimed >= 32);
+}

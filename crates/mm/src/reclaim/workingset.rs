@@ -1,0 +1,162 @@
+//! What do evictions and refaults teach? (10.15, 10.16)
+//!
+//! The clock is the number of pages that left the inactive list, by eviction or activation. A page that comes back
+//! before as many others have left as the active list holds would have survived on it: it is activated at once.
+
+use super::{ANON, FILE, SWAP_CLUSTER_MAX};
+use crate::lru::{LruList, LruState, LruvecId};
+use crate::pages::PageFlags;
+use crate::state::{State, World};
+use pagealloc::policy::LruRule;
+use pagealloc::{Counter, FrameState, NodeId, Pfn, ZoneId, ZoneType};
+
+/// What eviction leaves behind, to judge a refault by (10.16).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Shadow {
+    /// Node that the page was evicted from.
+    pub node: NodeId,
+    /// Zone that it was evicted from: its lists count where lists are per zone.
+    pub zone: ZoneId,
+    /// The lists' nonresident age at eviction.
+    pub age: u64,
+    /// The page was in the workingset.
+    pub workingset: bool,
+}
+
+/// Whether a page that was away for `distance` evictions fits into what a workingset may use (10.16). `sizes` are the
+/// base pages of the four evictable lists; other lists than active file only count if anonymous pages are tracked.
+fn is_recent(distance: u64, sizes: [u64; 4], file: bool, swap: bool, anon_workingset: bool) -> bool {
+    let [inactive_anon, active_anon, inactive_file, active_file] = sizes;
+    let mut workingset = active_file;
+    if anon_workingset {
+        if !file {
+            workingset += inactive_file;
+        }
+        if swap {
+            workingset += active_anon + if file { inactive_anon } else { 0 };
+        }
+    }
+    distance <= workingset
+}
+
+impl LruState {
+    /// Adds to the cost of scanning a kind, and halves both costs once they exceed a quarter of the lists (10.15).
+    pub(crate) fn note_cost(&mut self, file: bool, written: u64, rotated: u64) {
+        let cost = written * u64::from(SWAP_CLUSTER_MAX) + rotated;
+        if cost == 0 {
+            return;
+        }
+        self.cost[usize::from(file)] += cost;
+        let total: u64 = self.pages[..4].iter().sum();
+        if self.cost[ANON] + self.cost[FILE] > total / 4 {
+            self.cost = self.cost.map(|cost| cost / 2);
+        }
+    }
+}
+
+impl<W: World> State<W> {
+    /// What to remember of a page that is being evicted from a zone, and the clock's step (10.16).
+    pub fn workingset_eviction(&mut self, zone: ZoneId, pages: u64, workingset: bool) -> Shadow {
+        let node = self.alloc.zone_info(zone).node;
+        let id = self.lruvec_of(zone);
+        let lru = self.lruvec_mut(id);
+        let age = lru.nonresident_age;
+        lru.nonresident_age += pages;
+        Shadow { node, zone, age, workingset }
+    }
+
+    /// A page was activated: inactive pages move closer to eviction as if it had been evicted.
+    pub(crate) fn workingset_activation(&mut self, pfn: Pfn) {
+        let id = self.lruvec_of(self.alloc.zone_of(pfn));
+        let pages = 1 << self.alloc.frames.order(pfn);
+        self.lruvec_mut(id).nonresident_age += pages;
+    }
+
+    /// A page that reclaim evicted is back and on its list (10.16): activation by refault distance. `shadow` is what
+    /// `reclaimed` left. Does nothing where the kernel keeps no shadow of such a page.
+    pub fn refault(&mut self, pfn: Pfn, shadow: Shadow) {
+        let rules = self.alloc.policy.reclaim;
+        let file = !self.pages.flags(pfn).contains(PageFlags::ANON);
+        if !rules.workingset || !(file || rules.anon_workingset) {
+            return;
+        }
+        let pages = 1u64 << self.alloc.frames.order(pfn);
+        self.alloc.vmstat.add(by_kind(Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile, file), pages);
+        let id = match rules.lru {
+            LruRule::PerNode => LruvecId::Node(shadow.node),
+            LruRule::PerZone => LruvecId::Zone(shadow.zone),
+        };
+        let evicted_from = self.lruvec(id);
+        let distance = evicted_from.nonresident_age.wrapping_sub(shadow.age);
+        let sizes = LruList::EVICTABLE.map(|list| evicted_from.pages[list as usize]);
+        if is_recent(distance, sizes, file, self.can_reclaim_anon(), rules.anon_workingset) {
+            self.activate_refault(pfn, file, pages, shadow.workingset);
+        }
+    }
+
+    fn activate_refault(&mut self, pfn: Pfn, file: bool, pages: u64, workingset: bool) {
+        let listed = self.alloc.frames.state(pfn) == FrameState::LRU;
+        if listed {
+            self.lru_del(pfn);
+        }
+        self.pages.add_flags(pfn, PageFlags::ACTIVE);
+        self.alloc.vmstat.add(by_kind(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile, file), pages);
+        let cost_model = self.alloc.policy.reclaim.cost_model;
+        let id = self.lruvec_of(self.alloc.zone_of(pfn));
+        let lru = self.lruvec_mut(id);
+        lru.nonresident_age += pages;
+        lru.activated[usize::from(file)] += pages;
+        if workingset {
+            if cost_model {
+                lru.note_cost(file, pages, 0);
+            }
+            self.pages.add_flags(pfn, PageFlags::WORKINGSET);
+            self.alloc.vmstat.add(by_kind(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile, file), pages);
+        }
+        if listed {
+            self.lru_putback(pfn);
+        }
+    }
+
+    /// snapshot_refaults (9.7, 10.3): later activations of refaults permit deactivation (10.5).
+    pub fn snapshot_refaults(&mut self, node: NodeId) {
+        for id in self.lruvecs_up_to(node, ZoneType::Movable) {
+            let lru = self.lruvec_mut(id);
+            lru.activated_snapshot = lru.activated;
+        }
+    }
+}
+
+const fn by_kind(anon: Counter, file: Counter, is_file: bool) -> Counter {
+    if is_file { file } else { anon }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refault_distance_is_compared_with_what_the_kind_may_use() {
+        let sizes = [1, 10, 100, 1000];
+        let recent = |distance, file, swap| is_recent(distance, sizes, file, swap, true);
+        assert!(recent(1000, true, false) && !recent(1001, true, false));
+        assert!(recent(1011, true, true) && !recent(1012, true, true));
+        assert!(recent(1100, false, false) && !recent(1101, false, false));
+        assert!(recent(1110, false, true) && !recent(1111, false, true));
+    }
+
+    #[test]
+    fn before_5_9_only_the_active_file_list_counts() {
+        assert!(is_recent(1000, [1, 10, 100, 1000], true, true, false));
+        assert!(!is_recent(1001, [1, 10, 100, 1000], true, true, false));
+    }
+
+    #[test]
+    fn costs_halve_above_a_quarter_of_the_lists() {
+        let mut lru = LruState { pages: [400, 0, 0, 0, 9999], ..LruState::default() };
+        lru.note_cost(true, 3, 4);
+        assert_eq!(lru.cost, [0, 100], "3 writes cost 32 each, a rotation 1; 100 is not above 400/4");
+        lru.note_cost(false, 0, 11);
+        assert_eq!(lru.cost, [5, 50]);
+    }
+}

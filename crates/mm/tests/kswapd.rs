@@ -1,0 +1,101 @@
+//! kswapd end to end: does it keep memory free, does it hear its calls, does it give boosts back?
+
+mod support;
+
+use mm::{MmEvent, PageFlags};
+use pagealloc::policy::PRESETS;
+use pagealloc::{AllocFlags, Counter, Gfp, Policy, ZoneType};
+use support::*;
+
+/// A process reads through files of four times the memory, a page every 5 us.
+fn stream(machine: &mut TestMachine, pages: u32) {
+    let mm = machine.mm.clone();
+    let done = machine.complete(3_600_000 * MS, async move {
+        for _ in 0..pages {
+            user_page(&mm, 0, PageFlags::NONE, 1).await.expect("file pages can always be reclaimed");
+            mm.env.sleep(5_000).await;
+        }
+    });
+    assert!(done.is_some(), "the stream came to a halt");
+}
+
+fn each_preset(test: impl Fn(&'static str, Policy)) {
+    for preset in PRESETS {
+        test(preset.name, policy(preset.name, |_| ()));
+    }
+}
+
+#[test]
+fn keeps_a_streaming_reader_off_direct_reclaim_in_every_preset() {
+    each_preset(|name, policy| {
+        let mut machine = TestMachine::with_daemons(policy, 64);
+        stream(&mut machine, 4 * 64 * MIB);
+        assert_eq!(machine.allocstalls(), 0, "{name}: direct reclaim");
+        assert!(machine.counter(Counter::PgstealKswapd) > 2 * u64::from(64 * MIB), "{name}");
+        machine.run_for(1_000 * MS);
+        let (free, low) = (machine.free(), machine.mark(AllocFlags::WMARK_LOW));
+        assert!(free > low, "{name}: {free} pages free, low {low}");
+        let high = machine.mark(AllocFlags::WMARK_HIGH);
+        assert!(free < high + u64::from(16 * MIB), "{name}: {free} pages free, high {high}");
+        machine.check();
+    });
+}
+
+#[test]
+fn tasks_reclaim_for_themselves_without_kswapd() {
+    for name in ["linux-3.12", "linux-4.6", "linux-4.20", "linux-5.0", "linux-6.1", "linux-6.18"] {
+        let mut machine = TestMachine::new(policy(name, |_| ()), 64);
+        stream(&mut machine, 2 * 64 * MIB);
+        assert!(machine.allocstalls() > 0, "{name}");
+        assert_eq!(machine.counter(Counter::PgstealKswapd), 0, "{name}");
+        assert!(machine.counter(Counter::PgstealDirect) > u64::from(48 * MIB), "{name}");
+        assert_eq!(machine.watched(|seen| seen.failures), 0, "{name}");
+        machine.check();
+    }
+}
+
+/// With free memory between low and high, and kswapd asleep: does a call reach it?
+fn hears_call_between_marks(name: &'static str) -> bool {
+    let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 64);
+    let pages = fill(&machine, PageFlags::NONE, 1);
+    // The fast path stops at low: a few pages more, and the state that 3.11 overlooks is there.
+    let low = machine.mark(AllocFlags::WMARK_LOW);
+    let mut taken = pages.iter();
+    while machine.free() <= low + 8 {
+        free_page(&machine, *taken.next().unwrap());
+        machine.mm.state.borrow_mut().alloc.drain_all_pages(None);
+    }
+    assert!(machine.free() < machine.mark(AllocFlags::WMARK_HIGH));
+    machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
+    machine.run_for(50 * MS);
+    machine.watched(|seen| seen.count(|event| matches!(event, MmEvent::VmscanWakeupKswapd { .. }))) > 0
+}
+
+#[test]
+fn linux_3_11_misses_a_wakeup_that_3_12_hears() {
+    assert!(!hears_call_between_marks("linux-3.11"));
+    assert!(hears_call_between_marks("linux-3.12"));
+    assert!(hears_call_between_marks("linux-4.6"));
+    assert!(hears_call_between_marks("linux-6.18"));
+}
+
+#[test]
+fn a_boosted_run_takes_the_boost_back() {
+    for name in ["linux-5.0", "linux-6.1", "linux-6.18"] {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 256);
+        // Blocks half full of file pages, so that an unmovable request has to claim one.
+        let pages = fill(&machine, PageFlags::NONE, 1);
+        for page in pages.iter().filter(|page| page.0 % 4 == 0) {
+            free_page(&machine, *page);
+        }
+        let mm = machine.mm.clone();
+        let page = machine.complete(1_000 * MS, async move { kernel_page(&mm, 0, 1).await });
+        assert!(page.flatten().is_some(), "{name}");
+        assert!(machine.watched(|seen| !seen.extfrag.is_empty()), "{name}: no fallback");
+        let reclaimed = machine.counter(Counter::PgstealKswapd);
+        machine.run_for(1_000 * MS);
+        assert_eq!(machine.mm.state.borrow().alloc.boost(ZONE), 0, "{name}: the boost is still there");
+        assert!(machine.counter(Counter::PgstealKswapd) >= reclaimed, "{name}");
+        assert!(machine.counter(Counter::Pageoutrun) > 0, "{name}: kswapd was not woken");
+    }
+}

@@ -1,0 +1,51 @@
+//! Fair zone allocation: zones take turns by batches, so that pages age alike in all of them (7.10, 7.11).
+
+use crate::AllocFlags;
+use crate::allocator::PageAllocator;
+use crate::event::Observer;
+use crate::ids::{Order, ZoneId};
+use crate::policy::FairZones;
+use crate::request::Request;
+
+impl<O: Observer> PageAllocator<O> {
+    /// Charges an allocation to its zone's batch.
+    pub(crate) fn use_fair_batch(&mut self, zone: ZoneId, order: Order) {
+        let zone = &mut self.zones[zone.index()];
+        zone.alloc_batch -= 1 << order;
+        zone.fair_depleted |= zone.alloc_batch <= 0;
+    }
+
+    /// Fair zone batches reset by the slow path of 3.12, over the request's whole zonelist (7.10). Nothing in kernels
+    /// without.
+    pub fn reset_fair_batches(&mut self, request: &Request) {
+        if self.policy.fair_zones != FairZones::AllNodes {
+            return;
+        }
+        let Some(preferred) = self.preferred_zone(request) else { return };
+        let local_only = self.policy.sysctl.zone_reclaim_mode != 0;
+        let mut index = 0;
+        while let Some(zone) = self.zonelist(request, index) {
+            index += 1;
+            if !local_only || self.zones[zone.index()].node == self.zones[preferred.index()].node {
+                self.reset_fair_batch(zone);
+            }
+        }
+    }
+
+    /// 3.13 to 4.7: batches of the preferred zone's node, up to the preferred zone (7.11).
+    pub(crate) fn reset_local_fair_batches(&mut self, request: &Request) {
+        let Some(preferred) = self.preferred_zone(request) else { return };
+        for zone in self.zones_of(self.zones[preferred.index()].node) {
+            if zone <= preferred.0 {
+                self.reset_fair_batch(ZoneId(zone));
+            }
+        }
+    }
+
+    fn reset_fair_batch(&mut self, zone: ZoneId) {
+        let zone = &mut self.zones[zone.index()];
+        let (low, high) = (AllocFlags::WMARK_LOW.wmark(), AllocFlags::WMARK_HIGH.wmark());
+        zone.alloc_batch = zone.mark(high) as i64 - zone.mark(low) as i64;
+        zone.fair_depleted = false;
+    }
+}

@@ -1,0 +1,311 @@
+//! Per-CPU page lists: the hot path of allocation and freeing (5.5 to 5.9).
+
+use crate::AllocFlags;
+use crate::allocator::PageAllocator;
+use crate::event::Observer;
+use crate::fallback::RmqueueMode;
+use crate::frames::{FrameList, FrameState};
+use crate::ids::{CpuId, Order, PAGE_ALLOC_COSTLY_ORDER, Pfn, ZoneId, ZoneType};
+use crate::migratetype::{Migratetype, NR_PCP_TYPES};
+use crate::policy::{PcpHigh, PcpOrders};
+
+/// Lists below the huge page lists: three types times orders 0 to 3 (5.1).
+const FIRST_THP_LIST: usize = NR_PCP_TYPES * (PAGE_ALLOC_COSTLY_ORDER as usize + 1);
+/// All lists of one CPU in one zone.
+pub(crate) const NR_PCP_LISTS: usize = FIRST_THP_LIST + 2;
+/// `PCP_BATCH_SCALE_MAX`: amounts scale up to 32 batches.
+pub(crate) const BATCH_SCALE_MAX: u8 = 5;
+
+/// One CPU's lists of a zone, and how they are tuned (5.4).
+#[derive(Clone, Default)]
+pub(crate) struct Pcp {
+    /// Base pages on all lists.
+    pub count: u32,
+    /// Current limit.
+    pub high: u32,
+    pub high_min: u32,
+    pub high_max: u32,
+    pub batch: u32,
+    /// Pages freed lately, halved by each allocation.
+    pub free_count: u32,
+    /// Refills double while a CPU only allocates (6.7+).
+    pub alloc_factor: u8,
+    /// Drains double while a CPU only frees (5.14 to 6.6).
+    pub free_factor: u8,
+    /// The previous page freed was of order 1 to 3.
+    pub freed_high_order: bool,
+    /// Ticks until a remote zone's lists are emptied (5.11).
+    pub expire: u8,
+    /// `count` at the previous tick.
+    pub count_at_tick: u32,
+    pub lists: [FrameList; NR_PCP_LISTS],
+}
+
+impl Pcp {
+    /// Whether `high` moves between its bounds (5.6).
+    #[inline(always)]
+    fn is_auto_tuned(&self) -> bool {
+        self.high_min != self.high_max
+    }
+
+    #[inline(always)]
+    fn clamped_high(&self) -> u32 {
+        self.high.min(self.high_max).max(self.high_min)
+    }
+
+    /// Pages to refill an empty list with (5.6).
+    fn alloc_batch(&mut self, order: Order, rule: PcpHigh, below_high: bool) -> u32 {
+        let n = match rule {
+            PcpHigh::SixBatches => return self.batch,
+            PcpHigh::LowWatermark => self.batch,
+            PcpHigh::AutoTuned => self.tuned_alloc_batch(order, below_high),
+        };
+        if n > 1 { (n >> order).max(2) } else { n }
+    }
+
+    fn tuned_alloc_batch(&mut self, order: Order, below_high: bool) -> u32 {
+        self.high = self.clamped_high();
+        if self.high < self.batch {
+            return 1;
+        }
+        let mut n = if order == 0 { self.batch << self.alloc_factor } else { self.batch };
+        if self.is_auto_tuned() && !below_high {
+            self.high = (self.high + n).min(self.high_max);
+        }
+        if order == 0 {
+            let room = self.high.saturating_sub(self.count + self.batch).max(self.batch);
+            if n <= room && self.alloc_factor < BATCH_SCALE_MAX {
+                self.alloc_factor += 1;
+            }
+            n = n.min(room);
+        }
+        n
+    }
+
+    /// Whether a free of this order shall empty the lists: a long run of high-order frees (5.7). The CPU's cache is
+    /// taken to be large enough for `FREE_HIGH_BATCH`.
+    #[inline(always)]
+    fn frees_high_orders(&mut self, order: Order) -> bool {
+        let high_order = (1..=PAGE_ALLOC_COSTLY_ORDER).contains(&order);
+        let run = high_order
+            && self.freed_high_order
+            && self.free_count >= self.batch + self.high_min / 2
+            && self.count >= self.batch;
+        self.freed_high_order = high_order;
+        run
+    }
+
+    /// The limit that `count` is compared with, after retuning (5.8).
+    #[inline(always)]
+    fn effective_high(&mut self, free_high: bool, reclaim_active: bool, below_high: bool) -> u32 {
+        let high = self.clamped_high();
+        if high == 0 {
+            return 0;
+        }
+        if free_high {
+            self.high = high.saturating_sub(self.batch << BATCH_SCALE_MAX).max(self.high_min);
+            return 0;
+        }
+        if reclaim_active {
+            self.high = high.saturating_sub(self.free_count.max(self.batch)).max(self.high_min);
+            return (self.batch << 2).min(self.high);
+        }
+        if !self.is_auto_tuned() {
+            return high;
+        }
+        if below_high {
+            self.high = high.saturating_sub(self.free_count.max(self.batch)).max(self.high_min);
+            return self.count.max(self.high_min);
+        }
+        let needed = self.free_count + self.batch;
+        if self.count >= high && self.high < needed {
+            self.high = needed.min(self.high_max).max(self.high_min);
+        }
+        high
+    }
+
+    /// Pages to drain once the limit is reached (5.9).
+    fn amount_to_free(&self, high: u32, free_high: bool) -> u32 {
+        if free_high {
+            return self.count.min(self.batch << BATCH_SCALE_MAX);
+        }
+        if high < self.batch {
+            return 1;
+        }
+        between(self.free_count, self.batch, high - self.batch)
+    }
+
+    /// The same in 5.14 to 6.6 (5.14).
+    fn amount_to_free_doubling(&mut self, high: u32, free_high: bool) -> u32 {
+        if free_high {
+            return self.count;
+        }
+        if high < self.batch {
+            return 1;
+        }
+        let most = high - self.batch;
+        let n = self.batch << self.free_factor;
+        if n < most {
+            self.free_factor += 1;
+        }
+        between(n, self.batch, most)
+    }
+}
+
+/// Clamp in which the upper bound wins if the bounds cross.
+fn between(n: u32, low: u32, high: u32) -> u32 {
+    n.max(low).min(high)
+}
+
+impl<O: Observer> PageAllocator<O> {
+    #[inline(always)]
+    pub(crate) fn pcp_number(&self, zone: ZoneId, cpu: CpuId) -> usize {
+        zone.index() * self.cpu_node.len() + cpu.index()
+    }
+
+    /// List of pages of this order and type (5.1); none if per-CPU lists don't hold the order.
+    #[inline(always)]
+    pub(crate) fn pcp_index(&self, order: Order, migratetype: Migratetype) -> Option<usize> {
+        if order == 0 {
+            return Some(migratetype.index());
+        }
+        self.pcp_high_order_index(order, migratetype)
+    }
+
+    fn pcp_high_order_index(&self, order: Order, migratetype: Migratetype) -> Option<usize> {
+        let orders = self.policy.pcp.orders;
+        if orders == PcpOrders::Zero {
+            None
+        } else if order <= PAGE_ALLOC_COSTLY_ORDER {
+            Some(NR_PCP_TYPES * order as usize + migratetype.index())
+        } else if order == self.geometry.pmd_order {
+            let second = orders == PcpOrders::CostlyAndTwoThp && migratetype == Migratetype::Movable;
+            Some(FIRST_THP_LIST + usize::from(second))
+        } else {
+            None
+        }
+    }
+
+    /// Takes a page from a CPU's list, refilling it if empty (5.5).
+    #[inline]
+    pub(crate) fn alloc_pcp(
+        &mut self,
+        zone: ZoneId,
+        cpu: CpuId,
+        index: usize,
+        order: Order,
+        migratetype: Migratetype,
+        flags: AllocFlags,
+    ) -> Option<Pfn> {
+        let number = self.pcp_number(zone, cpu);
+        let pcp = &mut self.pcps[number];
+        pcp.free_count >>= 1;
+        pcp.free_factor >>= 1;
+        if pcp.lists[index].is_empty() {
+            self.refill_pcp(zone, number, index, order, migratetype, flags);
+        }
+        let pcp = &mut self.pcps[number];
+        let pfn = pcp.lists[index].pop_head(&mut self.frames)?;
+        pcp.count -= 1 << order;
+        self.frames.set_state(pfn, FrameState::USED);
+        Some(pfn)
+    }
+
+    /// Refills a list from the buddy lists, in the order obtained.
+    #[cold]
+    fn refill_pcp(
+        &mut self,
+        zone: ZoneId,
+        number: usize,
+        index: usize,
+        order: Order,
+        migratetype: Migratetype,
+        flags: AllocFlags,
+    ) {
+        let below_high = self.zones[zone.index()].below_high;
+        let wanted = self.pcps[number].alloc_batch(order, self.policy.pcp.high, below_high);
+        let mut mode = RmqueueMode::Normal;
+        for _ in 0..wanted {
+            let Some(pfn) = self.rmqueue(zone, order, migratetype, flags, &mut mode) else { break };
+            self.frames.set_page(pfn, order, FrameState::PCP);
+            let pcp = &mut self.pcps[number];
+            pcp.lists[index].push_tail(&mut self.frames, pfn);
+            pcp.count += 1 << order;
+        }
+    }
+
+    /// Puts a freed page on a CPU's list and drains it if that makes it too long (5.7).
+    #[inline(always)]
+    pub(crate) fn free_pcp(&mut self, zone: ZoneId, cpu: CpuId, index: usize, pfn: Pfn, order: Order) {
+        self.frames.set_state(pfn, FrameState::PCP);
+        self.frames.fill_tails(pfn, order, FrameState::TAIL);
+        let number = self.pcp_number(zone, cpu);
+        let pcp = &mut self.pcps[number];
+        pcp.lists[index].push_head(&mut self.frames, pfn);
+        pcp.count += 1 << order;
+        if self.policy.pcp.high != PcpHigh::AutoTuned {
+            return self.limit_old_pcp(zone, number, index, order);
+        }
+        pcp.alloc_factor >>= 1;
+        let free_high = pcp.frees_high_orders(order);
+        if pcp.free_count < pcp.batch << BATCH_SCALE_MAX {
+            pcp.free_count += 1 << order;
+        }
+        // Below the limit, only these move it (5.8).
+        let lists = &self.zones[zone.index()];
+        if pcp.count >= pcp.high || free_high || lists.reclaim_active || lists.below_high {
+            self.limit_pcp(zone, number, index, free_high);
+        }
+    }
+
+    #[cold]
+    fn limit_pcp(&mut self, zone: ZoneId, number: usize, index: usize, free_high: bool) {
+        let lists = &self.zones[zone.index()];
+        let pcp = &mut self.pcps[number];
+        let high = pcp.effective_high(free_high, lists.reclaim_active, lists.below_high);
+        if pcp.count < high {
+            return;
+        }
+        let amount = pcp.amount_to_free(high, free_high);
+        self.drain_pcp_stepwise(zone, number, index, amount);
+        let lists = &self.zones[zone.index()];
+        if lists.below_high {
+            let mark = lists.mark(AllocFlags::WMARK_HIGH.wmark());
+            if self.watermark_ok(zone, 0, mark, ZoneType::Movable, AllocFlags::NONE, lists.free_pages) {
+                self.zones[zone.index()].below_high = false;
+                self.high_again |= 1 << zone.0;
+            }
+        }
+    }
+
+    /// The limit before 6.7 (5.14).
+    #[inline(never)]
+    fn limit_old_pcp(&mut self, zone: ZoneId, number: usize, index: usize, order: Order) {
+        let reclaim_active = self.zones[zone.index()].reclaim_active;
+        let pcp = &mut self.pcps[number];
+        if self.policy.pcp.high == PcpHigh::SixBatches {
+            if pcp.count >= pcp.high {
+                let amount = pcp.batch;
+                self.drain_pcp_round_robin(zone, number, amount);
+            }
+            return;
+        }
+        let free_high = pcp.free_factor != 0 && (1..=PAGE_ALLOC_COSTLY_ORDER).contains(&order);
+        let high = match () {
+            _ if pcp.high == 0 || free_high => 0,
+            _ if reclaim_active => (pcp.batch << 2).min(pcp.high),
+            _ => pcp.high,
+        };
+        if pcp.count >= high {
+            let amount = pcp.amount_to_free_doubling(high, free_high);
+            self.drain_pcp_from(zone, number, index, amount);
+        }
+    }
+
+    /// Zones whose BELOW_HIGH flag a free cleared (5.7), a bit each by number; taken and cleared. The floor above gives
+    /// their nodes' hopeless kswapds another chance if the machine has other memory nodes.
+    #[inline]
+    pub fn take_high_again(&mut self) -> u64 {
+        core::mem::take(&mut self.high_again)
+    }
+}

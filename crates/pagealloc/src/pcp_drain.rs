@@ -1,0 +1,170 @@
+//! From the per-CPU lists back to the buddy lists (5.10 to 5.12).
+
+use crate::allocator::PageAllocator;
+use crate::buddy::Placement;
+use crate::event::{Event, Observer};
+use crate::frames::FrameState;
+use crate::ids::{CpuId, Pfn, ZoneId};
+use crate::migratetype::{Migratetype, NR_PCP_TYPES};
+use crate::pcp::{BATCH_SCALE_MAX, NR_PCP_LISTS};
+use crate::policy::{ListTypes, PcpHigh, PcpOrders, MigratetypeNumbers};
+
+/// Ticks that a remote zone's lists may lie idle (5.11).
+const REMOTE_EXPIRE_TICKS: u8 = 3;
+
+impl<O: Observer> PageAllocator<O> {
+    /// Drains about `amount` pages, beginning with list `first` (5.10); since 6.19 in steps that begin there again.
+    pub(crate) fn drain_pcp_stepwise(&mut self, zone: ZoneId, number: usize, first: usize, amount: u32) {
+        if !self.policy.pcp.drain_in_batches {
+            return self.drain_pcp_from(zone, number, first, amount);
+        }
+        let mut left = amount.min(self.pcps[number].count);
+        let step = self.pcps[number].batch.max(1);
+        while left > 0 {
+            self.drain_pcp_from(zone, number, first, left.min(step));
+            left -= left.min(step);
+        }
+    }
+
+    /// Drains at least `amount` base pages, or all there are: each list from its tail until empty, cycling upwards.
+    pub(crate) fn drain_pcp_from(&mut self, zone: ZoneId, number: usize, first: usize, amount: u32) {
+        let mut left = amount.min(self.pcps[number].count);
+        let mut index = first;
+        while left > 0 {
+            match self.drain_one(zone, number, index) {
+                Some(pages) => left = left.saturating_sub(pages),
+                None => index = (index + 1) % NR_PCP_LISTS,
+            }
+        }
+    }
+
+    /// Up to 5.13: a round over the types, of which each visit takes one page more; all from a list that is alone (5.14).
+    pub(crate) fn drain_pcp_round_robin(&mut self, zone: ZoneId, number: usize, amount: u32) {
+        let mut left = amount.min(self.pcps[number].count);
+        let (mut place, mut run) = (0, 0);
+        while left > 0 {
+            loop {
+                run += 1;
+                place = (place + 1) % NR_PCP_TYPES;
+                if !self.pcps[number].lists[self.era_type(place).index()].is_empty() {
+                    break;
+                }
+            }
+            if run == NR_PCP_TYPES as u32 {
+                run = left;
+            }
+            let list = self.era_type(place).index();
+            while left > 0 && run > 0 && self.drain_one(zone, number, list).is_some() {
+                left -= 1;
+                run -= 1;
+            }
+            // The run length starts over from what this list left of it, as the kernel's shared counter does.
+        }
+    }
+
+    /// The mergeable type with this number in the era: 3.x numbers Reclaimable before Movable (1.5).
+    fn era_type(&self, number: usize) -> Migratetype {
+        match (self.policy.migratetype_numbers, number) {
+            (MigratetypeNumbers::ReclaimableFirst, 1) => Migratetype::Reclaimable,
+            (MigratetypeNumbers::ReclaimableFirst, 2) => Migratetype::Movable,
+            _ => Migratetype::MERGEABLE[number],
+        }
+    }
+
+    /// Frees the page at the tail of a list; its base pages.
+    #[inline]
+    fn drain_one(&mut self, zone: ZoneId, number: usize, index: usize) -> Option<u32> {
+        let pcp = &mut self.pcps[number];
+        let pfn = pcp.lists[index].pop_tail(&mut self.frames)?;
+        let order = self.frames.allocated_order(pfn);
+        pcp.count -= 1 << order;
+        let migratetype = self.drained_type(pfn, index);
+        self.frames.fill_tails(pfn, order, FrameState::FREE_TAIL);
+        self.free_block(zone, pfn, order, migratetype, Placement::Ordinary);
+        self.observer.kmem(&Event::MmPagePcpuDrain { pfn, order, migratetype });
+        Some(1 << order)
+    }
+
+    /// Type that a page leaves its list with: its block's. Before 6.10 the one cached when it came (3.8), which is the
+    /// list's except for pages of the reserves, whose blocks are asked again.
+    #[inline(always)]
+    fn drained_type(&self, pfn: Pfn, index: usize) -> Migratetype {
+        let block_type = self.blocks.migratetype(self.geometry.block_of(pfn));
+        let shared_thp_list = index >= 4 * NR_PCP_TYPES;
+        if self.policy.list_types == ListTypes::Strict || !block_type.is_mergeable() || shared_thp_list {
+            block_type
+        } else {
+            Migratetype::MERGEABLE[index % NR_PCP_TYPES]
+        }
+    }
+
+    /// drain_all_pages for a zone or all (5.12): CPUs ascending, each one's lists completely.
+    pub fn drain_all_pages(&mut self, zone: Option<ZoneId>) {
+        for cpu in 0..self.cpu_node.len() {
+            self.drain_cpu(CpuId(cpu as u16), zone);
+        }
+    }
+
+    /// Drains one CPU's lists of a zone, or of all zones.
+    pub fn drain_cpu(&mut self, cpu: CpuId, zone: Option<ZoneId>) {
+        let zones = match zone {
+            Some(zone) => zone.0..zone.0 + 1,
+            None => 0..self.zones.len() as u8,
+        };
+        for zone in zones.map(ZoneId) {
+            let number = self.pcp_number(zone, cpu);
+            while self.pcps[number].count > 0 {
+                if self.policy.pcp.orders == PcpOrders::Zero {
+                    let all = self.pcps[number].count;
+                    self.drain_pcp_round_robin(zone, number, all);
+                } else {
+                    let step = self.pcps[number].batch << BATCH_SCALE_MAX;
+                    self.drain_pcp_from(zone, number, 0, step);
+                }
+            }
+        }
+    }
+
+    /// The periodic decay of a CPU's lists (5.11), every `stat_interval`.
+    pub fn pcp_decay(&mut self, cpu: CpuId) {
+        for zone in (0..self.zones.len() as u8).map(ZoneId) {
+            let number = self.pcp_number(zone, cpu);
+            if self.policy.pcp.high == PcpHigh::AutoTuned {
+                self.decay_high(zone, number);
+            }
+            if self.zones[zone.index()].node != self.cpu_node[cpu.index()] {
+                self.expire_remote(zone, number);
+            }
+        }
+    }
+
+    fn decay_high(&mut self, zone: ZoneId, number: usize) {
+        let pcp = &mut self.pcps[number];
+        if pcp.high > pcp.high_min {
+            let by_count = pcp.count.saturating_sub(pcp.batch << BATCH_SCALE_MAX);
+            pcp.high = by_count.max(pcp.high - (pcp.high >> 3)).max(pcp.high_min);
+        }
+        let excess = pcp.count.saturating_sub(pcp.high);
+        if excess > 0 {
+            self.drain_pcp_stepwise(zone, number, 0, excess);
+        }
+    }
+
+    /// Empties the lists of a remote zone, a batch a tick, once they were idle for some ticks. "Idle" is judged by the
+    /// length of the lists.
+    fn expire_remote(&mut self, zone: ZoneId, number: usize) {
+        let pcp = &mut self.pcps[number];
+        if pcp.count != pcp.count_at_tick {
+            pcp.expire = REMOTE_EXPIRE_TICKS;
+        }
+        if pcp.expire > 0 && pcp.count > 0 {
+            pcp.expire -= 1;
+            if pcp.expire == 0 {
+                let amount = pcp.count.min(pcp.batch);
+                self.drain_pcp_from(zone, number, 0, amount);
+                self.pcps[number].expire = u8::from(self.pcps[number].count > 0);
+            }
+        }
+        self.pcps[number].count_at_tick = self.pcps[number].count;
+    }
+}

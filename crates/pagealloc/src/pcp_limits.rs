@@ -1,0 +1,76 @@
+//! Sizes of the per-CPU lists: batch and limits (5.2, 5.3).
+
+use crate::AllocFlags;
+use crate::allocator::PageAllocator;
+use crate::event::Observer;
+use crate::ids::{CpuId, ZoneId};
+use crate::policy::{PcpBatch, PcpHigh};
+
+/// Divisor of a zone when the limit is tuned: at most an eighth of its pages on per-CPU lists.
+const HIGH_MAX_FRACTION: u64 = 8;
+/// Up to 5.13 the limit is this many batches.
+const OLD_HIGH_BATCHES: u32 = 6;
+
+/// Pages that go to and from the buddy lists at once (5.2).
+pub(crate) fn pcp_batch(rule: PcpBatch, managed: u64, page_shift: u8) -> u32 {
+    let pages_of = |kib: u64| (kib << 10 >> page_shift).max(1);
+    let quarter = match rule {
+        PcpBatch::Managed1024Half => (managed >> 10).min(pages_of(512)) / 4,
+        PcpBatch::Managed1024 => (managed >> 10).min(pages_of(1024)) / 4,
+        PcpBatch::Managed4096 => (managed >> 12).min(pages_of(256)),
+    };
+    let quarter = quarter.max(1) as u32;
+    // One less than a power of two: batches of exactly a power fall into step with page colouring.
+    let power = 1 << (quarter + quarter / 2).ilog2();
+    (power - 1u32).max(1)
+}
+
+impl<O: Observer> PageAllocator<O> {
+    /// Computes batch and limits of all per-CPU lists from the marks (5.2, 5.3). What is on the lists stays.
+    pub(crate) fn setup_pcp_limits(&mut self) {
+        for index in 0..self.zones.len() {
+            let zone = ZoneId(index as u8);
+            let batch = pcp_batch(self.policy.pcp.batch, self.zones[index].managed, self.geometry.page_shift);
+            let (high_min, high_max) = self.computed_high(zone, batch);
+            self.set_pcp_limits(zone, batch, high_min, high_max);
+        }
+    }
+
+    fn computed_high(&self, zone: ZoneId, batch: u32) -> (u32, u32) {
+        let lists = &self.zones[zone.index()];
+        let local = self.cpu_node.iter().filter(|node| **node == lists.node).count();
+        let cpus = if local == 0 { self.cpu_node.len() } else { local } as u64;
+        let at_least = |pages: u64| ((pages / cpus) as u32).max(4 * batch);
+        let low = lists.mark(AllocFlags::WMARK_LOW.wmark());
+        let fraction = u64::from(self.policy.sysctl.percpu_pagelist_high_fraction);
+        match self.policy.pcp.high {
+            PcpHigh::SixBatches if fraction == 0 => (OLD_HIGH_BATCHES * batch, OLD_HIGH_BATCHES * batch),
+            _ if fraction != 0 => (at_least(lists.managed / fraction), at_least(lists.managed / fraction)),
+            PcpHigh::AutoTuned => (at_least(low), at_least(lists.managed / HIGH_MAX_FRACTION)),
+            _ => (at_least(low), at_least(low)),
+        }
+    }
+
+    /// Sets batch and limits of a zone's per-CPU lists, as read from another machine's /proc/zoneinfo.
+    pub fn set_pcp_limits(&mut self, zone: ZoneId, batch: u32, high_min: u32, high_max: u32) {
+        for cpu in 0..self.cpu_node.len() {
+            let number = self.pcp_number(zone, CpuId(cpu as u16));
+            let pcp = &mut self.pcps[number];
+            pcp.batch = batch.max(1);
+            (pcp.high_min, pcp.high_max) = (high_min, high_max);
+            // A tuned limit starts at its lower bound and is kept within bounds from then on.
+            pcp.high = pcp.high.max(high_min).min(high_max);
+        }
+    }
+
+    /// Base pages on a CPU's lists of a zone.
+    pub fn pcp_count(&self, zone: ZoneId, cpu: CpuId) -> u32 {
+        self.pcps[self.pcp_number(zone, cpu)].count
+    }
+
+    /// Sizes of a CPU's lists of a zone, as /proc/zoneinfo shows them: high, batch, high_min, high_max.
+    pub fn pcp_limits(&self, zone: ZoneId, cpu: CpuId) -> (u32, u32, u32, u32) {
+        let pcp = &self.pcps[self.pcp_number(zone, cpu)];
+        (pcp.high, pcp.batch, pcp.high_min, pcp.high_max)
+    }
+}

@@ -1,0 +1,86 @@
+//! Free blocks in compaction's hands: migration targets (3.10, 3.11).
+
+use crate::AllocFlags;
+use crate::allocator::PageAllocator;
+use crate::buddy::Placement;
+use crate::event::Observer;
+use crate::frames::FrameState;
+use crate::ids::{Order, Pfn, ZoneType};
+use crate::migratetype::Migratetype;
+use crate::policy::ListTypes;
+
+impl<O: Observer> PageAllocator<O> {
+    /// Takes a free block as a migration target (3.10): its pages, or 0 if the min mark forbids. Head becomes TARGET.
+    ///
+    /// # Panics
+    /// If `pfn` is not the head of a free block.
+    pub fn isolate_free(&mut self, pfn: Pfn) -> u32 {
+        let state = self.frames.state(pfn);
+        let order = state.free_order().expect("only free blocks can become targets");
+        let zone = self.zone_of(pfn);
+        let block = self.geometry.block_of(pfn);
+        if self.blocks.migratetype(block) != Migratetype::Isolate {
+            let lists = &self.zones[zone.index()];
+            let mark = lists.marks[AllocFlags::WMARK_MIN.wmark()] + (1 << order);
+            if !self.watermark_ok(zone, 0, mark, ZoneType::Dma, AllocFlags::CMA, lists.free_pages) {
+                return 0;
+            }
+        }
+        self.zones[zone.index()].del(&mut self.frames, pfn, order, state.free_list_type());
+        self.frames.set_page(pfn, order, FrameState::TARGET);
+        if order + 1 >= self.geometry.pageblock_order {
+            self.make_blocks_movable(pfn, order);
+        }
+        1 << order
+    }
+
+    /// A target of half a block or more makes the blocks that it covers Movable.
+    fn make_blocks_movable(&mut self, pfn: Pfn, order: Order) {
+        for start in (pfn.0..pfn.0 + (1 << order)).step_by(1 << self.geometry.pageblock_order).map(Pfn) {
+            let block = self.geometry.block_of(start);
+            let old = self.blocks.migratetype(block);
+            if !old.is_mergeable() || old == Migratetype::Movable {
+                continue;
+            }
+            let zone = self.zone_of(start);
+            let inside =
+                self.zones[zone.index()].holds(self.geometry.block_start(block), self.geometry.pageblock_pages());
+            if self.policy.list_types == ListTypes::Mixed {
+                self.blocks.set_migratetype(block, Migratetype::Movable);
+            } else if inside {
+                self.move_free_pages(zone, block, Migratetype::Movable);
+                self.blocks.set_migratetype(block, Migratetype::Movable);
+            }
+        }
+    }
+
+    /// Splits a TARGET block of `from` order: returns the first piece of `to` order; the rest stays TARGET blocks, which
+    /// `rest` is called with, largest first.
+    pub fn split_target(&mut self, pfn: Pfn, from: Order, to: Order, rest: &mut dyn FnMut(Pfn, Order)) {
+        debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
+        debug_assert_eq!(self.frames.allocated_order(pfn), from);
+        for half in (to..from).rev() {
+            let upper = pfn.add(1 << half);
+            self.frames.set_page(upper, half, FrameState::TARGET);
+            rest(upper, half);
+        }
+        self.frames.set_page(pfn, to, FrameState::TARGET);
+    }
+
+    /// Turns a TARGET block into an allocated page of its order.
+    pub fn use_target(&mut self, pfn: Pfn, order: Order) {
+        debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
+        debug_assert_eq!(self.frames.allocated_order(pfn), order);
+        self.frames.set_state(pfn, FrameState::USED);
+    }
+
+    /// Puts an unused TARGET block back (3.11).
+    pub fn putback_target(&mut self, pfn: Pfn, order: Order) {
+        debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
+        debug_assert_eq!(self.frames.allocated_order(pfn), order);
+        self.frames.fill_tails(pfn, order, FrameState::FREE_TAIL);
+        let list = self.blocks.migratetype(self.geometry.block_of(pfn));
+        let placement = if self.policy.tail_placement { Placement::Tail } else { Placement::Ordinary };
+        self.free_block(self.zone_of(pfn), pfn, order, list, placement);
+    }
+}

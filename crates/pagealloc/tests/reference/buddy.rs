@@ -1,0 +1,237 @@
+//! Chapter 3: splitting, merging, moving; compaction's targets; the HighAtomic reserve (1.14, 1.15).
+
+use super::*;
+
+impl Model {
+    fn max_order(&self) -> Order {
+        self.geometry.max_order
+    }
+
+    /// Type of the list that a free block is on.
+    fn list_of(&self, zone: usize, pfn: Pfn, order: Order) -> Migratetype {
+        let lists = &self.zones[zone].free[order as usize];
+        let on = lists.iter().position(|list| list.contains(&pfn)).expect("a free block is on a list");
+        Migratetype::from_index(on as u8)
+    }
+
+    fn add(&mut self, zone: usize, pfn: Pfn, order: Order, migratetype: Migratetype, tail: bool) {
+        self.fill(pfn, order, Frame::FreeHead(order), Frame::FreeTail);
+        let list = &mut self.zones[zone].free[order as usize][migratetype.index()];
+        if tail { list.push_back(pfn) } else { list.push_front(pfn) }
+    }
+
+    /// Takes a free block off its list; its frames are nobody's until the caller decides.
+    pub fn take(&mut self, zone: usize, pfn: Pfn, order: Order) {
+        let on = self.list_of(zone, pfn, order);
+        self.zones[zone].free[order as usize][on.index()].retain(|&other| other != pfn);
+    }
+
+    /// 3.4: the upper halves go to heads, the lowest piece stays in hand.
+    pub fn split(&mut self, zone: usize, pfn: Pfn, from: Order, to: Order, migratetype: Migratetype) {
+        for order in (to..from).rev() {
+            self.add(zone, pfn.add(1 << order), order, migratetype, false);
+        }
+    }
+
+    /// 3.3: smallest fit from one type.
+    pub fn smallest(&mut self, zone: usize, order: Order, migratetype: Migratetype) -> Option<Pfn> {
+        for from in order..=self.max_order() {
+            let Some(&pfn) = self.zones[zone].free[from as usize][migratetype.index()].front() else { continue };
+            self.take(zone, pfn, from);
+            self.split(zone, pfn, from, order, migratetype);
+            return Some(pfn);
+        }
+        None
+    }
+
+    fn is_free(&self, zone: usize, pfn: Pfn, order: Order) -> bool {
+        let bounds = self.zones[zone].start..self.zones[zone].end;
+        bounds.contains(&pfn.0) && self.frames[pfn.index()] == Frame::FreeHead(order)
+    }
+
+    /// 3.5, 3.6.
+    pub fn free_block(&mut self, zone: usize, mut pfn: Pfn, mut order: Order, ours: Migratetype, to_tail: bool) {
+        while order < self.max_order() {
+            if self.captured(zone, pfn, order, ours) {
+                return;
+            }
+            let buddy = pfn.buddy(order);
+            if !self.is_free(zone, buddy, order) || !self.may_merge(buddy, order, ours) {
+                break;
+            }
+            self.take(zone, buddy, order);
+            self.retype_buddy(buddy, order, ours);
+            pfn = Pfn(pfn.0 & buddy.0);
+            order += 1;
+        }
+        let tail = to_tail || self.merge_is_likely(zone, pfn, order);
+        self.add(zone, pfn, order, ours, tail);
+    }
+
+    fn may_merge(&self, buddy: Pfn, order: Order, ours: Migratetype) -> bool {
+        let theirs = self.block_type(buddy);
+        order < self.geometry.pageblock_order
+            || theirs == ours
+            || match self.policy.merge_types {
+                MergeTypes::Mergeable => theirs.is_mergeable() && ours.is_mergeable(),
+                MergeTypes::AllButIsolate => theirs != Migratetype::Isolate && ours != Migratetype::Isolate,
+            }
+    }
+
+    fn retype_buddy(&mut self, buddy: Pfn, order: Order, ours: Migratetype) {
+        if order < self.geometry.pageblock_order || self.block_type(buddy) == ours {
+            return;
+        }
+        match self.policy.merge_retype {
+            MergeRetype::Never => {}
+            MergeRetype::FirstBlock => {
+                let block = self.block_of(buddy);
+                self.block_types[block] = ours;
+            }
+            MergeRetype::WholeRange => self.retype(buddy, order, ours),
+        }
+    }
+
+    fn merge_is_likely(&self, zone: usize, pfn: Pfn, order: Order) -> bool {
+        order + 1 < self.max_order() && self.is_free(zone, pfn.align_down(order + 1).buddy(order + 1), order + 1)
+    }
+
+    /// Sets the type of all blocks that a page of at least the block order covers.
+    pub fn retype(&mut self, pfn: Pfn, order: Order, migratetype: Migratetype) {
+        let first = self.block_of(pfn);
+        let blocks = 1 << order.saturating_sub(self.geometry.pageblock_order);
+        self.block_types[first..first + blocks].fill(migratetype);
+    }
+
+    /// Frames of a block.
+    pub fn frames_of(&self, block: BlockId) -> std::ops::Range<u32> {
+        let start = self.geometry.block_start(block).0;
+        start..start + self.geometry.pageblock_pages()
+    }
+
+    /// 3.9: pages moved.
+    pub fn move_block(&mut self, zone: usize, block: BlockId, to: Migratetype) -> u64 {
+        let mut moved = 0;
+        for pfn in self.frames_of(block).map(Pfn) {
+            if let Frame::FreeHead(order) = self.frames[pfn.index()] {
+                self.take(zone, pfn, order);
+                self.add(zone, pfn, order, to, self.policy.tail_placement);
+                moved += 1 << order;
+            }
+        }
+        moved
+    }
+
+    /// 11.13, asked at each step of a merge.
+    fn captured(&mut self, zone: usize, pfn: Pfn, order: Order, ours: Migratetype) -> bool {
+        let Some(capture) = &mut self.capture else { return false };
+        let wanted = capture.page.is_none() && capture.zone.index() == zone && capture.order == order;
+        let allowed = !matches!(ours, Migratetype::Cma | Migratetype::Isolate)
+            && (order >= self.geometry.pageblock_order
+                || ours != Migratetype::Movable
+                || capture.migratetype == Migratetype::Movable);
+        if !wanted || !allowed {
+            return false;
+        }
+        capture.page = Some(pfn);
+        let alloc_migratetype = capture.migratetype;
+        self.prepare(pfn, order);
+        if alloc_migratetype != ours && matches!(self.policy.fallback, Fallback::ClaimThenSteal { .. }) {
+            self.extfrag(pfn, order, order, alloc_migratetype, ours);
+        }
+        true
+    }
+
+    /// 3.7: frees to the buddy lists, cut into blocks where free pages must be on their block's list.
+    pub fn free_large(&mut self, pfn: Pfn, order: Order) {
+        let zone = self.zone_of(pfn);
+        let piece = match self.policy.list_types {
+            ListTypes::Strict => order.min(self.geometry.pageblock_order),
+            ListTypes::Mixed => order,
+        };
+        for index in 0..1 << (order - piece) {
+            let at = pfn.add(index << piece);
+            self.free_block(zone, at, piece, self.block_type(at), false);
+        }
+    }
+
+    /// 3.10.
+    pub fn isolate_free(&mut self, pfn: Pfn) -> u32 {
+        let Frame::FreeHead(order) = self.frames[pfn.index()] else { panic!("{pfn:?} is not free") };
+        let zone = self.zone_of(pfn);
+        if self.block_type(pfn) != Migratetype::Isolate {
+            let mark = self.zones[zone].marks[0] + (1 << order);
+            if !self.watermark_ok(zone, 0, mark, ZoneType::Dma, AllocFlags::CMA, self.free_pages(zone)) {
+                return 0;
+            }
+        }
+        self.take(zone, pfn, order);
+        self.fill(pfn, order, Frame::Target(order), Frame::Tail);
+        if order + 1 >= self.geometry.pageblock_order {
+            let first = self.block_of(pfn);
+            for block in first..first + (1 << order.saturating_sub(self.geometry.pageblock_order)) {
+                if self.block_types[block].is_mergeable() {
+                    if self.policy.list_types == ListTypes::Strict {
+                        self.move_block(zone, BlockId(block as u32), Migratetype::Movable);
+                    }
+                    self.block_types[block] = Migratetype::Movable;
+                }
+            }
+        }
+        1 << order
+    }
+
+    /// 3.11.
+    pub fn putback_target(&mut self, pfn: Pfn, order: Order) {
+        let zone = self.zone_of(pfn);
+        self.free_block(zone, pfn, order, self.block_type(pfn), self.policy.tail_placement);
+    }
+
+    /// 1.14.
+    pub fn reserve_highatomic(&mut self, zone: usize, pfn: Pfn, order: Order) {
+        let block_pages = u64::from(self.geometry.pageblock_pages());
+        let percent = self.zones[zone].managed / 100;
+        let cap = match self.policy.reserve {
+            Reserve::MigrateReserve => return,
+            Reserve::HighAtomic => percent + block_pages,
+            Reserve::HighAtomicOnePercent if percent < block_pages => return,
+            Reserve::HighAtomicOnePercent => percent.next_multiple_of(block_pages),
+        };
+        if self.zones[zone].reserved_highatomic >= cap || !self.block_type(pfn).is_mergeable() {
+            return;
+        }
+        if order < self.geometry.pageblock_order {
+            self.move_block(zone, self.geometry.block_of(pfn), Migratetype::HighAtomic);
+        }
+        self.retype(pfn, order, Migratetype::HighAtomic);
+        self.zones[zone].reserved_highatomic += block_pages.max(1 << order);
+    }
+
+    /// 1.15.
+    pub fn unreserve_highatomic(&mut self, request: &Request, force: bool) -> bool {
+        if self.policy.reserve == Reserve::MigrateReserve {
+            return false;
+        }
+        let block_pages = u64::from(self.geometry.pageblock_pages());
+        for zone in self.zonelist(request) {
+            if !force && self.zones[zone].reserved_highatomic <= block_pages {
+                continue;
+            }
+            for order in 0..=self.max_order() {
+                let head = self.zones[zone].free[order as usize][Migratetype::HighAtomic.index()].front();
+                let Some(&pfn) = head else { continue };
+                let reserved = &mut self.zones[zone].reserved_highatomic;
+                *reserved -= block_pages.max(1 << order).min(*reserved);
+                if order < self.geometry.pageblock_order {
+                    self.move_block(zone, self.geometry.block_of(pfn), request.migratetype);
+                } else {
+                    self.take(zone, pfn, order);
+                    self.add(zone, pfn, order, request.migratetype, self.policy.tail_placement);
+                }
+                self.retype(pfn, order, request.migratetype);
+                return true;
+            }
+        }
+        false
+    }
+}

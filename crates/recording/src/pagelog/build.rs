@@ -1,0 +1,469 @@
+//! Reading a trace into a page log.
+
+use super::files::{FileKey, Files};
+use super::migration::Migrations;
+use super::speed::Measured;
+use super::start::{NOBODY, Snapshot};
+use super::task::Tasks;
+use super::thp::{OpenUnit, is_base_page, is_first_attempt};
+use super::*;
+use crate::error::Error;
+use crate::event::{Event, PageAlloc, PageFree};
+use crate::marker::{Edge, Mark};
+use crate::outcome::ExtfragAt;
+use crate::Record;
+use pagealloc::{Extfrag, Migratetype, Pfn};
+use std::collections::{BTreeMap, HashMap};
+
+/// What the trace says beside the log: fragmentation events, and the times of the recorder's marks.
+#[derive(Default)]
+pub struct Beside {
+    /// Fragmentation events in the window.
+    pub extfrag: Vec<ExtfragAt>,
+    /// Trace time at which each tick ended, by number.
+    pub ticks: BTreeMap<u64, u64>,
+}
+
+/// Where the reader stands relative to the start snapshot.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Before it: only what tasks are doing is followed.
+    Before,
+    /// It is being taken: changes are applied to it.
+    During,
+    /// The log runs.
+    Running,
+}
+
+struct Builder<'a> {
+    snapshot: &'a Snapshot<'a>,
+    phase: Phase,
+    tasks: Tasks,
+    files: Files,
+    migrations: Migrations,
+    measured: Measured,
+    owner: Vec<ObjectId>,
+    /// Time of the last event on each frame.
+    seen: Vec<u64>,
+    /// Owner map at the start of the log.
+    start_owner: Vec<ObjectId>,
+    first_use: BTreeMap<u32, u64>,
+    /// Pages of each object not freed yet, for those of order > 0; and the task that asked for anonymous ones.
+    remaining: HashMap<ObjectId, u32>,
+    asker: Vec<u16>,
+    gfps: HashMap<u32, u8>,
+    cpus: u16,
+    ops: Vec<Op>,
+    objects: Vec<Object>,
+    units: Vec<Unit>,
+    gfp_list: Vec<Gfp>,
+    window: (u64, u64),
+    attribution: Attribution,
+    beside: Beside,
+}
+
+/// Reads a whole trace. `thp`: transparent huge pages were on.
+///
+/// # Errors
+/// Those of the trace.
+pub fn build(
+    snapshot: &Snapshot<'_>,
+    records: impl Iterator<Item = Result<Record, Error>>,
+    thp: bool,
+) -> Result<(PageLog, Beside), Error> {
+    let mut builder = Builder::new(snapshot);
+    for record in records {
+        builder.record(&record?);
+    }
+    Ok(builder.finish(thp))
+}
+
+impl<'a> Builder<'a> {
+    fn new(snapshot: &'a Snapshot<'a>) -> Builder<'a> {
+        let mut objects = Vec::new();
+        let owner = snapshot.objects(&mut objects);
+        let asker = vec![0; objects.len()];
+        Builder {
+            snapshot,
+            phase: Phase::Before,
+            tasks: Tasks::default(),
+            files: Files::default(),
+            migrations: Migrations::default(),
+            measured: Measured::default(),
+            seen: vec![0; owner.len()],
+            start_owner: Vec::new(),
+            owner,
+            first_use: BTreeMap::new(),
+            remaining: HashMap::new(),
+            asker,
+            gfps: HashMap::new(),
+            cpus: 1,
+            ops: Vec::new(),
+            objects,
+            units: Vec::new(),
+            gfp_list: Vec::new(),
+            window: (0, 0),
+            attribution: Attribution::default(),
+            beside: Beside::default(),
+        }
+    }
+
+    fn record(&mut self, record: &Record) {
+        self.attribution.records += 1;
+        self.cpus = self.cpus.max(record.cpu + 1);
+        let task = self.tasks.index_of(record.pid);
+        match &record.event {
+            Event::PageAlloc(event) => self.page_alloc(record, task, event),
+            Event::PageFree(event) => self.page_free(record, task, event),
+            Event::FilemapAdd(add) => {
+                let key = FileKey { device: add.s_dev, inode: add.i_ino, index: add.index };
+                self.entered_page_cache(task, add.pfn, key);
+            }
+            Event::PageAllocExtfrag(event) => self.extfrag(record.ts_ns, event),
+            Event::Marker(marker) => self.marker(record.ts_ns, marker.mark()),
+            Event::Lost(lost) => self.attribution.lost += lost.count.unwrap_or(1),
+            other => self.daemon(record.ts_ns, task, other),
+        }
+    }
+
+    fn marker(&mut self, ts: u64, mark: Option<Mark<'_>>) {
+        match mark {
+            Some(Mark::Snap("start", Edge::Begin)) => self.phase = Phase::During,
+            Some(Mark::Snap("start", Edge::End)) => {
+                self.phase = Phase::Running;
+                self.start_owner = self.owner.clone();
+                self.window = (ts, ts);
+            }
+            Some(Mark::Tick(number, Edge::End)) => {
+                self.beside.ticks.insert(number, ts);
+                self.window.1 = ts;
+            }
+            _ => {}
+        }
+    }
+
+    // ---- requests
+
+    fn page_alloc(&mut self, record: &Record, task: usize, event: &PageAlloc) {
+        self.settle_swapin(task);
+        if self.phase == Phase::Before {
+            return;
+        }
+        let gfp = Gfp(event.gfp_flags as u32);
+        self.attribution.allocs += 1;
+        if event.order as u8 == pagealloc::Geometry::PAGES_4K.pmd_order && gfp.contains(Gfp::MOVABLE) {
+            return self.thp_attempt(record, task, gfp, event.pfn);
+        }
+        let Some(pfn) = event.pfn else {
+            self.attribution.attempts_refused += 1;
+            let object = self.new_object(gfp, event.order as Order, task);
+            return self.push(record, task, OpKind::Attempt, object);
+        };
+        let object = match self.member_of_unit(task, gfp, event.order) {
+            Some(member) => member,
+            None => self.new_object(gfp, event.order as Order, task),
+        };
+        self.occupy(record.ts_ns, pfn, event.order as Order, object);
+        self.push(record, task, OpKind::Alloc, object);
+        let class = self.objects[object as usize].class;
+        if class == Class::Anon && !gfp.contains(Gfp::ZERO) && gfp.contains(Gfp::HIGHUSER_MOVABLE) {
+            self.tasks.get(task).maybe_swapin = Some(object);
+        }
+    }
+
+    fn thp_attempt(&mut self, record: &Record, task: usize, gfp: Gfp, pfn: Option<u64>) {
+        let open = self.tasks.get(task).unit;
+        let retry = open.filter(|open| open.retry_expected && !is_first_attempt(gfp));
+        let unit = match retry {
+            Some(open) => open.unit,
+            None => self.open_unit(record, task, gfp),
+        };
+        let Unit { members, object, direct, .. } = self.units[unit as usize];
+        self.units[unit as usize].served = pfn.is_some();
+        self.tasks.get(task).unit = Some(OpenUnit {
+            unit,
+            members,
+            used: 0,
+            refused: pfn.is_none(),
+            retry_expected: pfn.is_none() && direct && retry.is_none(),
+        });
+        if let Some(pfn) = pfn {
+            self.occupy(record.ts_ns, pfn, 9, object);
+        }
+    }
+
+    /// A new THP fault with room for its base pages.
+    fn open_unit(&mut self, record: &Record, task: usize, gfp: Gfp) -> u32 {
+        let unit = self.units.len() as u32;
+        let direct = gfp.contains(Gfp::DIRECT_RECLAIM);
+        let object = self.new_object(gfp.without(Gfp::THISNODE | Gfp::NORETRY), 9, task);
+        let whole = &mut self.objects[object as usize];
+        (whole.flags, whole.link) = (UNIT, unit);
+        let members = self.objects.len() as ObjectId;
+        let gfp = self.gfp_index(Gfp::HIGHUSER_MOVABLE | Gfp::ZERO | Gfp::COMP);
+        let member = Object { leave: NEVER, link: unit, gfp, order: 0, class: Class::Anon, flags: MEMBER };
+        self.objects.extend(std::iter::repeat_n(member, 512));
+        self.asker.resize(self.objects.len(), task as u16);
+        self.close_unit(task, record.ts_ns);
+        self.units.push(Unit { members, object, direct, served: false, until: record.ts_ns });
+        self.attribution.thp_faults += 1;
+        self.push(record, task, OpKind::ThpFault, object);
+        unit
+    }
+
+    /// The task goes on to something else: its last THP fault is fully touched.
+    fn close_unit(&mut self, task: usize, ts: u64) {
+        if let Some(open) = self.tasks.get(task).unit.take() {
+            self.units[open.unit as usize].until = ts;
+        }
+    }
+
+    fn member_of_unit(&mut self, task: usize, gfp: Gfp, order: u32) -> Option<ObjectId> {
+        let open = self.tasks.get(task).unit.as_mut()?;
+        if !open.refused || order != 0 || !is_base_page(gfp) || open.used == 512 {
+            return None;
+        }
+        open.used += 1;
+        Some(open.members + open.used - 1)
+    }
+
+    fn new_object(&mut self, gfp: Gfp, order: Order, task: usize) -> ObjectId {
+        let class = match gfp.migratetype() {
+            Migratetype::Movable => Class::Anon,
+            Migratetype::Reclaimable => Class::Slab,
+            _ => Class::Kernel,
+        };
+        let gfp = self.gfp_index(gfp);
+        self.objects.push(Object { leave: NEVER, link: 0, gfp, order, class, flags: 0 });
+        self.asker.push(self.tasks.get(task).index);
+        self.objects.len() as ObjectId - 1
+    }
+
+    fn gfp_index(&mut self, gfp: Gfp) -> u8 {
+        let list = &mut self.gfp_list;
+        *self.gfps.entry(gfp.0).or_insert_with(|| {
+            // A machine uses a few dozen masks; the 256th and later ones share the last place.
+            if list.len() < 256 {
+                list.push(gfp);
+            }
+            list.len() as u8 - 1
+        })
+    }
+
+    fn occupy(&mut self, ts: u64, pfn: u64, order: Order, object: ObjectId) {
+        let frames = pfn as usize..pfn as usize + (1 << order);
+        let Some(owners) = self.owner.get_mut(frames.clone()) else { return };
+        if owners.iter().any(|owner| *owner != NOBODY) {
+            self.attribution.frees_unseen += 1;
+        }
+        owners.fill(object);
+        self.seen[frames].fill(ts);
+        if order > 0 {
+            self.remaining.insert(object, 1 << order);
+        }
+        if self.phase == Phase::Running {
+            self.first_use.entry(pfn as u32).or_insert(ts);
+        }
+    }
+
+    // ---- frees
+
+    fn page_free(&mut self, record: &Record, task: usize, event: &PageFree) {
+        if self.phase == Phase::Before {
+            return;
+        }
+        self.attribution.frees += 1;
+        let Some(object) = self.vacate(record.ts_ns, event) else {
+            self.attribution.frees_unknown += 1;
+            return;
+        };
+        let class = self.objects[object as usize].class;
+        let state = self.tasks.get(task);
+        if state.compacting && matches!(class, Class::Anon | Class::File) {
+            let run = state.run;
+            self.migrations.moved(run, object, event.order as Order);
+            self.attribution.frees_by_migration += 1;
+        } else if self.all_freed(object, event.order) {
+            self.released(record, task, object, class);
+        }
+    }
+
+    /// The object whose last frames these were, or whose frames compaction had moved here.
+    fn vacate(&mut self, ts: u64, event: &PageFree) -> Option<ObjectId> {
+        let frames = event.pfn as usize..event.pfn as usize + (1 << event.order);
+        let object = *self.owner.get(frames.start)?;
+        let since = std::mem::replace(&mut self.seen[frames.start], ts);
+        self.owner.get_mut(frames.clone())?.fill(NOBODY);
+        if object != NOBODY {
+            return Some(object);
+        }
+        let recovered = self.migrations.recover(frames.start >> 9, since, event.order as Order);
+        self.attribution.identities_recovered += u64::from(recovered.is_some());
+        recovered
+    }
+
+    /// Whether the object is gone; a large one may go in parts.
+    fn all_freed(&mut self, object: ObjectId, order: u32) -> bool {
+        let whole = self.objects[object as usize].order;
+        if whole == 0 || u32::from(whole) == order {
+            return true;
+        }
+        let left = self.remaining.entry(object).or_insert(1 << whole);
+        *left = left.saturating_sub(1 << order);
+        *left == 0
+    }
+
+    fn released(&mut self, record: &Record, task: usize, object: ObjectId, class: Class) {
+        if self.tasks.get(task).reclaiming() && class != Class::Kernel {
+            self.attribution.frees_by_reclaim += 1;
+            self.objects[object as usize].leave = leave_time(record.ts_ns);
+            match class {
+                Class::File => self.files.evict(object),
+                Class::Anon => {
+                    let asker = usize::from(self.asker[object as usize]);
+                    self.tasks.get(asker).swapped.push_back(object);
+                }
+                _ => {}
+            }
+        } else {
+            self.attribution.frees_by_owner += 1;
+            self.push(record, task, OpKind::Free, object);
+        }
+    }
+
+    // ---- what pages are
+
+    fn entered_page_cache(&mut self, task: usize, pfn: u64, key: FileKey) {
+        let Some(&object) = self.owner.get(pfn as usize) else { return };
+        if object == NOBODY {
+            return;
+        }
+        self.objects[object as usize].class = Class::File;
+        let state = self.tasks.get(task);
+        if state.maybe_swapin == Some(object) {
+            state.maybe_swapin = None;
+        }
+        let before = self.files.enter(key, object);
+        if let Some(before) = before.filter(|before| self.same_size(*before, object)) {
+            self.attribution.refaults_file += 1;
+            self.link_again(object, before);
+        }
+    }
+
+    fn same_size(&self, a: ObjectId, b: ObjectId) -> bool {
+        self.objects[a as usize].order == self.objects[b as usize].order
+    }
+
+    fn link_again(&mut self, object: ObjectId, before: ObjectId) {
+        let again = &mut self.objects[object as usize];
+        if again.flags == 0 {
+            again.flags = AGAIN;
+            again.link = before;
+        }
+    }
+
+    /// The task's last unzeroed anonymous page did not enter the page cache: it was read from swap, if anything was
+    /// there. Which page it was the trace does not say: the one that left first.
+    fn settle_swapin(&mut self, task: usize) {
+        let state = self.tasks.get(task);
+        let Some(object) = state.maybe_swapin.take() else { return };
+        if let Some(before) = state.swapped.pop_front().filter(|_| self.objects[object as usize].flags == 0) {
+            self.attribution.refaults_anon_assumed += 1;
+            self.link_again(object, before);
+        }
+    }
+
+    // ---- reclaim and compaction
+
+    fn daemon(&mut self, ts: u64, task: usize, event: &Event) {
+        let state = self.tasks.get(task);
+        let elapsed = state.last_step.map(|last| ts - last);
+        match event {
+            Event::VmscanKswapdWake(_) => state.kswapd = true,
+            Event::VmscanKswapdSleep(_) => return state.last_step = None,
+            Event::VmscanDirectReclaimBegin(_) => state.direct_reclaim = true,
+            Event::VmscanDirectReclaimEnd(_) => {
+                state.direct_reclaim = false;
+                return state.last_step = None;
+            }
+            Event::CompactionBegin(_) => {
+                state.compacting = true;
+                state.run = self.migrations.begin();
+            }
+            Event::CompactionEnd(_) => {
+                state.compacting = false;
+                return state.last_step = None;
+            }
+            Event::VmscanLruShrinkInactive(shrink) => self.measured.shrink.add(elapsed.unwrap_or(u64::MAX), shrink.nr_scanned),
+            Event::CompactionIsolateMigratepages(scan) => {
+                self.measured.scan_migrate.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
+            }
+            Event::CompactionIsolateFreepages(scan) => {
+                self.measured.scan_free.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
+                let run = state.run;
+                self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
+            }
+            Event::CompactionFastIsolateFreepages(scan) => {
+                self.measured.scan_free.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
+                let run = state.run;
+                self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
+            }
+            Event::CompactionMigratepages(migrate) => {
+                self.measured.migrate.add(elapsed.unwrap_or(u64::MAX), migrate.nr_migrated + migrate.nr_failed);
+            }
+            _ => return,
+        }
+        self.tasks.get(task).last_step = Some(ts);
+    }
+
+    fn took_targets(&mut self, run: u32, ts: u64, start: u64, end: u64) {
+        let end = end.max(start + 1).min(self.owner.len() as u64);
+        for block in (start >> 9)..=((end - 1) >> 9) {
+            self.migrations.took_targets(run, block as usize, ts);
+        }
+    }
+
+    fn extfrag(&mut self, ts: u64, event: &crate::event::PageAllocExtfrag) {
+        if self.phase != Phase::Running {
+            return;
+        }
+        let event = Extfrag {
+            pfn: Pfn(event.pfn as u32),
+            alloc_order: event.alloc_order as Order,
+            fallback_order: event.fallback_order as Order,
+            alloc_migratetype: Migratetype::from_index(event.alloc_migratetype as u8),
+            fallback_migratetype: Migratetype::from_index(event.fallback_migratetype as u8),
+            change_ownership: event.change_ownership == Some(1),
+            pageblock_order: pagealloc::Geometry::PAGES_4K.pageblock_order,
+        };
+        self.beside.extfrag.push(ExtfragAt { ts, event });
+    }
+
+    fn push(&mut self, record: &Record, task: usize, kind: OpKind, object: ObjectId) {
+        if self.phase == Phase::Running {
+            let task = self.tasks.get(task).index;
+            self.ops.push(Op { ts: record.ts_ns, object, task, cpu: record.cpu as u8, kind });
+        }
+    }
+
+    fn finish(mut self, thp: bool) -> (PageLog, Beside) {
+        let end = self.window.1;
+        self.ops.truncate(self.ops.partition_point(|op| op.ts <= end));
+        self.beside.extfrag.retain(|event| event.ts <= end);
+        let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
+        self.attribution.in_use_at_start = start.used.len() as u64;
+        let log = PageLog {
+            ops: self.ops,
+            objects: self.objects,
+            units: self.units,
+            gfps: self.gfp_list,
+            tasks: self.tasks.pids,
+            start,
+            speeds: self.measured.speeds(),
+            samples: self.beside.ticks.values().copied().filter(|ts| *ts > self.window.0).collect(),
+            window: self.window,
+            attribution: self.attribution,
+        };
+        (log, self.beside)
+    }
+}

@@ -1,0 +1,180 @@
+//! The page log: what a recorded machine asked for, cleansed of what its own reclaim and compaction did.
+//!
+//! A trace tells which pages were handed out and given back. A replay under another policy needs the *demand* behind
+//! it: requests (order, gfp, migratetype, task, CPU, time), and frees that the owners wanted. Frees by reclaim are not
+//! demand: they become the time at which a page was cold ([`Object::leave`]). Frees of migrated pages are not either:
+//! the object lives on in another frame. A page that reclaim took and that came back is one object used again
+//! ([`Object::link`]). A transparent huge page fault is one demand, whether the kernel served it with one huge page or
+//! with base pages ([`Unit`]). What could not be attributed is counted in [`Attribution`].
+
+mod build;
+mod files;
+mod migration;
+mod speed;
+mod start;
+mod task;
+mod thp;
+mod truth;
+mod whole;
+
+pub use build::Beside;
+pub use speed::Speeds;
+pub use start::{StartFrame, StartState, StartUse};
+pub use whole::{Normalised, normalise};
+
+use pagealloc::{Gfp, Order};
+
+/// Index of an object.
+pub type ObjectId = u32;
+
+/// What an operation does. THP faults are attempted at PMD order first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum OpKind {
+    /// The object is asked for.
+    Alloc,
+    /// Its owner gives it back.
+    Free,
+    /// A request that the kernel refused, not part of a THP fault: tried, and given back at once if it succeeds.
+    Attempt,
+    /// A THP fault; the object is the unit's.
+    ThpFault,
+}
+
+/// One operation: 16 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Op {
+    /// Nanoseconds on the trace clock.
+    pub ts: u64,
+    /// The object.
+    pub object: ObjectId,
+    /// Index of the task in [`PageLog::tasks`].
+    pub task: u16,
+    /// CPU that it ran on.
+    pub cpu: u8,
+    /// What it does.
+    pub kind: OpKind,
+}
+
+/// What a page is used for, as far as the trace tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Class {
+    /// Kernel memory that stays where it is.
+    Kernel,
+    /// Reclaimable slab.
+    Slab,
+    /// Anonymous memory.
+    Anon,
+    /// Page cache.
+    File,
+}
+
+/// The object was evicted by the kernel's reclaim and [`Object::link`] names what it was before.
+pub const AGAIN: u8 = 1;
+/// The object is one of the base pages of the THP unit that [`Object::link`] names.
+pub const MEMBER: u8 = 2;
+/// The object stands for the whole THP unit that [`Object::link`] names.
+pub const UNIT: u8 = 4;
+
+/// [`Object::leave`] of a page that reclaim never took.
+pub const NEVER: u32 = u32::MAX;
+
+/// Granularity of [`Object::leave`]: 2^16 ns, 65.5 microseconds.
+pub const LEAVE_SHIFT: u32 = 16;
+
+/// What is known of one object, over its whole life: 12 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Object {
+    /// When the kernel's reclaim took it, in units of 2^16 ns of the trace clock, or [`NEVER`].
+    pub leave: u32,
+    /// See [`AGAIN`], [`MEMBER`], [`UNIT`].
+    pub link: u32,
+    /// Index into [`PageLog::gfps`].
+    pub gfp: u8,
+    /// Order asked for.
+    pub order: Order,
+    /// Use.
+    pub class: Class,
+    /// Flags.
+    pub flags: u8,
+}
+
+/// A THP fault: 2^pmd_order base pages that may be one page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unit {
+    /// First of its base page objects; they are consecutive.
+    pub members: ObjectId,
+    /// The object that stands for the whole.
+    pub object: ObjectId,
+    /// Whether the fault may reclaim and compact (`GFP_TRANSHUGE`) or takes what is there.
+    pub direct: bool,
+    /// Whether the kernel found a huge page.
+    pub served: bool,
+    /// When the task was done touching it; base pages that stand in for the kernel's huge page are touched until then.
+    pub until: u64,
+}
+
+/// What the log could and could not tell: printed with every answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Attribution {
+    /// Trace records read.
+    pub records: u64,
+    /// Requests that were served, and frees, in the window: the trace's own page events.
+    pub allocs: u64,
+    /// Frees of all kinds.
+    pub frees: u64,
+    /// Pages in use at the start, from the snapshot.
+    pub in_use_at_start: u64,
+    /// Frees by the owner of the page.
+    pub frees_by_owner: u64,
+    /// Frees that the recorded kernel's reclaim made: left to the model's.
+    pub frees_by_reclaim: u64,
+    /// Frees of pages whose content compaction had moved.
+    pub frees_by_migration: u64,
+    /// Frees of frames without a known allocation that were matched with a migration.
+    pub identities_recovered: u64,
+    /// Frees of frames without a known allocation that nothing explains: dropped.
+    pub frees_unknown: u64,
+    /// Requests for a frame that the log thought in use: the old object's free was not seen.
+    pub frees_unseen: u64,
+    /// Pages that reclaim took and that came back: file pages by inode and index.
+    pub refaults_file: u64,
+    /// The same for anonymous pages, by order of eviction within the task: an assumption.
+    pub refaults_anon_assumed: u64,
+    /// Refused requests that are not THP faults.
+    pub attempts_refused: u64,
+    /// THP faults.
+    pub thp_faults: u64,
+    /// Events that the kernel lost.
+    pub lost: u64,
+}
+
+/// The log.
+pub struct PageLog {
+    /// Operations by time.
+    pub ops: Vec<Op>,
+    /// Objects; those of the start snapshot come first.
+    pub objects: Vec<Object>,
+    /// THP faults.
+    pub units: Vec<Unit>,
+    /// Masks.
+    pub gfps: Vec<Gfp>,
+    /// Process numbers of the tasks.
+    pub tasks: Vec<i32>,
+    /// Memory at the start.
+    pub start: StartState,
+    /// How fast the machine reclaimed and migrated.
+    pub speeds: Speeds,
+    /// Times at which the recording sampled the machine: a replay samples at the same.
+    pub samples: Vec<u64>,
+    /// First and last nanosecond on the trace clock.
+    pub window: (u64, u64),
+    /// What could be told.
+    pub attribution: Attribution,
+}
+
+/// Rounds a time up to the granularity of [`Object::leave`].
+pub(crate) fn leave_time(ts: u64) -> u32 {
+    ((ts >> LEAVE_SHIFT) + 1).min(u64::from(NEVER - 1)) as u32
+}

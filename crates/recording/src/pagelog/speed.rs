@@ -1,0 +1,66 @@
+//! How fast the recorded machine reclaimed and migrated: nanoseconds a page, measured from the gaps between the steps
+//! that a task in reclaim or compaction reports. A replay spends the same virtual time for the same work.
+
+/// Longest gap between two steps that is taken as work; a longer one is a wait or another task's turn.
+const LONGEST_STEP_NS: u64 = 20_000_000;
+
+/// Cost of one kind of work, as a running sum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    ns: u64,
+    pages: u64,
+}
+
+impl Cost {
+    /// A step of this many pages took this long.
+    pub fn add(&mut self, ns: u64, pages: u64) {
+        if ns <= LONGEST_STEP_NS && pages > 0 {
+            self.ns += ns;
+            self.pages += pages;
+        }
+    }
+
+    fn mean(self, default: u64) -> u64 {
+        self.ns.checked_div(self.pages).unwrap_or(default)
+    }
+}
+
+/// Sums over a trace.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Measured {
+    pub shrink: Cost,
+    pub scan_migrate: Cost,
+    pub scan_free: Cost,
+    pub migrate: Cost,
+}
+
+/// Nanoseconds a page for each kind of work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Speeds {
+    /// Scanning a page of an LRU list, its reclaim included.
+    pub shrink: u64,
+    /// Looking at a page for migration.
+    pub scan_migrate: u64,
+    /// Looking at a page for a free target.
+    pub scan_free: u64,
+    /// Moving a page.
+    pub migrate: u64,
+    /// Scanning a slab object.
+    pub slab: u64,
+    /// Writing a page to swap.
+    pub swap_write: u64,
+}
+
+impl Measured {
+    /// The speeds; where the trace has no such step, what a 3 GHz machine needs (orders of magnitude, not measured).
+    pub fn speeds(&self) -> Speeds {
+        Speeds {
+            shrink: self.shrink.mean(500),
+            scan_migrate: self.scan_migrate.mean(20),
+            scan_free: self.scan_free.mean(10),
+            migrate: self.migrate.mean(1500),
+            slab: 200,
+            swap_write: 100_000,
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Memory at the start of the log, put together from the snapshot.
+
+use super::{Class, NEVER, Object, ObjectId};
+use crate::proc::kpage::{PageFlag, PageFlags};
+use crate::proc::pageblocks::PageBlock;
+use crate::proc::pagestate::{Frame, PageState};
+use crate::proc::zoneinfo::ZoneInfo;
+use pagealloc::{Geometry, Machine, Migratetype, NodeId, Order, Pfn, ZoneSpan, ZoneType};
+use std::collections::BTreeMap;
+
+/// Frame that no object is in.
+pub(super) const NOBODY: ObjectId = ObjectId::MAX;
+/// `KPF_RESERVED`: boot kept the frame.
+const RESERVED_BIT: u64 = 1 << 32;
+
+/// A page in use at the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartFrame {
+    /// Head frame.
+    pub pfn: Pfn,
+    /// Order.
+    pub order: Order,
+    /// Its object in the log.
+    pub object: ObjectId,
+    /// Where it lies.
+    pub place: StartUse,
+}
+
+/// What the snapshot says of a page in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartUse {
+    /// Not on an LRU list.
+    Kernel,
+    /// On a list, by its flags.
+    Lru {
+        /// Anonymous.
+        anon: bool,
+        /// On the active list.
+        active: bool,
+        /// Not evictable.
+        unevictable: bool,
+    },
+}
+
+/// Watermarks and per-CPU list limits of a zone as the kernel had them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StartZone {
+    /// min, low, high, promo without boost, pages.
+    pub marks: [u64; 4],
+    /// Managed pages.
+    pub managed: u64,
+    /// Per CPU: pages cached and `high`.
+    pub pcp: Vec<(u64, u64)>,
+}
+
+/// Memory at the start.
+#[derive(Clone, Debug)]
+pub struct StartState {
+    /// The machine.
+    pub machine: Machine,
+    /// Its zones' limits, in the machine's order.
+    pub zones: Vec<StartZone>,
+    /// Free blocks in list order: those that were handed out first come first.
+    pub free: Vec<(Pfn, Order)>,
+    /// Free pages on per-CPU lists.
+    pub pcp: Vec<Pfn>,
+    /// Pages in use; those of each LRU list in order from the tail.
+    pub used: Vec<StartFrame>,
+    /// Types of the pageblocks.
+    pub blocks: Vec<Migratetype>,
+}
+
+/// The raw snapshot, as the readers give it.
+pub struct Snapshot<'a> {
+    /// What every frame is.
+    pub frames: &'a [Frame],
+    /// `/proc/kpageflags`.
+    pub flags: &'a [PageFlags],
+    /// Pageblocks.
+    pub blocks: &'a [PageBlock],
+    /// `/proc/zoneinfo`.
+    pub zones: &'a ZoneInfo,
+}
+
+impl Snapshot<'_> {
+    fn absent(&self, pfn: usize) -> bool {
+        let flags = self.flags[pfn];
+        flags.0 & RESERVED_BIT != 0
+            || flags.has(PageFlag::Nopage)
+            || (self.frames[pfn].state == PageState::Unreadable && !flags.has(PageFlag::Buddy))
+    }
+
+    fn in_use(&self, pfn: usize) -> bool {
+        use PageState::*;
+        let used = matches!(
+            self.frames[pfn].state,
+            Slab | PageTable | Anonymous | OtherTyped | PageCache | OtherInUse
+        );
+        used && !self.absent(pfn)
+    }
+
+    /// Objects for all pages in use, and which object each frame belongs to.
+    pub(super) fn objects(&self, objects: &mut Vec<Object>) -> Vec<ObjectId> {
+        let mut owner = vec![NOBODY; self.frames.len()];
+        let mut pfn = 0;
+        while pfn < self.frames.len() {
+            if !self.in_use(pfn) {
+                pfn += 1;
+                continue;
+            }
+            let order = self.order_of_used(pfn);
+            let object = objects.len() as ObjectId;
+            objects.push(Object { leave: NEVER, link: 0, gfp: 0, order, class: self.class(pfn), flags: 0 });
+            owner[pfn..pfn + (1 << order)].fill(object);
+            pfn += 1 << order;
+        }
+        owner
+    }
+
+    /// Order of the compound page that begins here, as far as its tails bear it out.
+    fn order_of_used(&self, pfn: usize) -> Order {
+        let order = self.frames[pfn].order;
+        let tails = self.frames.get(pfn + 1..pfn + (1 << order)).unwrap_or(&[]);
+        let whole = order > 0 && tails.len() + 1 == 1 << order && tails.iter().all(|t| t.state == PageState::Tail);
+        if whole { order } else { 0 }
+    }
+
+    fn class(&self, pfn: usize) -> Class {
+        let block = self.blocks.get(pfn >> 9).map(|block| block.migratetype());
+        match self.frames[pfn].state {
+            PageState::Anonymous => Class::Anon,
+            PageState::PageCache if self.flags[pfn].has(PageFlag::Lru) => Class::File,
+            PageState::Slab if block == Some(Migratetype::Reclaimable as u8) => Class::Slab,
+            _ => Class::Kernel,
+        }
+    }
+
+    fn place(&self, pfn: usize, class: Class) -> StartUse {
+        let flags = self.flags[pfn];
+        match class {
+            Class::Anon | Class::File => StartUse::Lru {
+                anon: class == Class::Anon,
+                active: flags.has(PageFlag::Active),
+                unevictable: flags.has(PageFlag::Unevictable),
+            },
+            Class::Kernel | Class::Slab => StartUse::Kernel,
+        }
+    }
+
+    /// The state at the start, once `owner` says which frames are in use, and `first_use` when each frame that was
+    /// free was handed out for the first time.
+    pub(super) fn state(
+        &self,
+        owner: &[ObjectId],
+        objects: &[Object],
+        first_use: &BTreeMap<u32, u64>,
+        thp: bool,
+        cpus: u16,
+    ) -> StartState {
+        let geometry = Geometry::PAGES_4K;
+        let (zones, spans) = self.zone_spans(owner);
+        let blocks = self.blocks.iter().map(|block| Migratetype::from_index(block.migratetype())).collect();
+        let mut free = self.free_blocks(owner, geometry.max_order);
+        // The list order is not in the snapshot, but the trace tells it: the head is handed out first.
+        free.sort_by_cached_key(|&(pfn, order)| {
+            let used = first_use.range(pfn.0..pfn.0 + (1 << order)).map(|(_, ts)| *ts).min();
+            (used.unwrap_or(u64::MAX), pfn)
+        });
+        let cached = |pfn: &usize| owner[*pfn] == NOBODY && self.on_pcp(*pfn);
+        let covered: Vec<bool> = cover(&free, self.frames.len());
+        let pcp = (0..self.frames.len()).filter(cached).filter(|pfn| !covered[*pfn]).map(|pfn| Pfn(pfn as u32));
+        let machine = Machine {
+            geometry,
+            cpu_node: vec![NodeId(0); usize::from(cpus)],
+            distance: Vec::new(),
+            zones: spans,
+            thp,
+        };
+        StartState { machine, zones, free, pcp: pcp.collect(), used: self.used(owner, objects), blocks }
+    }
+
+    fn on_pcp(&self, pfn: usize) -> bool {
+        !self.absent(pfn)
+    }
+
+    fn used(&self, owner: &[ObjectId], objects: &[Object]) -> Vec<StartFrame> {
+        let mut used = Vec::new();
+        let mut pfn = 0;
+        while pfn < owner.len() {
+            let object = owner[pfn];
+            if object == NOBODY {
+                pfn += 1;
+                continue;
+            }
+            let Object { order, class, .. } = objects[object as usize];
+            let place = self.place(pfn, class);
+            used.push(StartFrame { pfn: Pfn(pfn as u32), order, object, place });
+            pfn += 1 << order;
+        }
+        // Reclaim takes pages from the tail: what it took first lay nearest to the tail.
+        used.sort_by_key(|frame| (objects[frame.object as usize].leave, frame.pfn));
+        used
+    }
+
+    /// Free buddy blocks, without the frames that were handed out while the snapshot was taken.
+    fn free_blocks(&self, owner: &[ObjectId], max_order: Order) -> Vec<(Pfn, Order)> {
+        let mut free = Vec::new();
+        let mut pfn = 0;
+        while pfn < self.frames.len() {
+            let frame = self.frames[pfn];
+            let (order, whole) = match frame.state {
+                PageState::FreeHead => (frame.order.min(max_order), true),
+                PageState::Unreadable if self.flags[pfn].has(PageFlag::Buddy) => (self.run_order(pfn, max_order), true),
+                _ => (0, false),
+            };
+            if whole {
+                carve(pfn as u32, order, owner, &mut free);
+            }
+            pfn += 1 << order;
+        }
+        free
+    }
+
+    /// Largest aligned free block that can begin at an unreadable frame of a run that `/proc/kpageflags` calls free.
+    fn run_order(&self, pfn: usize, max_order: Order) -> Order {
+        let free = |pfn: usize| {
+            let frame = self.frames.get(pfn).map(|frame| frame.state);
+            frame == Some(PageState::Unreadable) && self.flags[pfn].has(PageFlag::Buddy)
+        };
+        let fits = |order: &Order| pfn.trailing_zeros() >= u32::from(*order) && (pfn..pfn + (1 << order)).all(free);
+        (0..=max_order).rev().find(fits).unwrap_or(0)
+    }
+
+    fn zone_spans(&self, owner: &[ObjectId]) -> (Vec<StartZone>, Vec<ZoneSpan>) {
+        let populated = self.zones.zones.iter().filter(|zone| zone.managed > 0);
+        let described = populated.filter_map(|zone| {
+            let kind = ZoneType::from_name(&zone.name)?;
+            let start = zone.start_pfn? as usize;
+            let end = (start + zone.spanned as usize).min(owner.len());
+            let boost = zone.boost.unwrap_or(0);
+            let promo = zone.promo.unwrap_or(2 * zone.high - zone.low);
+            let marks = [zone.min, zone.low, zone.high, promo].map(|mark| mark.saturating_sub(boost));
+            let pcp = zone.pagesets.iter().map(|pageset| (pageset.count, pageset.high)).collect();
+            let span = ZoneSpan {
+                node: NodeId(zone.node as u8),
+                kind,
+                start: Pfn(start as u32),
+                spanned: (end - start) as u32,
+                managed: self.managed_ranges(start, end),
+            };
+            Some((StartZone { marks, managed: zone.managed, pcp }, span))
+        });
+        described.unzip()
+    }
+
+    fn managed_ranges(&self, start: usize, end: usize) -> Vec<(Pfn, u32)> {
+        let mut ranges: Vec<(Pfn, u32)> = Vec::new();
+        for pfn in (start..end).filter(|&pfn| !self.absent(pfn)) {
+            match ranges.last_mut() {
+                Some((first, pages)) if first.0 + *pages == pfn as u32 => *pages += 1,
+                _ => ranges.push((Pfn(pfn as u32), 1)),
+            }
+        }
+        ranges
+    }
+}
+
+/// Splits a free block around frames in use.
+fn carve(pfn: u32, order: Order, owner: &[ObjectId], free: &mut Vec<(Pfn, Order)>) {
+    let frames = &owner[pfn as usize..(pfn as usize + (1 << order)).min(owner.len())];
+    if frames.iter().all(|object| *object == NOBODY) {
+        free.push((Pfn(pfn), order));
+    } else if order > 0 {
+        carve(pfn, order - 1, owner, free);
+        carve(pfn + (1 << (order - 1)), order - 1, owner, free);
+    }
+}
+
+fn cover(blocks: &[(Pfn, Order)], frames: usize) -> Vec<bool> {
+    let mut covered = vec![false; frames];
+    for &(pfn, order) in blocks {
+        covered[pfn.index()..(pfn.index() + (1 << order)).min(frames)].fill(true);
+    }
+    covered
+}

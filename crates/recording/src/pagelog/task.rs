@@ -1,0 +1,64 @@
+//! What each task is doing: inside reclaim, inside compaction, inside a THP fault.
+
+use super::ObjectId;
+use super::thp::OpenUnit;
+use std::collections::{HashMap, VecDeque};
+
+/// State of a task while the trace is read.
+#[derive(Default)]
+pub(super) struct Task {
+    /// Index in the log.
+    pub index: u16,
+    /// Between `mm_vmscan_direct_reclaim_begin` and `_end`.
+    pub direct_reclaim: bool,
+    /// Between `mm_compaction_begin` and `_end`.
+    pub compacting: bool,
+    /// It is a kswapd.
+    pub kswapd: bool,
+    /// The run of compaction that it is in, by number.
+    pub run: u32,
+    /// A THP fault whose base pages may still come.
+    pub unit: Option<OpenUnit>,
+    /// An anonymous allocation without zeroing: a swap-in, unless a page cache entry follows.
+    pub maybe_swapin: Option<ObjectId>,
+    /// Its anonymous pages that reclaim took, oldest first.
+    pub swapped: VecDeque<ObjectId>,
+    /// Time of its last step of reclaim or compaction, for [`super::speed`].
+    pub last_step: Option<u64>,
+}
+
+impl Task {
+    /// Whether what it frees is freed by reclaim.
+    pub fn reclaiming(&self) -> bool {
+        self.kswapd || self.direct_reclaim
+    }
+}
+
+/// All tasks, by process number.
+#[derive(Default)]
+pub(super) struct Tasks {
+    index: HashMap<i32, usize>,
+    list: Vec<Task>,
+    /// Process numbers by index.
+    pub pids: Vec<i32>,
+}
+
+impl Tasks {
+    /// Index of the task with this number. Beyond 65,535 tasks all share the last index.
+    pub fn index_of(&mut self, pid: i32) -> usize {
+        let (list, pids) = (&mut self.list, &mut self.pids);
+        *self.index.entry(pid).or_insert_with(|| {
+            if list.len() > usize::from(u16::MAX) {
+                return list.len() - 1;
+            }
+            list.push(Task { index: list.len() as u16, ..Task::default() });
+            pids.push(pid);
+            list.len() - 1
+        })
+    }
+
+    /// A task by index.
+    pub fn get(&mut self, index: usize) -> &mut Task {
+        &mut self.list[index]
+    }
+}

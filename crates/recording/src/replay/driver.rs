@@ -1,0 +1,513 @@
+//! The main loop of a replay: hands the log's operations to the machine at their times.
+
+use super::env::ReplayEnv;
+use super::executor::Executor;
+use super::objects::{DOOMED, GONE, NOWHERE, Objects, PENDING, PIECES};
+use super::place::{ReplayWorld, page_flags, place};
+use super::watch::Watch;
+use super::{ReplayError, ReplayOptions, Replayed};
+use crate::outcome::{Outcome, Sample, SlowRequest, ZoneEnd};
+use crate::pagelog::{AGAIN, Class, MEMBER, Object, ObjectId, Op, OpKind, PageLog, UNIT};
+use mm::{Env, Mm, State, Tag, TaskContext};
+use pagealloc::{CpuId, Migratetype, NR_ORDERS, NodeId, Order, Pfn, Request, ZoneId};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Swap assumed where the recorded kernel had any: 1 GiB.
+const SWAP_PAGES: u64 = 262_144;
+/// Interval at which a replay reports its progress, operations.
+const PROGRESS_OPS: usize = 1 << 17;
+
+/// A finished slow request, for the driver to act on.
+pub(super) struct Served {
+    pub what: Asked,
+    pub pfn: Option<Pfn>,
+}
+
+/// What a request was for.
+#[derive(Clone, Copy)]
+pub(super) enum Asked {
+    /// An operation of a task, which waits for it.
+    Op(Op),
+    /// A page read back because the model's reclaim took it while it was in use.
+    Readback(ObjectId),
+    /// A base page in place of a huge page that the recorded kernel had, or a piece of a large page.
+    Piece(ObjectId),
+}
+
+/// Counts of what the replay met.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub page_events: u64,
+    pub hits: u64,
+    pub already_reclaimed: u64,
+    pub unserved: u64,
+    pub pieces: u64,
+    pub huge_instead_of_base: u64,
+    pub base_instead_of_huge: u64,
+    pub readbacks: u64,
+    pub held_back: u64,
+}
+
+/// What runs in a replay.
+pub(super) struct Driver<'a> {
+    pub log: &'a PageLog,
+    pub mm: &'a Mm<ReplayWorld>,
+    pub executor: Executor<'a>,
+    pub served: &'a RefCell<VecDeque<Served>>,
+    pub slow: &'a RefCell<Vec<SlowRequest>>,
+    pub tally: Tally,
+    /// Operations that wait for their task's earlier one; `Some` while the task is held back.
+    backlog: Vec<Option<VecDeque<Op>>>,
+    /// Objects to be read back, by time.
+    readback: BTreeMap<(u64, ObjectId), ()>,
+    pub fast_requests: [u64; NR_ORDERS],
+    pub failed_requests: [u64; NR_ORDERS],
+}
+
+/// Replays a log. `progress` hears the share done, 0 to 1.
+///
+/// # Errors
+/// When the machine can't be built, or, with `check` set, when an invariant breaks.
+pub fn replay(log: &Rc<PageLog>, options: &ReplayOptions, progress: &mut dyn FnMut(f64)) -> Result<Replayed, ReplayError> {
+    let clock = Rc::new(Cell::new(log.window.0));
+    let objects = Objects::new(Rc::clone(log), SWAP_PAGES);
+    let state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
+    let mm = Mm::new(state, ReplayEnv::new(clock, log.speeds));
+    let (served, slow) = (RefCell::default(), RefCell::default());
+    let mut driver = Driver::new(log, &mm, &served, &slow);
+    let started = Instant::now();
+    let series = driver.run(options, progress)?;
+    let replay_seconds = started.elapsed().as_secs_f64();
+    Ok(driver.finish(series, replay_seconds))
+}
+
+impl<'a> Driver<'a> {
+    fn new(
+        log: &'a PageLog,
+        mm: &'a Mm<ReplayWorld>,
+        served: &'a RefCell<VecDeque<Served>>,
+        slow: &'a RefCell<Vec<SlowRequest>>,
+    ) -> Driver<'a> {
+        Driver {
+            log,
+            mm,
+            executor: Executor::default(),
+            served,
+            slow,
+            tally: Tally::default(),
+            backlog: (0..log.tasks.len().max(1)).map(|_| None).collect(),
+            readback: BTreeMap::new(),
+            fast_requests: [0; NR_ORDERS],
+            failed_requests: [0; NR_ORDERS],
+        }
+    }
+
+    fn run(&mut self, options: &ReplayOptions, progress: &mut dyn FnMut(f64)) -> Result<Vec<Sample>, ReplayError> {
+        self.start_daemons();
+        let mut samples = self.log.samples.iter().copied().peekable();
+        let mut series = Vec::new();
+        for (index, op) in self.log.ops.iter().enumerate() {
+            while let Some(at) = samples.next_if(|at| *at < op.ts) {
+                self.run_until(at);
+                series.push(self.sample(at, options)?);
+            }
+            self.run_until(op.ts);
+            self.mm.env.clock.set(op.ts);
+            self.tally.page_events += 1;
+            self.operation(*op);
+            if index % PROGRESS_OPS == 0 {
+                progress(index as f64 / self.log.ops.len() as f64);
+            }
+        }
+        for at in samples {
+            self.run_until(at);
+            series.push(self.sample(at, options)?);
+        }
+        Ok(series)
+    }
+
+    fn start_daemons(&mut self) {
+        let mm = self.mm;
+        let (nodes, cpus) = (mm.state.borrow().alloc.nr_nodes(), mm.state.borrow().alloc.nr_cpus());
+        for node in (0..nodes as u8).map(NodeId) {
+            self.executor.spawn(&mm.env, mm.kswapd(node));
+            self.executor.spawn(&mm.env, mm.kcompactd(node));
+        }
+        for cpu in (0..cpus as u16).map(CpuId) {
+            self.executor.spawn(&mm.env, decay(mm, cpu));
+        }
+    }
+
+    /// Lets everything happen that falls due before or at this time.
+    #[inline]
+    fn run_until(&mut self, at: u64) {
+        while self.mm.env.next_due().is_some_and(|due| due <= at) || self.next_readback().is_some_and(|due| due <= at) {
+            let due = self.mm.env.next_due().unwrap_or(u64::MAX);
+            match self.next_readback().filter(|readback| *readback < due) {
+                Some(readback) => self.read_back(readback),
+                None => {
+                    if let Some(pfn) = self.mm.env.advance() {
+                        self.mm.end_writeback(pfn);
+                    }
+                }
+            }
+            self.settle();
+        }
+    }
+
+    /// Runs what is ready and acts on what was served, until nothing is left to do at this moment.
+    pub fn settle(&mut self) {
+        loop {
+            self.executor.run_ready(&self.mm.env);
+            let Some(served) = self.served.borrow_mut().pop_front() else { break };
+            self.settle_one(served);
+        }
+        let new = std::mem::take(&mut self.mm.state.borrow_mut().owner.readback);
+        self.readback.extend(new.into_iter().map(|key| (key, ())));
+    }
+
+    fn settle_one(&mut self, Served { what, pfn }: Served) {
+        match what {
+            Asked::Op(op) => {
+                self.answer(op, pfn);
+                self.resume(usize::from(op.task));
+            }
+            Asked::Readback(object) => self.install_or_drop(object, pfn),
+            Asked::Piece(object) => self.install_piece(object, pfn),
+        }
+    }
+
+    /// Goes on with what the task had to hold back.
+    fn resume(&mut self, task: usize) {
+        let Some(mut waiting) = self.backlog[task].take() else { return };
+        while let Some(op) = waiting.pop_front() {
+            self.operation(op);
+            if let Some(new) = &mut self.backlog[task] {
+                new.append(&mut waiting);
+                return;
+            }
+        }
+    }
+
+    // ---- operations
+
+    #[inline]
+    fn operation(&mut self, op: Op) {
+        if let Some(waiting) = &mut self.backlog[usize::from(op.task)] {
+            self.tally.held_back += 1;
+            waiting.push_back(op);
+            return;
+        }
+        match op.kind {
+            OpKind::Free => self.free(op),
+            OpKind::Alloc => self.alloc(op),
+            OpKind::Attempt => self.request(op, self.log.objects[op.object as usize]),
+            OpKind::ThpFault => self.thp_fault(op),
+        }
+    }
+
+    #[inline]
+    fn alloc(&mut self, op: Op) {
+        let object = self.log.objects[op.object as usize];
+        if object.flags & MEMBER != 0 && self.covered_by_huge_page(object.link) {
+            return;
+        }
+        if object.flags & AGAIN != 0 && self.still_there(op.object, object.link) {
+            return;
+        }
+        self.request(op, object);
+    }
+
+    /// The kernel had evicted the page and read it back; here it never left.
+    fn still_there(&mut self, object: ObjectId, before: ObjectId) -> bool {
+        let mut state = self.mm.state.borrow_mut();
+        let place = state.owner.place(before);
+        if place >= PIECES {
+            return false;
+        }
+        let pfn = Pfn(place);
+        state.owner.take(before);
+        state.owner.put(object, pfn);
+        state.pages.set_tag(pfn, Tag(object));
+        state.mark_accessed(pfn);
+        self.tally.hits += 1;
+        true
+    }
+
+    #[inline]
+    fn request(&mut self, op: Op, object: Object) {
+        let request = Request::new(object.order, self.log.gfps[usize::from(object.gfp)], CpuId(u16::from(op.cpu)));
+        let mut state = self.mm.state.borrow_mut();
+        match state.alloc_fast_sync(&request, &self.mm.env) {
+            Some(pfn) => {
+                self.fast_requests[usize::from(object.order)] += 1;
+                if op.kind == OpKind::Attempt {
+                    state.free_page(pfn, request.cpu);
+                } else {
+                    install(&mut state, op.object, object.class, pfn);
+                }
+            }
+            None => {
+                drop(state);
+                self.ask_slowly(Asked::Op(op), op, request);
+            }
+        }
+    }
+
+    /// Sends a request down the slow path; the task is held back until it is served.
+    fn ask_slowly(&mut self, what: Asked, op: Op, request: Request) {
+        let (mm, served, slow) = (self.mm, self.served, self.slow);
+        let task = TaskContext::user(self.log.tasks.get(usize::from(op.task)).copied().unwrap_or(0) as u32, request.cpu);
+        self.hold_back(op);
+        self.executor.spawn(&mm.env, async move {
+            let ts = mm.env.now();
+            let pfn = mm.alloc_slow(&request, &task).await;
+            let duration = mm.env.now() - ts;
+            slow.borrow_mut().push(SlowRequest { ts, order: request.order, gfp: request.gfp, duration, served: pfn.is_some() });
+            served.borrow_mut().push_back(Served { what, pfn });
+        });
+        self.settle();
+    }
+
+    /// The task waits: its later operations are held back.
+    pub fn hold_back(&mut self, op: Op) {
+        self.mm.state.borrow_mut().owner.set_place(op.object, PENDING);
+        self.backlog[usize::from(op.task)] = Some(VecDeque::new());
+    }
+
+    /// The slow path's answer to an operation.
+    fn answer(&mut self, op: Op, pfn: Option<Pfn>) {
+        let object = self.log.objects[op.object as usize];
+        let cpu = CpuId(u16::from(op.cpu));
+        if op.kind == OpKind::ThpFault {
+            return self.thp_answer(op, pfn);
+        }
+        let mut state = self.mm.state.borrow_mut();
+        let doomed = state.owner.place(op.object) == DOOMED;
+        state.owner.set_place(op.object, if doomed { GONE } else { NOWHERE });
+        match pfn {
+            Some(pfn) if op.kind == OpKind::Attempt || doomed => state.free_page(pfn, cpu),
+            Some(pfn) => install(&mut state, op.object, object.class, pfn),
+            None => {
+                self.failed_requests[usize::from(object.order)] += 1;
+                drop(state);
+                if op.kind == OpKind::Alloc && object.order > 0 && !doomed {
+                    self.fall_back_to_pieces(op, object);
+                } else if op.kind == OpKind::Alloc {
+                    self.tally.unserved += 1;
+                }
+            }
+        }
+    }
+
+    /// No page of the order could be had, though the recorded kernel had one: its user makes do with single pages.
+    fn fall_back_to_pieces(&mut self, op: Op, object: Object) {
+        self.mm.state.borrow_mut().owner.set_place(op.object, PIECES);
+        for _ in 0..1u32 << object.order {
+            self.tally.pieces += 1;
+            self.ask_piece(op.object, CpuId(u16::from(op.cpu)));
+        }
+    }
+
+    /// Asks for an order-0 page on behalf of an object.
+    pub fn ask_piece(&mut self, object: ObjectId, cpu: CpuId) {
+        let gfp = self.log.gfps[usize::from(self.log.objects[object as usize].gfp)];
+        let request = Request::new(0, gfp.without(pagealloc::Gfp::NORETRY), cpu);
+        let page = self.mm.state.borrow_mut().alloc_fast_sync(&request, &self.mm.env);
+        if page.is_some() {
+            self.fast_requests[0] += 1;
+            return self.install_piece(object, page);
+        }
+        let (mm, served) = (self.mm, self.served);
+        self.executor.spawn(&mm.env, async move {
+            let pfn = mm.alloc_slow(&request, &TaskContext::user(0, cpu)).await;
+            served.borrow_mut().push_back(Served { what: Asked::Piece(object), pfn });
+        });
+    }
+
+    fn install_piece(&mut self, object: ObjectId, pfn: Option<Pfn>) {
+        let Some(pfn) = pfn else {
+            self.tally.unserved += 1;
+            return;
+        };
+        let class = self.log.objects[object as usize].class;
+        let mut state = self.mm.state.borrow_mut();
+        match state.owner.place(object) {
+            PIECES => {
+                state.owner.pieces_mut(object).push(pfn);
+                adopt(&mut state, object, class, pfn);
+            }
+            NOWHERE | PENDING => install(&mut state, object, class, pfn),
+            _ => state.free_page(pfn, CpuId(0)),
+        }
+    }
+
+    // ---- frees
+
+    #[inline]
+    fn free(&mut self, op: Op) {
+        let object = self.log.objects[op.object as usize];
+        if object.flags & (MEMBER | UNIT) != 0 && self.free_of_unit(op, object) {
+            return;
+        }
+        self.free_object(op.object, CpuId(u16::from(op.cpu)));
+    }
+
+    /// Frees an object wherever it is.
+    #[inline]
+    pub fn free_object(&mut self, object: ObjectId, cpu: CpuId) {
+        let mut state = self.mm.state.borrow_mut();
+        match state.owner.place(object) {
+            GONE | DOOMED => {}
+            NOWHERE => {
+                self.tally.already_reclaimed += 1;
+                state.owner.take_shadow(object);
+                state.owner.set_place(object, GONE);
+            }
+            PENDING => state.owner.set_place(object, DOOMED),
+            PIECES => {
+                let pieces = state.owner.take_pieces(object);
+                state.owner.set_place(object, GONE);
+                pieces.into_iter().for_each(|pfn| state.free_page(pfn, cpu));
+            }
+            frame => {
+                state.owner.take(object);
+                state.free_page(Pfn(frame), cpu);
+            }
+        }
+    }
+
+    // ---- pages that come back
+
+    fn next_readback(&self) -> Option<u64> {
+        self.readback.first_key_value().map(|(&(at, _), ())| at)
+    }
+
+    /// An object that the model's reclaim took while it was in use is used again.
+    fn read_back(&mut self, at: u64) {
+        let Some(((_, object), ())) = self.readback.pop_first() else { return };
+        self.mm.env.clock.set(self.mm.env.clock.get().max(at));
+        if self.mm.state.borrow().owner.place(object) != NOWHERE {
+            return;
+        }
+        self.tally.readbacks += 1;
+        let of = self.log.objects[object as usize];
+        let request = Request::new(of.order, self.log.gfps[usize::from(of.gfp)], CpuId(0));
+        let page = self.mm.state.borrow_mut().alloc_fast_sync(&request, &self.mm.env);
+        if page.is_some() {
+            return self.install_or_drop(object, page);
+        }
+        self.mm.state.borrow_mut().owner.set_place(object, PENDING);
+        let (mm, served) = (self.mm, self.served);
+        self.executor.spawn(&mm.env, async move {
+            let pfn = mm.alloc_slow(&request, &TaskContext::user(0, CpuId(0))).await;
+            served.borrow_mut().push_back(Served { what: Asked::Readback(object), pfn });
+        });
+    }
+
+    fn install_or_drop(&mut self, object: ObjectId, pfn: Option<Pfn>) {
+        let mut state = self.mm.state.borrow_mut();
+        let wanted = matches!(state.owner.place(object), NOWHERE | PENDING);
+        match pfn {
+            Some(pfn) if wanted => install(&mut state, object, self.log.objects[object as usize].class, pfn),
+            Some(pfn) => state.free_page(pfn, CpuId(0)),
+            None if wanted => state.owner.set_place(object, NOWHERE),
+            None => state.owner.set_place(object, GONE),
+        }
+    }
+
+    // ---- results
+
+    fn sample(&mut self, at: u64, options: &ReplayOptions) -> Result<Sample, ReplayError> {
+        let state = self.mm.state.borrow();
+        if options.check {
+            let at_ms = (at - self.log.window.0) / 1_000_000;
+            state.alloc.check().map_err(|what| ReplayError::Broken { at_ms, what })?;
+        }
+        let extfrag = state.alloc.observer.extfrag.iter().filter(|e| e.event.fragmenting()).count() as u64;
+        let counters = state.alloc.vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value)).collect();
+        Ok(Sample { ts: at, zones: zones(&state), counters, extfrag })
+    }
+
+    fn finish(self, series: Vec<Sample>, replay_seconds: f64) -> Replayed {
+        let state = self.mm.state.borrow();
+        let last = series.last().cloned().unwrap_or_default();
+        let outcome = Outcome {
+            counters: last.counters,
+            extfrag: state.alloc.observer.extfrag.clone(),
+            zones: if series.is_empty() { zones(&state) } else { last.zones },
+            slow_requests: self.slow.take(),
+            fast_requests: self.fast_requests,
+            failed_requests: self.failed_requests,
+            series,
+        };
+        let counts = [
+            ("page_cache_and_swap_hits", self.tally.hits),
+            ("frees_of_pages_already_reclaimed", self.tally.already_reclaimed),
+            ("reclaimed_while_in_use", state.owner.taken_while_hot),
+            ("read_back", self.tally.readbacks),
+            ("requests_unserved", self.tally.unserved),
+            ("large_pages_in_pieces", self.tally.pieces),
+            ("thp_where_kernel_had_base_pages", self.tally.huge_instead_of_base),
+            ("base_pages_where_kernel_had_thp", self.tally.base_instead_of_huge),
+            ("operations_held_back", self.tally.held_back),
+        ];
+        Replayed {
+            outcome,
+            page_events: self.tally.page_events,
+            replay_seconds,
+            digest: state.alloc.observer.digest(),
+            unattributed: counts.map(|(what, count)| (what.to_owned(), count)).to_vec(),
+        }
+    }
+}
+
+/// Puts a page that was just handed out to its use.
+#[inline(always)]
+pub(super) fn install(state: &mut State<ReplayWorld>, object: ObjectId, class: Class, pfn: Pfn) {
+    state.owner.put(object, pfn);
+    adopt(state, object, class, pfn);
+}
+
+#[inline(always)]
+fn adopt(state: &mut State<ReplayWorld>, object: ObjectId, class: Class, pfn: Pfn) {
+    match class {
+        Class::Anon | Class::File => state.lru_add(pfn, page_flags(class), Tag(object)),
+        Class::Kernel | Class::Slab => state.pages.set_tag(pfn, Tag(object)),
+    }
+    if let Some(shadow) = state.owner.take_shadow(object) {
+        state.refault(pfn, shadow);
+    }
+}
+
+/// The vmstat worker of a CPU: decay of its page lists, once every `stat_interval` (5.11).
+async fn decay(mm: &Mm<ReplayWorld>, cpu: CpuId) {
+    loop {
+        let seconds = u64::from(mm.state.borrow().alloc.policy.sysctl.stat_interval);
+        mm.env.sleep(seconds * 1_000_000_000).await;
+        mm.state.borrow_mut().alloc.pcp_decay(cpu);
+    }
+}
+
+fn zones(state: &State<ReplayWorld>) -> Vec<ZoneEnd> {
+    let alloc = &state.alloc;
+    let zone_end = |zone: ZoneId| {
+        let info = alloc.zone_info(zone);
+        let mut end = ZoneEnd { node: info.node.0, name: info.kind.name().to_owned(), ..ZoneEnd::default() };
+        let first = alloc.geometry.block_of(info.start).0;
+        let last = alloc.geometry.block_of(Pfn(info.end.0 - 1)).0;
+        for block in first..=last {
+            end.blocks[alloc.block_type(pagealloc::BlockId(block)).index()] += 1;
+        }
+        for migratetype in Migratetype::ALL {
+            for order in 0..=alloc.geometry.max_order {
+                end.free[migratetype.index()][usize::from(order)] = alloc.nr_free_of_type(zone, order as Order, migratetype);
+            }
+        }
+        end
+    };
+    (0..alloc.nr_zones() as u8).map(|zone| zone_end(ZoneId(zone))).collect()
+}

@@ -1,0 +1,65 @@
+//! Replaying a page log through [`mm`] under any policy, in virtual time.
+//!
+//! The log's operations come at their recorded times; a task that has to wait holds back its own later operations only.
+//! kswapd and kcompactd run beside them, and all work takes the time per page that was measured on the recorded machine
+//! ([`Speeds`](crate::pagelog::Speeds)). Memory accesses are not in a trace: that a page was cold shows in when the
+//! kernel's reclaim took it ([`objects`]).
+
+mod driver;
+mod env;
+mod executor;
+mod objects;
+mod place;
+mod policy;
+mod units;
+mod watch;
+
+pub use driver::replay;
+pub use policy::{RecordedPolicyError, recorded_policy};
+
+use crate::outcome::Outcome;
+use pagealloc::Policy;
+
+/// How to replay.
+#[derive(Clone, Debug)]
+pub struct ReplayOptions {
+    /// Policy in force.
+    pub policy: Policy,
+    /// Whether `policy` leaves the recorded machine's watermarks as they were; otherwise they are computed anew.
+    pub recorded_watermarks: bool,
+    /// Seed of what the trace leaves open: which of equally likely pages is looked at first.
+    pub seed: u64,
+    /// Run all invariant checks at every sample.
+    pub check: bool,
+}
+
+/// What a replay leaves.
+#[derive(Clone, Debug)]
+pub struct Replayed {
+    /// The result.
+    pub outcome: Outcome,
+    /// Page events (allocations and frees) of the log that were replayed.
+    pub page_events: u64,
+    /// Wall-clock seconds of the replay itself.
+    pub replay_seconds: f64,
+    /// Digest of the event stream.
+    pub digest: u64,
+    /// What could not be attributed, as (what, how many) in print order.
+    pub unattributed: Vec<(String, u64)>,
+}
+
+/// Why a replay can't run, or broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The start snapshot describes no possible machine.
+    #[error("the start snapshot describes no machine that can be built: {0}")]
+    Machine(#[from] pagealloc::MachineError),
+    /// An invariant of the model does not hold: a bug of fraglab's.
+    #[error("an invariant of the model broke {at_ms} ms into the recording: {what}; please report it with the recording")]
+    Broken {
+        /// Milliseconds since the start of the log.
+        at_ms: u64,
+        /// The first broken invariant.
+        what: String,
+    },
+}

@@ -1,0 +1,257 @@
+//! The owner of all pages in a replay: where each object of the log is, and how hot.
+//!
+//! A trace has no memory accesses. What it has is the time at which the recorded kernel's reclaim took a page: from
+//! then on (and shortly before) the page was cold. Until then it was in use, so a look at it finds it referenced, unless
+//! it was looked at a moment ago. If the model takes such a page all the same, it is read back after the same interval.
+
+use crate::pagelog::{Class, LEAVE_SHIFT, MEMBER, NEVER, ObjectId, PageLog, UNIT};
+use mm::reclaim::Shadow;
+use mm::{Nanos, Owner, References, Tag};
+use pagealloc::{NodeId, Pfn};
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// The object is in no frame: not allocated yet, or reclaimed.
+pub(super) const NOWHERE: u32 = u32::MAX;
+/// Its owner has given it back.
+pub(super) const GONE: u32 = u32::MAX - 1;
+/// It was asked for and its task waits.
+pub(super) const PENDING: u32 = u32::MAX - 2;
+/// The same, but given back meanwhile: to be freed as soon as it is served.
+pub(super) const DOOMED: u32 = u32::MAX - 3;
+/// It is in several smaller pages, because no page of its order could be had.
+pub(super) const PIECES: u32 = u32::MAX - 4;
+
+/// A page that the kernel's reclaim took within this time from now counts as cold already.
+const COLD_AHEAD_NS: Nanos = 1_000_000_000;
+/// Interval at which a page that is in use is used: two looks within it find it idle the second time.
+const REUSE_NS: Nanos = 2_000_000_000;
+/// Objects in a slab page: a typical mix of dentries (21 a page) and ext4 inodes (7 in two pages).
+const OBJECTS_PER_SLAB_PAGE: u64 = 16;
+
+const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
+const REUSE: u32 = (REUSE_NS >> LEAVE_SHIFT) as u32;
+
+/// Objects by number.
+pub(super) struct Objects {
+    log: Rc<PageLog>,
+    place: Vec<u32>,
+    looked: Vec<u32>,
+    pieces: BTreeMap<ObjectId, Vec<Pfn>>,
+    shadows: BTreeMap<ObjectId, Shadow>,
+    /// Reclaimable slab pages by the time at which the kernel's shrinkers emptied them.
+    cold_slab: BTreeSet<(u32, ObjectId)>,
+    slab_pages: u64,
+    swapped: u64,
+    swap_total: u64,
+    /// Objects that were taken while in use, with the time at which they are read back.
+    pub readback: Vec<(Nanos, ObjectId)>,
+    /// Pages that the model's reclaim took though the kernel kept them longer.
+    pub taken_while_hot: u64,
+    /// Splits of huge pages by reclaim.
+    pub splits: u64,
+}
+
+impl Objects {
+    pub fn new(log: Rc<PageLog>, swap_total: u64) -> Objects {
+        let objects = log.objects.len();
+        Objects {
+            log,
+            place: vec![NOWHERE; objects],
+            looked: vec![0; objects],
+            pieces: BTreeMap::new(),
+            shadows: BTreeMap::new(),
+            cold_slab: BTreeSet::new(),
+            slab_pages: 0,
+            swapped: 0,
+            swap_total,
+            readback: Vec::new(),
+            taken_while_hot: 0,
+            splits: 0,
+        }
+    }
+
+    /// Where the object is: a frame number or one of the words above.
+    #[inline(always)]
+    pub fn place(&self, object: ObjectId) -> u32 {
+        self.place[object as usize]
+    }
+
+    /// Notes a word of those above.
+    #[inline(always)]
+    pub fn set_place(&mut self, object: ObjectId, place: u32) {
+        self.place[object as usize] = place;
+    }
+
+    /// The object came into a frame.
+    #[inline(always)]
+    pub fn put(&mut self, object: ObjectId, pfn: Pfn) {
+        self.place[object as usize] = pfn.0;
+        if self.log.objects[object as usize].class == Class::Slab {
+            self.enter_slab(object);
+        }
+    }
+
+    /// The object leaves its frame by its owner's will.
+    #[inline(always)]
+    pub fn take(&mut self, object: ObjectId) {
+        self.place[object as usize] = GONE;
+        if self.log.objects[object as usize].class == Class::Slab {
+            self.leave_slab(object);
+        }
+    }
+
+    fn enter_slab(&mut self, object: ObjectId) {
+        let of = &self.log.objects[object as usize];
+        self.slab_pages += 1 << of.order;
+        if of.leave != NEVER {
+            self.cold_slab.insert((of.leave, object));
+        }
+    }
+
+    fn leave_slab(&mut self, object: ObjectId) {
+        let of = &self.log.objects[object as usize];
+        self.slab_pages -= 1 << of.order;
+        self.cold_slab.remove(&(of.leave, object));
+    }
+
+    /// Pages of an object in pieces.
+    pub fn pieces_mut(&mut self, object: ObjectId) -> &mut Vec<Pfn> {
+        self.pieces.entry(object).or_default()
+    }
+
+    /// Forgets the pieces.
+    pub fn take_pieces(&mut self, object: ObjectId) -> Vec<Pfn> {
+        self.pieces.remove(&object).unwrap_or_default()
+    }
+
+    /// What eviction left, once.
+    pub fn take_shadow(&mut self, object: ObjectId) -> Option<Shadow> {
+        let shadow = self.shadows.remove(&object)?;
+        if self.log.objects[object as usize].class == Class::Anon {
+            self.swapped = self.swapped.saturating_sub(1);
+        }
+        Some(shadow)
+    }
+
+    /// When the kernel's reclaim took it; for a whole THP unit, when it took the last of its base pages.
+    fn leave(&self, object: ObjectId) -> u32 {
+        let of = &self.log.objects[object as usize];
+        if of.flags & UNIT == 0 {
+            return of.leave;
+        }
+        let members = self.log.units[of.link as usize].members as usize;
+        self.log.objects[members].leave.max(of.leave)
+    }
+
+    fn is_cold(&self, object: ObjectId, now: u32) -> bool {
+        let leave = self.leave(object);
+        leave != NEVER && now + COLD_AHEAD >= leave
+    }
+
+    fn forget_piece(&mut self, object: ObjectId, pfn: Pfn) -> bool {
+        if let Some(pieces) = self.pieces.get_mut(&object) {
+            if let Some(index) = pieces.iter().position(|piece| *piece == pfn) {
+                pieces.swap_remove(index);
+                return true;
+            }
+        }
+        false
+    }
+}
+
+fn coarse(now: Nanos) -> u32 {
+    (now >> LEAVE_SHIFT) as u32
+}
+
+impl Owner for Objects {
+    fn referenced(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> References {
+        let now = coarse(now);
+        if self.is_cold(tag.0, now) {
+            return References::None;
+        }
+        let looked = std::mem::replace(&mut self.looked[tag.0 as usize], now);
+        if now - looked.min(now) >= REUSE { References::Ptes(1) } else { References::None }
+    }
+
+    fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {
+        let object = tag.0;
+        let of = self.log.objects[object as usize];
+        if of.class == Class::Anon {
+            self.swapped += 1;
+        }
+        if self.place(object) == PIECES && self.forget_piece(object, pfn) {
+            return;
+        }
+        self.set_place(object, NOWHERE);
+        self.shadows.insert(object, shadow);
+        if !self.is_cold(object, coarse(now)) {
+            self.taken_while_hot += 1;
+            self.readback.push((now + REUSE_NS, object));
+        }
+    }
+
+    fn migrated(&mut self, tag: Tag, from: Pfn, to: Pfn) {
+        let object = tag.0;
+        if self.place(object) == PIECES {
+            if let Some(piece) = self.pieces_mut(object).iter_mut().find(|piece| **piece == from) {
+                *piece = to;
+            }
+        } else if self.place(object) == from.0 {
+            self.set_place(object, to.0);
+        }
+    }
+
+    fn split(&mut self, head_tag: Tag, index: u32) -> Tag {
+        let of = self.log.objects[head_tag.0 as usize];
+        debug_assert!(of.flags & (UNIT | MEMBER) != 0);
+        let member = self.log.units[of.link as usize].members + index;
+        let head = self.place(head_tag.0);
+        if index == 0 {
+            self.splits += 1;
+        }
+        self.set_place(member, head + index);
+        if index == 511 {
+            self.set_place(head_tag.0, NOWHERE);
+        }
+        Tag(member)
+    }
+
+    fn shrinkers(&self) -> usize {
+        1
+    }
+
+    fn shrinker_count(&mut self, _: usize, _: NodeId) -> (u64, u32) {
+        (self.slab_pages * OBJECTS_PER_SLAB_PAGE, 2)
+    }
+
+    fn shrinker_scan(&mut self, _: usize, _: NodeId, nr: u64, now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
+        let limit = coarse(now) + COLD_AHEAD;
+        let mut pages = nr.div_ceil(OBJECTS_PER_SLAB_PAGE);
+        while pages > 0 {
+            let Some(&(leave, object)) = self.cold_slab.first() else { break };
+            if leave > limit {
+                break;
+            }
+            let pfn = Pfn(self.place(object));
+            pages = pages.saturating_sub(1 << self.log.objects[object as usize].order);
+            self.leave_slab(object);
+            self.set_place(object, NOWHERE);
+            freed.push(pfn);
+        }
+        nr
+    }
+
+    fn free_swap_pages(&self) -> u64 {
+        self.swap_total.saturating_sub(self.swapped)
+    }
+
+    fn total_swap_pages(&self) -> u64 {
+        self.swap_total
+    }
+
+    fn oom_kill(&mut self, _: Nanos, _: &mut Vec<Pfn>) -> Option<u32> {
+        // Which task the kernel would kill is not in the log: nothing is killed, and the request fails.
+        None
+    }
+}

@@ -1,0 +1,52 @@
+//! The policy that was in force when a recording was made.
+
+use crate::Recording;
+use pagealloc::Policy;
+use pagealloc::policy::{PRESETS, preset};
+
+/// Why the recorded policy can't be told.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordedPolicyError {
+    /// The kernel's version is not in the recording, or older than all presets.
+    #[error("the recording does not say which kernel it is of (or one older than 3.11): name a policy with --policy")]
+    UnknownKernel,
+}
+
+/// The preset of the newest modelled kernel that is not newer than the recorded one, with the recorded sysctls.
+///
+/// # Errors
+/// When the recording does not tell the kernel's version.
+pub fn recorded_policy(recording: &Recording) -> Result<Policy, RecordedPolicyError> {
+    let version = recording.kernel_version.as_deref().and_then(version_of).ok_or(RecordedPolicyError::UnknownKernel)?;
+    let plain = PRESETS.iter().filter_map(|p| Some((version_of(p.name.strip_prefix("linux-")?)?, p.name)));
+    let (_, name) = plain
+        .filter(|(of, name)| *of <= version && !name.contains('+'))
+        .max_by_key(|(of, _)| *of)
+        .ok_or(RecordedPolicyError::UnknownKernel)?;
+    let mut policy = preset(name).map_err(|_| RecordedPolicyError::UnknownKernel)?;
+    for (name, value) in &recording.sysctls {
+        if let (Some(name), Ok(value)) = (name.strip_prefix("vm."), value.trim().parse::<u64>()) {
+            // Sysctls that the model does not have are the other floors' business.
+            let _ = policy.sysctl.set(name, value);
+        }
+    }
+    Ok(policy)
+}
+
+/// (major, minor) of a release such as `6.18.15+deb13-cloud-amd64`.
+fn version_of(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version_of;
+
+    #[test]
+    fn versions_are_read_from_releases() {
+        assert_eq!(version_of("6.18.15+deb13-cloud-amd64"), Some((6, 18)));
+        assert_eq!(version_of("4.20"), Some((4, 20)));
+        assert_eq!(version_of("linux"), None);
+    }
+}

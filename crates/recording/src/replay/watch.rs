@@ -1,0 +1,95 @@
+//! Watches a replay: fragmentation events with their times, and a digest of the whole event stream.
+
+use super::env::Clock;
+use crate::outcome::ExtfragAt;
+use mm::{MmEvent, MmObserver};
+use pagealloc::{Event, Observer};
+use std::hash::{Hash, Hasher};
+
+/// The watcher.
+pub(super) struct Watch {
+    clock: Clock,
+    digest: u64,
+    pub extfrag: Vec<ExtfragAt>,
+}
+
+impl Watch {
+    pub fn new(clock: Clock) -> Watch {
+        Watch { clock, digest: 0xcbf2_9ce4_8422_2325, extfrag: Vec::new() }
+    }
+
+    /// Digest of all events so far.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Multiply and rotate: two instructions a word, and every bit of the past counts.
+    #[inline(always)]
+    fn fold(&mut self, word: u64) {
+        self.digest = (self.digest ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    }
+}
+
+impl Observer for Watch {
+    #[inline(always)]
+    fn kmem(&mut self, event: &Event) {
+        match *event {
+            Event::MmPageAlloc { pfn, order, migratetype, gfp_flags } => {
+                let pfn = pfn.map_or(u64::from(u32::MAX), |pfn| u64::from(pfn.0));
+                self.fold(1 << 60 | pfn << 16 | u64::from(order) << 8 | migratetype as u64);
+                self.fold(u64::from(gfp_flags.0) << 32 ^ self.clock.get());
+            }
+            Event::MmPageFree { pfn, order } => self.fold(2 << 60 | u64::from(pfn.0) << 8 | u64::from(order)),
+            Event::MmPagePcpuDrain { pfn, order, migratetype } => {
+                self.fold(3 << 60 | u64::from(pfn.0) << 16 | u64::from(order) << 8 | migratetype as u64);
+            }
+            Event::MmPageAllocZoneLocked { pfn, order, migratetype, .. } => {
+                self.fold(4 << 60 | u64::from(pfn.0) << 16 | u64::from(order) << 8 | migratetype as u64);
+            }
+            Event::MmPageAllocExtfrag(event) => {
+                self.extfrag.push(ExtfragAt { ts: self.clock.get(), event });
+                self.fold(5 << 60 | u64::from(event.pfn.0) << 8 | u64::from(event.fallback_order));
+            }
+            Event::MmSetupPerZoneWmarks { zone, marks, .. } => self.fold(6 << 60 | marks[0] << 8 | u64::from(zone.0)),
+        }
+    }
+}
+
+/// Feeds a value's fields to the digest; integers are folded as they are, so the result is the same on every platform.
+struct Folding<'w>(&'w mut Watch);
+
+impl Hasher for Folding<'_> {
+    fn finish(&self) -> u64 {
+        self.0.digest
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0.fold(u64::from(*byte));
+        }
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.0.fold(u64::from(value));
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.0.fold(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0.fold(value);
+    }
+
+    fn write_isize(&mut self, value: isize) {
+        self.0.fold(value as u64);
+    }
+}
+
+impl MmObserver for Watch {
+    fn mm(&mut self, event: &MmEvent) {
+        let now = self.clock.get();
+        self.fold(7 << 60 ^ now);
+        event.hash(&mut Folding(self));
+    }
+}
