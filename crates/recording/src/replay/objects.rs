@@ -4,7 +4,7 @@
 //! then on (and shortly before) the page was cold. Until then it was in use, so a look at it finds it referenced, unless
 //! it was looked at a moment ago. If the model takes such a page all the same, it is read back after the same interval.
 
-use crate::pagelog::{Class, LEAVE_SHIFT, MEMBER, NEVER, ObjectId, PageLog, UNIT};
+use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ObjectId, PageLog, UNIT};
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, Tag};
 use pagealloc::{NodeId, Pfn};
@@ -149,6 +149,17 @@ impl Objects {
         leave != NEVER && now + COLD_AHEAD >= leave
     }
 
+    /// A large folio whose base pages have no objects of their own: they keep its name.
+    fn split_into_pieces(&mut self, tag: Tag, index: u32) -> Tag {
+        if index == 0 {
+            let head = self.place(tag.0);
+            let pages = 1 << self.log.objects[tag.0 as usize].order;
+            self.pieces.insert(tag.0, (head..head + pages).map(Pfn).collect());
+            self.set_place(tag.0, PIECES);
+        }
+        tag
+    }
+
     fn forget_piece(&mut self, object: ObjectId, pfn: Pfn) -> bool {
         if let Some(pieces) = self.pieces.get_mut(&object) {
             if let Some(index) = pieces.iter().position(|piece| *piece == pfn) {
@@ -204,7 +215,9 @@ impl Owner for Objects {
 
     fn split(&mut self, head_tag: Tag, index: u32) -> Tag {
         let of = self.log.objects[head_tag.0 as usize];
-        debug_assert!(of.flags & (UNIT | MEMBER) != 0);
+        if of.flags & UNIT == 0 {
+            return self.split_into_pieces(head_tag, index);
+        }
         let member = self.log.units[of.link as usize].members + index;
         let head = self.place(head_tag.0);
         if index == 0 {
