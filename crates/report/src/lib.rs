@@ -25,6 +25,7 @@ mod table;
 mod text;
 pub mod validate;
 pub mod vmstat_block;
+pub mod window;
 
 pub use csv::field as csv_field;
 pub use json::SCHEMA_VERSION;

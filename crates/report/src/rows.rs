@@ -98,7 +98,13 @@ impl Rows {
         self.push("free_pages", pages(&free));
     }
 
+    /// Whether a trace tells of a request's final failure is the recording's matter: an outcome without any request at
+    /// all does not know, and has no rows.
     fn requests(&mut self, outcome: &Outcome) {
+        let counted = outcome.fast_requests.iter().chain(&outcome.failed_requests).any(|&count| count > 0);
+        if !counted && outcome.slow_requests.is_empty() {
+            return;
+        }
         for (order, &count) in outcome.failed_requests.iter().enumerate() {
             if order <= USUAL_MAX_ORDER || count > 0 {
                 self.push(format!("failed.order{order}"), count);
@@ -154,6 +160,7 @@ mod tests {
         assert_eq!(rows.get("thp_fault_alloc"), None);
         assert_eq!(rows.get("pageblocks.movable"), None);
         assert_eq!(rows.get("allocstall"), None);
+        assert_eq!(rows.get("failed.order0"), None);
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::manifest::{self, Provenance};
 use crate::{Column, Report, Rows, csv, json};
+use pagealloc::Gfp;
 use recording::outcome::{Outcome, ZoneEnd};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 use std::io;
@@ -163,16 +165,24 @@ fn vmstat(report: &Report) -> String {
     text
 }
 
-/// Requests that were not served at once, and by order how many were: what the latency section is made of.
+/// Requests that had to wait, one a line; those that were served or refused without waiting, counted by order and mask.
 fn requests(report: &Report) -> String {
     let mut text = String::from("column,ts_ns,order,gfp_flags,duration_ns,served,count\n");
     for_each_outcome(report, |column, outcome| {
         for (order, count) in outcome.fast_requests.iter().enumerate().filter(|(_, count)| **count > 0) {
             let _ = writeln!(text, "{column},,{order},,0,1,{count}");
         }
+        let mut at_once: BTreeMap<(u8, Gfp, u8), u64> = BTreeMap::new();
         for slow in &outcome.slow_requests {
             let (order, gfp, served) = (slow.order, slow.gfp, u8::from(slow.served));
-            let _ = writeln!(text, "{column},{},{order},{gfp},{},{served},1", slow.ts, slow.duration);
+            if slow.duration == 0 {
+                *at_once.entry((order, gfp, served)).or_default() += 1;
+            } else {
+                let _ = writeln!(text, "{column},{},{order},{gfp},{},{served},1", slow.ts, slow.duration);
+            }
+        }
+        for ((order, gfp, served), count) in at_once {
+            let _ = writeln!(text, "{column},,{order},{gfp},0,{served},{count}");
         }
     });
     text

@@ -4,7 +4,7 @@ use crate::latency::{self, Latency};
 use crate::matrix::{fallback_pairs, type_name};
 use crate::rows::{Rows, pair_row};
 use crate::text::{self, NUMBER_WIDTH, duration, heading, line};
-use crate::vmstat_block;
+use crate::{vmstat_block, window};
 use pagealloc::{Migratetype, NR_ORDERS, Order};
 use recording::outcome::Outcome;
 use std::collections::BTreeMap;
@@ -148,9 +148,6 @@ impl Report<'_> {
             let _ = writeln!(text, "{name}");
             let _ = writeln!(text, "  preset {}, seed {}, digest {:016x}", facts.preset, facts.seed, facts.digest);
             let _ = writeln!(text, "  {} page events", facts.page_events);
-            for (what, count) in &facts.unattributed {
-                let _ = writeln!(text, "  not attributed: {what}: {count}");
-            }
         }
     }
 }
@@ -161,10 +158,10 @@ fn numbers(text: &mut String, columns: &[&Column]) {
     text::header(text, &columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>());
     let rows: Vec<Rows> = columns.iter().map(|column| Rows::of(column.outcome)).collect();
     for (title, lines) in sections() {
-        let worth_a_line = |row: &str| match row.strip_prefix("failed.") {
-            // Most orders never fail: those lines would only hide the others.
-            Some(_) => rows.iter().any(|rows| rows.get(row).is_some_and(|count| count > 0)),
-            None => rows.iter().any(|rows| rows.get(row).is_some()),
+        let worth_a_line = |row: &str| match row.starts_with("failed.") || row == "fragment_stall" {
+            // Most orders never fail, and hardly any kernel has this stall: those lines would only hide the others.
+            true => rows.iter().any(|rows| rows.get(row).is_some_and(|count| count > 0)),
+            false => rows.iter().any(|rows| rows.get(row).is_some()),
         };
         let lines: Vec<_> = lines.into_iter().filter(|(_, row)| worth_a_line(row)).collect();
         if lines.is_empty() {
@@ -176,6 +173,28 @@ fn numbers(text: &mut String, columns: &[&Column]) {
         }
     }
     derived(text, columns);
+    departures(text, columns);
+}
+
+/// What every replay could not take from the trace, or did otherwise than the kernel.
+fn departures(text: &mut String, columns: &[&Column]) {
+    let counts = |column: &Column| column.facts.as_ref().map(|facts| facts.unattributed.clone()).unwrap_or_default();
+    let counts: Vec<Vec<(String, u64)>> = columns.iter().map(|column| counts(column)).collect();
+    let mut names: Vec<&String> = Vec::new();
+    for (name, _) in counts.iter().flatten() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    if names.is_empty() {
+        return;
+    }
+    heading(text, "What the trace could not tell, or the replay did otherwise");
+    for name in names {
+        let find =
+            |counts: &Vec<(String, u64)>| counts.iter().find(|(known, _)| known == name).map(|(_, count)| *count);
+        line(text, &name.replace('_', " "), NUMBER_WIDTH, counts.iter().map(|counts| number(find(counts))));
+    }
 }
 
 /// Absent figures print as a dash: not known is not zero.
@@ -192,7 +211,8 @@ fn derived(text: &mut String, columns: &[&Column]) {
             block.into_iter().map(|(label, value)| (label, value.to_string())).collect()
         })
         .collect();
-    let labels = DERIVED.iter().filter(|label| blocks.iter().any(|block| block.contains_key(**label)));
+    let tells = |block: &BTreeMap<&str, String>, label: &str| block.get(label).is_some_and(|value| value != "0");
+    let labels = DERIVED.iter().filter(|label| blocks.iter().any(|block| tells(block, label)));
     let mut labels = labels.peekable();
     if labels.peek().is_none() {
         return;
@@ -214,10 +234,9 @@ const DERIVED: &[&str] = &[
     "AutoNUMA cost",
 ];
 
-/// Length of the window that the samples span.
-pub(crate) fn window_seconds(outcome: &Outcome) -> Option<f64> {
-    let (first, last) = (outcome.series.first()?, outcome.series.last()?);
-    (last.ts > first.ts).then(|| (last.ts - first.ts) as f64 / 1e9)
+/// Length of the window in seconds.
+fn window_seconds(outcome: &Outcome) -> Option<f64> {
+    window::length_ns(outcome).map(|length| length as f64 / 1e9)
 }
 
 fn sections() -> Vec<Section> {

@@ -3,6 +3,7 @@
 use crate::json::SCHEMA_VERSION;
 use crate::rows::Rows;
 use crate::text::{self, heading, line};
+use crate::window;
 use recording::outcome::Outcome;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -97,6 +98,17 @@ pub fn mirror(kernel: &Outcome, model: &Outcome) -> Vec<MirrorRow> {
     kernel.iter().filter_map(compare).collect()
 }
 
+impl Pair<'_> {
+    fn outcomes(&self) -> [&Outcome; 4] {
+        [self.kernel_before, self.model_before, self.kernel_after, self.model_after]
+    }
+
+    /// Length of the shortest of the four windows, in nanoseconds.
+    pub fn window_ns(&self) -> Option<u64> {
+        self.outcomes().into_iter().filter_map(window::length_ns).min()
+    }
+}
+
 impl Bar {
     fn allowed(self, kernel: u64, blocks: u64) -> f64 {
         match self {
@@ -128,11 +140,11 @@ pub struct Pair<'a> {
     pub model_after: &'a Outcome,
 }
 
-/// The prediction: every row that all four outcomes know. The direction of the model is taken between its own two runs,
+/// The prediction: every row that all four outcomes know, all cut to the shortest of their windows. The direction of the model is taken between its own two runs,
 /// so that an error which both share does not count as a movement.
 pub fn predict(pair: Pair) -> Vec<PredictionRow> {
-    let [before, model_before, truth, model] =
-        [pair.kernel_before, pair.model_before, pair.kernel_after, pair.model_after].map(Rows::of);
+    let length = pair.window_ns().unwrap_or(u64::MAX);
+    let [before, model_before, truth, model] = pair.outcomes().map(|outcome| Rows::of(&window::clip(outcome, length)));
     let compare = |row: &crate::Row| {
         let (base, model_base, model) = (before.get(&row.name)?, model_before.get(&row.name)?, model.get(&row.name)?);
         let moved = row.value.abs_diff(base) as f64 > MOVED * base as f64;
@@ -166,6 +178,8 @@ pub enum Validation {
         recording: String,
         /// Name of the recording whose settings were predicted.
         pair: String,
+        /// Length of the window that all rows cover, in seconds, where it is known.
+        window_seconds: Option<f64>,
         /// Rows.
         rows: Vec<PredictionRow>,
     },
@@ -179,9 +193,9 @@ impl Validation {
                 "schema": "fraglab.validate", "version": SCHEMA_VERSION, "recording": recording,
                 "top_cells_in_order": top_cells_in_order(rows), "rows": rows,
             }),
-            Validation::Prediction { recording, pair, rows } => json!({
+            Validation::Prediction { recording, pair, window_seconds, rows } => json!({
                 "schema": "fraglab.validate", "version": SCHEMA_VERSION, "recording": recording, "pair": pair,
-                "rows": rows,
+                "window_seconds": window_seconds, "rows": rows,
             }),
         }
     }
@@ -214,7 +228,10 @@ impl Validation {
     pub fn to_table(&self) -> String {
         match self {
             Validation::Mirror { recording, rows } => mirror_table(recording, rows),
-            Validation::Prediction { recording, pair, rows } => prediction_table(recording, pair, rows),
+            Validation::Prediction { recording, pair, window_seconds, rows } => {
+                let window = window_seconds.map(|s| format!("Window     first {s:.1} s of both\n")).unwrap_or_default();
+                prediction_table(&format!("Recording  {recording}\nPredicted  {pair}\n{window}"), rows)
+            }
         }
     }
 }
@@ -239,8 +256,8 @@ fn mirror_table(recording: &str, rows: &[MirrorRow]) -> String {
     text
 }
 
-fn prediction_table(recording: &str, pair: &str, rows: &[PredictionRow]) -> String {
-    let mut text = format!("Recording  {recording}\nPredicted  {pair}\n");
+fn prediction_table(head: &str, rows: &[PredictionRow]) -> String {
+    let mut text = head.to_owned();
     heading(&mut text, "Prediction: this recording's demand under the other's settings");
     text::line(&mut text, "", 12, ["before", "truth", "model", "error", "sign"].map(str::to_owned));
     for row in rows.iter().filter(|row| row.kernel + row.model + row.kernel_before > 0) {

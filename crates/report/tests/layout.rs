@@ -96,6 +96,7 @@ fn validation_tables() {
     assert_snapshot("mirror.txt", &validation.to_table());
     let rows =
         predict(Pair { kernel_before: &kernel, model_before: &model, kernel_after: &truth, model_after: &prediction });
-    let validation = Validation::Prediction { recording: "made-up".into(), pair: "other".into(), rows };
+    let (recording, pair, window_seconds) = ("made-up".into(), "other".into(), Some(10.0));
+    let validation = Validation::Prediction { recording, pair, window_seconds, rows };
     assert_snapshot("prediction.txt", &validation.to_table());
 }

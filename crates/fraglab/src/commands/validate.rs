@@ -31,11 +31,12 @@ fn prediction_of(path: &Path, other: &Path, engine: &EngineArgs) -> Result<Valid
     let (loaded, truth) = (load(path)?, load(other)?);
     let (before, _) = replay_policy(&loaded, loaded.recorded()?, RECORDED, engine)?;
     let (after, _) = replay_policy(&loaded, truth.recorded()?, &format!("the settings of {}", truth.name), engine)?;
-    let rows = predict(Pair {
+    let pair = Pair {
         kernel_before: &loaded.kernel,
         model_before: &before.outcome,
         kernel_after: &truth.kernel,
         model_after: &after.outcome,
-    });
-    Ok(Validation::Prediction { recording: loaded.name, pair: truth.name, rows })
+    };
+    let window_seconds = pair.window_ns().map(|length| length as f64 / 1e9);
+    Ok(Validation::Prediction { rows: predict(pair), recording: loaded.name, pair: truth.name, window_seconds })
 }
