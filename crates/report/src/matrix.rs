@@ -86,6 +86,9 @@ pub fn type_name(migratetype: Migratetype) -> String {
     migratetype.name().to_ascii_lowercase()
 }
 
+/// A count of a pair of types.
+type CountOf = fn(&Weiner, Migratetype, Migratetype) -> u64;
+
 /// Weiner's classification: every event is exactly one of claimer, steal and pollute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Weiner {
@@ -122,8 +125,7 @@ impl Weiner {
                 let _ = writeln!(text, "@claimer[{}]: {count}", type_name(wanted));
             }
         }
-        let kinds: [(&str, fn(&Weiner, Migratetype, Migratetype) -> u64); 2] =
-            [("pollute", Weiner::pollute), ("steal", Weiner::steal)];
+        let kinds: [(&str, CountOf); 2] = [("pollute", Weiner::pollute), ("steal", Weiner::steal)];
         for (map, count_of) in kinds {
             for (wanted, from) in fallback_pairs() {
                 let count = count_of(self, wanted, from);

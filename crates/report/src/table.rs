@@ -56,6 +56,9 @@ pub struct Report<'a> {
     pub columns: Vec<Column<'a>>,
 }
 
+/// Requests of an order: of one class, or all of them.
+type Requests = (Order, Option<latency::GfpClass>);
+
 /// A section of rows: title, and label with row name.
 type Section = (&'static str, Vec<(String, String)>);
 
@@ -108,7 +111,7 @@ impl Report<'_> {
     }
 
     fn latencies(&self, text: &mut String) {
-        let mut groups: BTreeMap<(Order, Option<latency::GfpClass>), Vec<(&str, Latency)>> = BTreeMap::new();
+        let mut groups: BTreeMap<Requests, Vec<(&str, Latency)>> = BTreeMap::new();
         // Orders that were always served at once have nothing to tell.
         let requests = || self.columns.iter().flat_map(|column| &column.outcome.slow_requests);
         let slow = |order: Order| requests().any(|request| request.order == order);
