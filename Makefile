@@ -18,9 +18,10 @@ help:
 demo:
 	$(CARGO) run --release --locked --quiet --package fraglab -- replay $(DEMO) --set vm.defrag_mode=1
 
-# The table in the README is never typed: it is this command's output.
+# The table in the README is never typed: it is the first half of this command's output.
 readme:
-	@$(MAKE) --no-print-directory demo > target/demo.txt
+	@$(MAKE) --silent --no-print-directory demo > target/demo-whole.txt
+	@sed '/^Stalls and failures/,$$d' target/demo-whole.txt > target/demo.txt
 	@awk '/<!-- demo begin -->/ { print; print "```text"; while ((getline line < "target/demo.txt") > 0) print line; \
 		print "```"; skip = 1 } /<!-- demo end -->/ { skip = 0 } !skip && !/<!-- demo begin -->/' README.md > target/README.md
 	@cp target/README.md README.md
@@ -70,6 +71,7 @@ bench:
 	$(CARGO) bench --workspace
 
 fuzz:
+	@test -d fuzz || { echo "SKIPPED: there is no fuzz/ in this checkout"; exit 1; }
 	@$(CARGO) fuzz --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-fuzz
 	@for target in $$($(CARGO) +nightly fuzz list); do \
 		echo "== $$target: $(FUZZ_SECONDS) s"; \
