@@ -1,2 +1,36 @@
-//! The `fraglab` command line.
-fn main() {}
+//! The `fraglab` command line: reads a recording, asks the engine, prints what the report says.
+//!
+//! Nothing is decided here. stdout carries data, stderr progress and diagnostics; exit codes are in [`failure`].
+#![forbid(unsafe_code)]
+
+mod backend;
+mod cli;
+mod column_spec;
+mod commands;
+mod describe;
+mod facts;
+mod failure;
+mod output;
+mod progress;
+mod recorded;
+
+use clap::Parser;
+use cli::{Cli, Command};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::explain_panics();
+    let result = match Cli::parse().command {
+        Command::Replay(args) => commands::replay::run(&args),
+        Command::Validate(args) => commands::validate::run(&args),
+        Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Cut(args) => commands::cut::run(&args),
+        Command::Policies(args) => commands::policies::run(&args),
+        Command::Completions(args) => commands::generate::completions(&args),
+        Command::Man(args) => commands::generate::man(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

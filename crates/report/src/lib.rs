@@ -1,1 +1,35 @@
-//! Skeleton.
+//! What does it mean?
+//!
+//! Turns an [`Outcome`](recording::outcome::Outcome), be it the recorded kernel's or a replay's, into rows with stable
+//! names ([`rows`]), and rows into tables, JSON, CSV, error measures and a run directory. Nothing here runs anything:
+//! every figure printed is a function of the outcomes that were handed in.
+//!
+//! ```
+//! use recording::outcome::Outcome;
+//! use report::{Column, Report};
+//!
+//! let kernel = Outcome::default();
+//! let report = Report { recording: "demo".into(), columns: vec![Column::kernel(&kernel)] };
+//! assert!(report.to_table().contains("Fragmentation events"));
+//! ```
+#![forbid(unsafe_code)]
+
+mod csv;
+mod json;
+pub mod latency;
+pub mod manifest;
+pub mod matrix;
+pub mod rows;
+mod run_dir;
+mod table;
+mod text;
+pub mod validate;
+pub mod vmstat_block;
+pub mod window;
+
+pub use csv::field as csv_field;
+pub use json::SCHEMA_VERSION;
+pub use matrix::{Matrix, Weiner};
+pub use rows::{Row, Rows};
+pub use run_dir::{RunDirError, write_run};
+pub use table::{Column, Facts, Report};

@@ -1,0 +1,82 @@
+# The two commands of the README are `make demo` and `make test`; the rest is for those who work on fraglab.
+
+CARGO ?= cargo
+DEMO  ?= recordings/demo
+FUZZ_SECONDS ?= 600
+
+.PHONY: help demo readme test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man
+
+help:
+	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
+	@echo "make test    everything that must be green before a merge (what CI runs)"
+	@echo "make bench   criterion benches"
+	@echo "make fuzz    every fuzz target for $(FUZZ_SECONDS) s (needs nightly Rust and cargo-fuzz)"
+	@echo "make audit   dependencies against the advisory database (needs the network)"
+	@echo "make readme  put the output of make demo into README.md"
+	@echo "make man     man pages into target/man"
+
+demo:
+	$(CARGO) run --release --locked --quiet --package fraglab -- replay $(DEMO) --set vm.defrag_mode=1
+
+# The table in the README is never typed: it is the first half of this command's output.
+readme:
+	@$(MAKE) --silent --no-print-directory demo > target/demo-whole.txt
+	@sed '/^Stalls and failures/,$$d' target/demo-whole.txt > target/demo.txt
+	@awk '/<!-- demo begin -->/ { print; print "```text"; while ((getline line < "target/demo.txt") > 0) print line; \
+		print "```"; skip = 1 } /<!-- demo end -->/ { skip = 0 } !skip && !/<!-- demo begin -->/' README.md > target/README.md
+	@cp target/README.md README.md
+
+test: fmt clippy doc no-std deny test-dev test-optimised
+
+fmt:
+	$(CARGO) fmt --all --check
+
+clippy:
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+doc:
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+
+# $(call for_target,TARGET,PACKAGES): builds for a target, installing it if need be. What cannot be installed is skipped
+# with the reason, so that a machine without rustup can still run the rest.
+for_target = \
+	if test -d "$$(rustc --print sysroot)/lib/rustlib/$(1)/lib" || rustup target add $(1); then \
+		$(CARGO) build --locked --target $(1) $(2); \
+	else \
+		echo "SKIPPED: build for $(1): the target is not installed and could not be (see above)"; \
+	fi
+
+no-std:
+	$(call for_target,x86_64-unknown-none,--package pagealloc --package mm)
+	$(call for_target,wasm32-unknown-unknown,--package pagealloc)
+
+deny:
+	@if $(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked --quiet cargo-deny; then \
+		$(CARGO) deny --offline check bans licenses sources; \
+	else \
+		echo "SKIPPED: licence check: cargo-deny is not installed and could not be (see above)"; \
+	fi
+
+test-dev:
+	$(CARGO) test --workspace --locked
+
+# Optimised without link-time optimisation: the same digests as in debug, at a speed that allows the long tests.
+test-optimised:
+	$(CARGO) test --workspace --locked --profile optimised-test
+
+audit:
+	$(CARGO) deny check advisories
+
+bench:
+	$(CARGO) bench --workspace
+
+fuzz:
+	@test -d fuzz || { echo "SKIPPED: there is no fuzz/ in this checkout"; exit 1; }
+	@$(CARGO) fuzz --version >/dev/null 2>&1 || $(CARGO) install --locked cargo-fuzz
+	@for target in $$($(CARGO) +nightly fuzz list); do \
+		echo "== $$target: $(FUZZ_SECONDS) s"; \
+		$(CARGO) +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
+	done
+
+man:
+	$(CARGO) run --release --locked --quiet --package fraglab -- man -o target/man

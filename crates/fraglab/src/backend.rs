@@ -1,0 +1,125 @@
+//! The only place that knows how recordings are opened and replayed. Everything else in this crate speaks of [`Loaded`],
+//! outcomes and [`Replayed`].
+
+use crate::facts::{self, Fact};
+use crate::failure::Failure;
+use crate::progress::Progress;
+use crate::recorded;
+use pagealloc::Policy;
+use recording::outcome::Outcome;
+use recording::pagelog::{Normalised, PageLog, normalise};
+use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_policy};
+use recording::{CutPoint, Recording};
+use std::path::Path;
+use std::rc::Rc;
+
+/// Steps of a replay's progress bar.
+const PROGRESS_STEPS: f64 = 1000.0;
+
+/// A recording, read and normalised.
+pub struct Loaded {
+    /// Its name: the last component of its path.
+    pub name: String,
+    /// What the recorded kernel did over the window that the page trace covers.
+    pub kernel: Outcome,
+    /// What the user should know before reading any figure.
+    pub caveats: Vec<String>,
+    /// Policy of the recorded kernel with the sysctls that were in force, or why it can't be told.
+    recorded: Result<Policy, String>,
+    log: Rc<PageLog>,
+}
+
+impl Loaded {
+    /// Policy of the recorded kernel with the sysctls that were in force.
+    ///
+    /// # Errors
+    /// [`Failure::Input`] when the recording does not tell.
+    pub fn recorded(&self) -> Result<&Policy, Failure> {
+        self.recorded.as_ref().map_err(|why| Failure::Input(format!("{}: {why}", self.name)))
+    }
+}
+
+/// How a replay runs, whatever its policy.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Seed of what a trace leaves open.
+    pub seed: u64,
+    /// Check all invariants as it goes.
+    pub check: bool,
+}
+
+/// Reads a recording.
+///
+/// # Errors
+/// [`Failure::Input`] with file and offset.
+pub fn load(path: &Path) -> Result<Loaded, Failure> {
+    let recording = open(path)?;
+    let Normalised { log, kernel } = normalise(&recording).map_err(bad_input)?;
+    Ok(Loaded {
+        name: name_of(path),
+        kernel,
+        caveats: recorded::caveats(&recording),
+        recorded: recorded_policy(&recording).map_err(|error| error.to_string()),
+        log: Rc::new(log),
+    })
+}
+
+/// Replays a recording under a policy.
+///
+/// # Errors
+/// [`Failure::Input`] when no machine can be built from the recording, [`Failure::Invariant`] when the model contradicts
+/// itself.
+pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, progress: &Progress) -> Result<Replayed, Failure> {
+    let options = ReplayOptions {
+        recorded_watermarks: loaded.recorded.as_ref().is_ok_and(|recorded| same_watermarks(recorded, policy)),
+        policy: policy.clone(),
+        seed: run.seed,
+        check: run.check,
+    };
+    let mut advance = |share: f64| progress.set((share * PROGRESS_STEPS) as u64, PROGRESS_STEPS as u64);
+    recording::replay::replay(&loaded.log, &options, &mut advance).map_err(|error| match error {
+        ReplayError::Machine(_) => Failure::Input(format!("{}: {error}", loaded.name)),
+        ReplayError::Broken { .. } => Failure::Invariant(error.to_string()),
+    })
+}
+
+/// Whether a policy leaves the watermarks as the recorded kernel had computed them.
+fn same_watermarks(recorded: &Policy, policy: &Policy) -> bool {
+    let inputs = |policy: &Policy| {
+        let sysctl = &policy.sysctl;
+        (policy.watermark_gap, sysctl.min_free_kbytes, sysctl.watermark_scale_factor, sysctl.lowmem_reserve_ratio)
+    };
+    inputs(recorded) == inputs(policy)
+}
+
+/// What a recording holds, without replaying it.
+///
+/// # Errors
+/// [`Failure::Input`] with file and offset.
+pub fn inspect(path: &Path) -> Result<Vec<Fact>, Failure> {
+    let recording = open(path)?;
+    let inspection = recording.inspect().map_err(bad_input)?;
+    Ok(facts::of(&recording, &inspection))
+}
+
+/// Writes the part of a recording up to the end of tick `tick` as a recording of its own.
+///
+/// # Errors
+/// [`Failure::Input`] when the recording cannot be read, has no such tick, or the copy cannot be written.
+pub fn cut(path: &Path, tick: u64, target: &Path) -> Result<(), Failure> {
+    open(path)?.cut(CutPoint::Tick(tick), target).map(drop).map_err(bad_input)
+}
+
+fn open(path: &Path) -> Result<Recording, Failure> {
+    Recording::open(path).map_err(bad_input)
+}
+
+/// The reader's own words: they name file and place, and say what to do.
+fn bad_input(error: recording::Error) -> Failure {
+    Failure::Input(error.to_string())
+}
+
+fn name_of(path: &Path) -> String {
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    whole.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}

@@ -1,0 +1,153 @@
+//! The command line, as clap sees it: completions and man pages are made from these definitions.
+
+use crate::column_spec::{ColumnSpec, Setting};
+use crate::output::Format;
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+/// What would a real machine have done under another memory policy?
+#[derive(Debug, Parser)]
+#[command(
+    name = "fraglab",
+    version,
+    about,
+    after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in fraglab)."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Replay a recording under one or more policies and print one table
+    Replay(ReplayArgs),
+    /// Compare the model with the recorded kernel, row by row
+    Validate(ValidateArgs),
+    /// Show what a recording holds
+    Inspect(InspectArgs),
+    /// Cut the beginning of a recording out as a smaller one
+    Cut(CutArgs),
+    /// List policies and sysctls, or every field of one policy
+    Policies(PoliciesArgs),
+    /// Print a completion script
+    Completions(CompletionsArgs),
+    /// Print the man page, or write those of all commands
+    Man(ManArgs),
+}
+
+/// How a result is printed.
+#[derive(Debug, Args)]
+pub struct FormatArgs {
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t, value_name = "F")]
+    pub format: Format,
+}
+
+/// How to replay.
+#[derive(Debug, Args)]
+pub struct EngineArgs {
+    /// Seed of what a trace leaves open
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
+    /// Check all invariants as the replay goes (slow)
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Arguments of `replay`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without --policy the recording is replayed under `recorded`, the settings in force when it was \
+    made. --set alone adds a second column: `recorded` as it was, then changed. With --policy, every --set applies to \
+    every policy named; to change only one of them, attach the change to its name: \
+    --policy recorded --policy recorded,vm.defrag_mode=1"
+)]
+pub struct ReplayArgs {
+    /// Recording: a directory, or a trace file beside its snapshots
+    pub recording: PathBuf,
+    /// Policy to replay under: a preset (see `fraglab policies`) or `recorded`, with changes attached by commas
+    #[arg(long = "policy", value_name = "PRESET[,vm.NAME=VALUE]...")]
+    pub policies: Vec<ColumnSpec>,
+    /// Change a sysctl
+    #[arg(long = "set", value_name = "vm.NAME=VALUE")]
+    pub sets: Vec<Setting>,
+    /// How to replay
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// How to print
+    #[command(flatten)]
+    pub format: FormatArgs,
+    /// Leave a run directory: manifest, counters, events, series, table
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+/// Arguments of `validate`.
+#[derive(Debug, Args)]
+#[command(after_help = "error = (model - kernel) / kernel: 0 when both are 0, null when only the kernel's is 0. With \
+    --pair the model sees RECORDING only and predicts the kernel that made OTHER.")]
+pub struct ValidateArgs {
+    /// Recording whose demand is replayed
+    pub recording: PathBuf,
+    /// Predict this recording's settings from RECORDING's demand
+    #[arg(long, value_name = "OTHER")]
+    pub pair: Option<PathBuf>,
+    /// How to replay
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// How to print
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// Recording
+    pub recording: PathBuf,
+    /// How to print
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `cut`.
+#[derive(Debug, Args)]
+pub struct CutArgs {
+    /// Recording
+    pub recording: PathBuf,
+    /// Keep everything up to the end of this tick
+    #[arg(long, value_name = "N")]
+    pub tick: u64,
+    /// Directory of the new recording
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+}
+
+/// Arguments of `policies`.
+#[derive(Debug, Args)]
+pub struct PoliciesArgs {
+    /// Show every field of this policy
+    pub name: Option<String>,
+    /// How to print
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// Shell
+    pub shell: Shell,
+}
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Write one page a command into this directory
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}

@@ -1,0 +1,243 @@
+//! What a column of the table is asked to be: `PRESET[,vm.NAME=VALUE]...`.
+
+use pagealloc::Policy;
+use pagealloc::policy::{PRESETS, SetSysctlError, Sysctl, closest, preset};
+use std::fmt;
+use std::str::FromStr;
+
+/// Name of the settings that were in force when the recording was made.
+pub const RECORDED: &str = "recorded";
+
+/// A sysctl with the value that it shall have. Name and range have been checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Name below `vm.`.
+    name: String,
+    value: u64,
+}
+
+/// A policy with changes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnSpec {
+    /// Name of a preset, or [`RECORDED`].
+    base: String,
+    settings: Vec<Setting>,
+}
+
+/// Why a policy or a setting cannot be used; says what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// There is no such policy.
+    #[error("unknown policy `{name}`{} (`fraglab policies` lists all)", did_you_mean(.suggestion))]
+    UnknownPolicy {
+        /// What was asked for.
+        name: String,
+        /// The closest name.
+        suggestion: Option<&'static str>,
+    },
+    /// There is no such sysctl.
+    #[error("unknown sysctl `vm.{name}`{} (`fraglab policies` lists all)", did_you_mean(.suggestion))]
+    UnknownSysctl {
+        /// What was asked for.
+        name: String,
+        /// The closest name.
+        suggestion: Option<String>,
+    },
+    /// The kernel would refuse the value.
+    #[error("vm.{name}={value} is refused: the kernel takes {min} to {max}")]
+    OutOfRange {
+        /// Name below `vm.`.
+        name: String,
+        /// What was asked for.
+        value: u64,
+        /// Smallest value.
+        min: u64,
+        /// Largest value.
+        max: u64,
+    },
+    /// The policy's kernel does not have the sysctl.
+    #[error("{policy} has no vm.{name}: it is in {kernels}")]
+    Unavailable {
+        /// Name of the policy.
+        policy: String,
+        /// Name below `vm.`.
+        name: String,
+        /// Kernels that have it.
+        kernels: &'static str,
+    },
+    /// It doesn't look like a setting.
+    #[error("`{0}` is not of the form vm.NAME=VALUE with a whole number as VALUE")]
+    NotASetting(String),
+}
+
+fn did_you_mean(suggestion: &Option<impl fmt::Display>) -> String {
+    suggestion.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+impl FromStr for Setting {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<Setting, SpecError> {
+        let malformed = || SpecError::NotASetting(text.to_owned());
+        let (name, value) = text.split_once('=').ok_or_else(malformed)?;
+        let name = name.trim().trim_start_matches("vm.").to_owned();
+        let value = value.trim().parse().map_err(|_| malformed())?;
+        let setting = Setting { name, value };
+        // The widest range of any kernel; the policy's own may be narrower (`ColumnSpec::resolve`).
+        Sysctl::default().set(&setting.name, value).map_err(|error| setting.explain(error, "no policy"))?;
+        Ok(setting)
+    }
+}
+
+impl Setting {
+    fn explain(&self, error: SetSysctlError, policy: &str) -> SpecError {
+        let (name, value) = (self.name.clone(), self.value);
+        match error {
+            SetSysctlError::Unknown { suggestion } => {
+                SpecError::UnknownSysctl { name, suggestion: suggestion.map(|name| format!("vm.{name}")) }
+            }
+            SetSysctlError::Unavailable { kernels } => {
+                SpecError::Unavailable { policy: policy.to_owned(), name, kernels }
+            }
+            SetSysctlError::OutOfRange { min, max } => SpecError::OutOfRange { name, value, min, max },
+        }
+    }
+}
+
+impl FromStr for ColumnSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<ColumnSpec, SpecError> {
+        let mut parts = text.split(',');
+        let base = parts.next().unwrap_or_default().trim().to_owned();
+        if base != RECORDED {
+            find_preset(&base)?;
+        }
+        Ok(ColumnSpec { base, settings: parts.map(str::parse).collect::<Result<_, _>>()? })
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "vm.{}={}", self.name, self.value)
+    }
+}
+
+impl fmt::Display for ColumnSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.base)?;
+        self.settings.iter().try_for_each(|setting| write!(f, ",{setting}"))
+    }
+}
+
+/// The preset of that name, or a helpful error.
+pub fn find_preset(name: &str) -> Result<Policy, SpecError> {
+    preset(name).map_err(|_| {
+        let known = PRESETS.iter().map(|preset| preset.name).chain([RECORDED]);
+        SpecError::UnknownPolicy { name: name.to_owned(), suggestion: closest(name, known) }
+    })
+}
+
+impl ColumnSpec {
+    /// `recorded`, unchanged.
+    pub fn recorded() -> ColumnSpec {
+        ColumnSpec { base: RECORDED.to_owned(), settings: Vec::new() }
+    }
+
+    /// This with further changes, which win over earlier ones.
+    pub fn with(mut self, settings: &[Setting]) -> ColumnSpec {
+        for setting in settings {
+            self.settings.retain(|earlier| earlier.name != setting.name);
+            self.settings.push(setting.clone());
+        }
+        self
+    }
+
+    /// The policy. `recorded` is asked for the settings in force when the recording was made, if they are needed.
+    ///
+    /// # Errors
+    /// Those of `recorded`, and the first change that this policy's kernel does not know or refuses.
+    pub fn resolve<E: From<SpecError>>(&self, recorded: impl FnOnce() -> Result<Policy, E>) -> Result<Policy, E> {
+        let mut policy = if self.base == RECORDED { recorded()? } else { find_preset(&self.base)? };
+        for setting in &self.settings {
+            policy.set_sysctl(&setting.name, setting.value).map_err(|error| setting.explain(error, &self.base))?;
+        }
+        Ok(policy)
+    }
+
+    /// The same without a recording, for columns that don't need one: so that a slip is told before a long load.
+    ///
+    /// # Errors
+    /// As [`ColumnSpec::resolve`].
+    pub fn check(&self) -> Result<(), SpecError> {
+        if self.base == RECORDED { Ok(()) } else { self.resolve(|| find_preset(&self.base)).map(drop) }
+    }
+}
+
+/// Columns to replay, from `--policy` and `--set`. Without `--policy`, a `--set` is shown beside `recorded` as it was;
+/// with it, every `--set` applies to every policy named.
+pub fn columns(policies: &[ColumnSpec], sets: &[Setting]) -> Vec<ColumnSpec> {
+    let asked = match (policies, sets) {
+        ([], []) => vec![ColumnSpec::recorded()],
+        ([], sets) => vec![ColumnSpec::recorded(), ColumnSpec::recorded().with(sets)],
+        (policies, sets) => policies.iter().map(|policy| policy.clone().with(sets)).collect(),
+    };
+    let mut columns: Vec<ColumnSpec> = Vec::new();
+    for column in asked {
+        if !columns.contains(&column) {
+            columns.push(column);
+        }
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(policies: &[&str], sets: &[&str]) -> Vec<String> {
+        let policies: Vec<ColumnSpec> = policies.iter().map(|text| text.parse().expect("valid")).collect();
+        let sets: Vec<Setting> = sets.iter().map(|text| text.parse().expect("valid")).collect();
+        columns(&policies, &sets).iter().map(ColumnSpec::to_string).collect()
+    }
+
+    #[test]
+    fn which_columns() {
+        assert_eq!(names(&[], &[]), ["recorded"]);
+        assert_eq!(names(&[], &["vm.defrag_mode=1"]), ["recorded", "recorded,vm.defrag_mode=1"]);
+        assert_eq!(names(&["recorded"], &["defrag_mode=1"]), ["recorded,vm.defrag_mode=1"]);
+        assert_eq!(
+            names(&["recorded,vm.defrag_mode=0", "linux-6.18"], &["vm.defrag_mode=1"]),
+            ["recorded,vm.defrag_mode=1", "linux-6.18,vm.defrag_mode=1"]
+        );
+        assert_eq!(names(&["recorded", "recorded"], &[]), ["recorded"]);
+    }
+
+    #[test]
+    fn errors_say_what_to_do() {
+        let error = |text: &str| text.parse::<ColumnSpec>().expect_err("invalid").to_string();
+        assert_eq!(
+            error("linux-6.188"),
+            "unknown policy `linux-6.188`; did you mean `linux-6.18`? (`fraglab policies` lists all)"
+        );
+        assert!(error("recorded,vm.defrag_mod=1").contains("did you mean `vm.defrag_mode`?"));
+        assert!(error("recorded,vm.swappiness=201").contains("0 to 200"));
+        assert!(error("recorded,vm.swappiness=much").contains("whole number"));
+        assert!(error("recordet").contains("did you mean `recorded`?"));
+    }
+
+    #[test]
+    fn settings_reach_the_policy() {
+        let recorded = || find_preset("linux-6.18");
+        let column: ColumnSpec = "recorded,vm.swappiness=0,vm.swappiness=10".parse().expect("valid");
+        assert_eq!(column.resolve(recorded).expect("known to 6.18").sysctl.swappiness, 10);
+    }
+
+    #[test]
+    fn a_kernel_refuses_what_it_does_not_have() {
+        let refused = |text: &str| text.parse::<ColumnSpec>().expect("valid").check().expect_err("refused").to_string();
+        assert_eq!(refused("linux-4.20,vm.defrag_mode=1"), "linux-4.20 has no vm.defrag_mode: it is in 6.15+");
+        assert!(refused("linux-4.20,vm.swappiness=200").contains("0 to 100"));
+        assert_eq!("recorded,vm.defrag_mode=1".parse::<ColumnSpec>().expect("valid").check(), Ok(()));
+    }
+}

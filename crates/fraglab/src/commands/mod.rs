@@ -1,0 +1,66 @@
+//! One module a command: arguments in, calls to the backend, text out.
+
+pub mod cut;
+pub mod generate;
+pub mod inspect;
+pub mod policies;
+pub mod replay;
+pub mod validate;
+
+use crate::backend::{self, Loaded, Run};
+use crate::cli::EngineArgs;
+use crate::column_spec::ColumnSpec;
+use crate::failure::{Failure, warn};
+use crate::progress::Progress;
+use anstream::eprintln;
+use pagealloc::Policy;
+use pagealloc::policy::SYSCTLS;
+use recording::replay::Replayed;
+use report::Facts;
+use std::path::Path;
+
+/// Loads a recording, and says what to beware of.
+fn load(path: &Path) -> Result<Loaded, Failure> {
+    let progress = Progress::new(&format!("reading {}", path.display()));
+    let loaded = backend::load(path)?;
+    drop(progress);
+    for caveat in &loaded.caveats {
+        warn(&format!("{}: {caveat}", loaded.name));
+    }
+    Ok(loaded)
+}
+
+/// Replays a loaded recording as one column.
+fn replay_column(loaded: &Loaded, column: &ColumnSpec, engine: &EngineArgs) -> Result<(Replayed, Facts), Failure> {
+    let policy = column.resolve(|| loaded.recorded().cloned())?;
+    replay_policy(loaded, &policy, &column.to_string(), engine)
+}
+
+fn replay_policy(
+    loaded: &Loaded,
+    policy: &Policy,
+    name: &str,
+    engine: &EngineArgs,
+) -> Result<(Replayed, Facts), Failure> {
+    let progress = Progress::new(&format!("replaying {} under {name}", loaded.name));
+    let replayed = backend::replay(loaded, policy, Run { seed: engine.seed, check: engine.check }, &progress)?;
+    drop(progress);
+    say_speed(name, &replayed);
+    let facts = Facts {
+        preset: policy.name.to_owned(),
+        sysctls: SYSCTLS.iter().map(|info| (info.name.to_owned(), info.get(&policy.sysctl))).collect(),
+        seed: engine.seed,
+        page_events: replayed.page_events,
+        replay_seconds: replayed.replay_seconds,
+        digest: replayed.digest,
+        unattributed: replayed.unattributed.clone(),
+    };
+    Ok((replayed, facts))
+}
+
+/// How fast a replay was. On stderr, because the table shall not differ from run to run.
+fn say_speed(name: &str, replayed: &Replayed) {
+    let (events, seconds) = (replayed.page_events, replayed.replay_seconds);
+    let rate = events as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE);
+    eprintln!("{name}: {events} page events in {seconds:.2} s, {rate:.1} million a second");
+}

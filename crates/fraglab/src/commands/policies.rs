@@ -1,0 +1,104 @@
+//! `fraglab policies`: what there is to choose from.
+
+use crate::cli::PoliciesArgs;
+use crate::column_spec::{RECORDED, find_preset};
+use crate::describe;
+use crate::failure::Failure;
+use crate::output::{self, Format};
+use pagealloc::Policy;
+use pagealloc::policy::{PRESETS, SYSCTLS, Sysctl, SysctlInfo};
+use report::{SCHEMA_VERSION, csv_field};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Lists all policies and sysctls, or the fields of one policy.
+pub fn run(args: &PoliciesArgs) -> Result<(), Failure> {
+    match &args.name {
+        None => list(args.format.format),
+        Some(name) => show(&find_preset(name)?, args.format.format),
+    }
+}
+
+fn list(format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Table => output::print(&(presets_table() + "\n" + &sysctls_table())),
+        Format::Json => output::print_json(&list_json()),
+        Format::Csv => output::print(&list_csv()),
+    }
+}
+
+fn presets_table() -> String {
+    let mut text = String::from("Policies\n");
+    let recorded = (RECORDED, "the settings in force when the recording was made");
+    let presets = PRESETS.iter().map(|preset| (preset.name, preset.summary));
+    for (name, summary) in presets.chain([recorded]) {
+        let _ = writeln!(text, "  {name:<30}  {summary}");
+    }
+    text
+}
+
+fn sysctls_table() -> String {
+    let kernels = SYSCTLS.iter().map(|info| info.kernels.len()).max().unwrap_or(0);
+    let mut text = format!("Sysctls{:>39}  {:<14}  {:<kernels$}  unit\n", "default", "range", "kernels");
+    for info in SYSCTLS {
+        let name = format!("vm.{}", info.name);
+        let range = format!("{}..{}", info.min, info.max);
+        let has = info.kernels;
+        let _ = writeln!(text, "  {name:<34}  {:>8}  {range:<14}  {has:<kernels$}  {}", default(info), info.unit);
+    }
+    text.push_str("\nDefaults are those of 6.18, ranges the widest; a preset has those of its kernel.\n");
+    text
+}
+
+/// The default of 6.18; a computed one has no number.
+fn default(info: &SysctlInfo) -> String {
+    info.get(&Sysctl::default()).map_or_else(|| "computed".to_owned(), |value| value.to_string())
+}
+
+fn list_json() -> Value {
+    let preset = |preset: &pagealloc::policy::Preset| json!({ "name": preset.name, "summary": preset.summary });
+    let sysctl = |info: &SysctlInfo| {
+        json!({
+            "name": format!("vm.{}", info.name),
+            "default": info.get(&Sysctl::default()),
+            "min": info.min,
+            "max": info.max,
+            "unit": info.unit,
+            "kernels": info.kernels,
+        })
+    };
+    json!({
+        "schema": "fraglab.policies",
+        "version": SCHEMA_VERSION,
+        "policies": PRESETS.iter().map(preset).collect::<Vec<_>>(),
+        "sysctls": SYSCTLS.iter().map(sysctl).collect::<Vec<_>>(),
+    })
+}
+
+/// Sysctls only: the list that programs want to walk.
+fn list_csv() -> String {
+    let line = |info: &SysctlInfo| {
+        let (unit, kernels) = (csv_field(info.unit), csv_field(info.kernels));
+        format!("vm.{},{},{},{},{unit},{kernels}\n", info.name, default(info), info.min, info.max)
+    };
+    std::iter::once("sysctl,default,min,max,unit,kernels\n".to_owned()).chain(SYSCTLS.iter().map(line)).collect()
+}
+
+fn show(policy: &Policy, format: Format) -> Result<(), Failure> {
+    let fields = describe::fields(policy);
+    match format {
+        Format::Table => {
+            let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+            let line = |(name, value): &(String, String)| format!("{name:<width$}  {value}\n");
+            output::print(&fields.iter().map(line).collect::<String>())
+        }
+        Format::Json => {
+            let policy = describe::json(policy);
+            output::print_json(&json!({ "schema": "fraglab.policy", "version": SCHEMA_VERSION, "policy": policy }))
+        }
+        Format::Csv => {
+            let line = |(name, value): &(String, String)| format!("{name},{}\n", csv_field(value));
+            output::print(&("field,value\n".to_owned() + &fields.iter().map(line).collect::<String>()))
+        }
+    }
+}

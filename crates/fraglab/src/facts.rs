@@ -1,0 +1,104 @@
+//! What `inspect` says of a recording, as facts in sections.
+
+use pagealloc::policy::SYSCTLS;
+use recording::replay::recorded_policy;
+use recording::{Inspection, Recording};
+
+/// A fact about a recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is about: machine, settings, trace, losses, coverage.
+    pub section: String,
+    /// Its name.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// Facts in print order.
+#[derive(Default)]
+struct Facts(Vec<Fact>);
+
+impl Facts {
+    fn add(&mut self, section: &str, key: impl Into<String>, value: impl ToString) {
+        self.0.push(Fact { section: section.into(), key: key.into(), value: value.to_string() });
+    }
+
+    fn add_known(&mut self, section: &str, key: &str, value: Option<impl ToString>) {
+        self.add(section, key, value.map_or_else(|| "not recorded".to_owned(), |value| value.to_string()));
+    }
+}
+
+/// All facts.
+pub fn of(recording: &Recording, inspection: &Inspection) -> Vec<Fact> {
+    let mut facts = Facts::default();
+    machine(&mut facts, recording);
+    settings(&mut facts, recording);
+    trace(&mut facts, recording, inspection);
+    losses(&mut facts, inspection);
+    coverage(&mut facts, inspection);
+    facts.0
+}
+
+fn machine(facts: &mut Facts, recording: &Recording) {
+    facts.add_known("machine", "kernel", recording.kernel_version.as_ref());
+    facts.add_known("machine", "CPUs", recording.cpus);
+    facts.add_known("machine", "page frames", recording.frames());
+    let start = recording.snapshots.get("start").and_then(|snapshot| snapshot.zoneinfo.as_ref());
+    for zone in start.iter().flat_map(|zoneinfo| &zoneinfo.zones).filter(|zone| zone.managed > 0) {
+        let pages = format!("node {} {}, {} managed pages", zone.node, zone.name, zone.managed);
+        facts.add("machine", "zone", pages);
+    }
+}
+
+fn settings(facts: &mut Facts, recording: &Recording) {
+    let policy = recorded_policy(recording).map_or("none is known for this kernel", |policy| policy.name);
+    facts.add("settings", "policy `recorded`", policy);
+    for info in SYSCTLS {
+        let name = format!("vm.{}", info.name);
+        if let Some(value) = recording.setting(&name) {
+            facts.add("settings", name, value.trim());
+        }
+    }
+    for name in ["transparent_hugepage/enabled", "transparent_hugepage/defrag", "lru_gen/enabled"] {
+        if let Some(value) = recording.setting(name) {
+            facts.add("settings", name, value.trim());
+        }
+    }
+}
+
+fn trace(facts: &mut Facts, recording: &Recording, inspection: &Inspection) {
+    let kind = if recording.has_page_trace() { "pages" } else { "rare events only: it cannot be replayed" };
+    facts.add("trace", "of", kind);
+    if let Some((first, last)) = inspection.time_ns {
+        facts.add("trace", "seconds", format!("{:.3}", last.saturating_sub(first) as f64 / 1e9));
+    }
+    facts.add_known("trace", "cut at", recording.cut_tag.as_ref());
+    facts.add("trace", "CPUs with events", inspection.cpus.len());
+    facts.add("trace", "ticks", inspection.ticks);
+    facts.add("trace", "snapshots", inspection.snapshots.join(" "));
+    for (name, count) in &inspection.events {
+        facts.add("events", name, count);
+    }
+}
+
+fn losses(facts: &mut Facts, inspection: &Inspection) {
+    let lost = &inspection.lost;
+    facts.add("losses", "gaps in the trace", lost.gaps);
+    facts.add("losses", "events lost in them", lost.counted);
+    facts.add("losses", "gaps of unknown size", lost.uncounted_gaps);
+    facts.add_known("losses", "events lost by the kernel's statistics", inspection.lost_in_stats);
+    for (name, count) in &inspection.unknown_gfp {
+        facts.add("losses", format!("unknown gfp flag {name}"), count);
+    }
+}
+
+fn coverage(facts: &mut Facts, inspection: &Inspection) {
+    let coverage = inspection.coverage;
+    facts.add_known("coverage", "pages in use at the start", inspection.pages_in_use_at_start);
+    facts.add("coverage", "failed allocations", inspection.failed_allocations);
+    facts.add("coverage", "frees whose allocation was traced", coverage.of_traced);
+    facts.add("coverage", "frees of pages in use at the start", coverage.of_start);
+    facts.add("coverage", "frees of unknown origin", coverage.of_unknown);
+    facts.add("coverage", "share of unknown origin", format!("{:.2}%", 100.0 * coverage.unknown_share()));
+}

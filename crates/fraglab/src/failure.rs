@@ -1,0 +1,98 @@
+//! How fraglab fails: what, where, what to do, and an exit code that scripts can rely on.
+//!
+//! | code | meaning |
+//! | --- | --- |
+//! | 0 | done (also when the reader of stdout went away) |
+//! | 1 | the result could not be written |
+//! | 2 | the command line is wrong |
+//! | 3 | the recording is missing, damaged or of an unknown kind |
+//! | 4 | an invariant of fraglab is broken: a bug of ours |
+
+use crate::column_spec::SpecError;
+use anstream::eprintln;
+use anstyle::{AnsiColor, Style};
+use report::RunDirError;
+use std::io;
+use std::process::ExitCode;
+
+const RED: Style = AnsiColor::Red.on_default().bold();
+const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
+
+/// Why a command gave up.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The command line asks for something that doesn't exist.
+    #[error("{0}")]
+    Usage(String),
+    /// The recording can't be used.
+    #[error("{0}")]
+    Input(String),
+    /// The model contradicts itself.
+    #[error("{0}")]
+    Invariant(String),
+    /// The result can't be written.
+    #[error("{0}")]
+    Output(String),
+    /// The reader of stdout went away.
+    #[error("nobody reads the output any more")]
+    ReaderGone,
+}
+
+impl Failure {
+    /// Prints the failure and gives its exit code.
+    pub fn report(&self) -> ExitCode {
+        let code = match self {
+            Failure::ReaderGone => return ExitCode::SUCCESS,
+            Failure::Output(_) => 1,
+            Failure::Usage(_) => 2,
+            Failure::Input(_) => 3,
+            Failure::Invariant(_) => 4,
+        };
+        eprintln!("{RED}error:{RED:#} {self}");
+        ExitCode::from(code)
+    }
+
+    /// A failure to write to stdout.
+    pub fn stdout(error: &io::Error) -> Failure {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+            _ => Failure::Output(format!("writing to standard output: {error}")),
+        }
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Failure {
+        Failure::Usage(error.to_string())
+    }
+}
+
+impl From<RunDirError> for Failure {
+    fn from(error: RunDirError) -> Failure {
+        match error {
+            RunDirError::Io { .. } => Failure::Output(error.to_string()),
+            _ => Failure::Usage(format!("{error}; name another directory with -o")),
+        }
+    }
+}
+
+/// Says something that the user should know although the command goes on.
+pub fn warn(message: &str) {
+    eprintln!("{YELLOW}warning:{YELLOW:#} {message}");
+}
+
+/// A panic is a broken invariant: said in a sentence, with exit code 4, never a raw panic. `RUST_BACKTRACE=1` adds
+/// the backtrace.
+pub fn explain_panics() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
+        let what = info.payload_as_str().unwrap_or("no message");
+        eprintln!("{RED}error:{RED:#} broken invariant: {what}{place}");
+        eprintln!("This is a bug in fraglab, not in your recording. Please report it with the command line and seed.");
+        let backtrace = std::backtrace::Backtrace::capture();
+        if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
+            eprintln!("{backtrace}");
+        }
+        std::process::exit(4);
+    }));
+}

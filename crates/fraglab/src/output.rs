@@ -1,0 +1,29 @@
+//! Writing results to stdout.
+
+use crate::failure::Failure;
+use clap::ValueEnum;
+use serde_json::Value;
+use std::io::{self, Write};
+
+/// How a result is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Plain text for people and mails.
+    #[default]
+    Table,
+    /// One JSON object (docs/formats.md).
+    Json,
+    /// Comma-separated values with a header line.
+    Csv,
+}
+
+/// Prints text to stdout.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| Failure::stdout(&error))
+}
+
+/// Prints JSON to stdout, indented.
+pub fn print_json(value: &Value) -> Result<(), Failure> {
+    print(&format!("{value:#}\n"))
+}

@@ -1,0 +1,139 @@
+//! The command line from outside: what scripts and people can rely on.
+
+use assert_cmd::Command;
+use predicates::prelude::*;
+use predicates::str::contains;
+
+fn fraglab(args: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("fraglab").expect("built by cargo").env_remove("NO_COLOR").args(args).assert()
+}
+
+fn stdout(args: &[&str]) -> String {
+    let output = fraglab(args).success().get_output().stdout.clone();
+    String::from_utf8(output).expect("UTF-8")
+}
+
+#[test]
+fn usage_errors_exit_with_2() {
+    fraglab(&[]).code(2);
+    fraglab(&["reply"]).code(2).stderr(contains("replay"));
+    fraglab(&["replay"]).code(2).stderr(contains("RECORDING"));
+    fraglab(&["replay", "demo", "--set", "vm.swappiness=201"]).code(2).stderr(contains("0 to 200"));
+    fraglab(&["replay", "demo", "--set", "vm.swappiness"]).code(2).stderr(contains("vm.NAME=VALUE"));
+}
+
+#[test]
+fn did_you_mean() {
+    fraglab(&["replay", "demo", "--policy", "linux-6.188"]).code(2).stderr(contains("did you mean `linux-6.18`?"));
+    fraglab(&["replay", "demo", "--set", "vm.watermark_boost_facter=0"])
+        .code(2)
+        .stderr(contains("did you mean `vm.watermark_boost_factor`?"));
+    fraglab(&["policies", "linux-4.20+stal"]).code(2).stderr(contains("did you mean `linux-4.20+stall`?"));
+}
+
+#[test]
+fn a_kernel_without_the_sysctl_is_a_usage_error_before_anything_is_read() {
+    fraglab(&["replay", "no-such-recording", "--policy", "linux-4.20", "--set", "vm.defrag_mode=1"])
+        .code(2)
+        .stderr(contains("linux-4.20 has no vm.defrag_mode: it is in 6.15+"));
+}
+
+#[test]
+fn missing_recordings_exit_with_3_and_say_what_to_do() {
+    for args in [
+        &["replay", "no-such-recording"][..],
+        &["validate", "no-such-recording"],
+        &["inspect", "no-such-recording"],
+        &["cut", "no-such-recording", "--tick", "3", "-o", "no-such-target"],
+    ] {
+        fraglab(args)
+            .code(3)
+            .stdout(predicate::str::is_empty())
+            .stderr(contains("no-such-recording").and(contains("panicked").not()));
+    }
+}
+
+#[test]
+fn cut_never_overwrites() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let target = dir.path().to_str().expect("UTF-8");
+    fraglab(&["cut", "no-such-recording", "--tick", "3", "-o", target]).code(2).stderr(contains("exists"));
+}
+
+/// Compares with `tests/snapshots/NAME`; `FRAGLAB_BLESS=1` writes it anew.
+fn assert_snapshot(name: &str, actual: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
+    if std::env::var_os("FRAGLAB_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().expect("has one")).expect("created");
+        std::fs::write(&path, actual).expect("written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(actual, expected, "{name} changed; if that is meant: FRAGLAB_BLESS=1 cargo test -p fraglab");
+}
+
+#[test]
+fn policies_are_listed() {
+    assert_snapshot("policies.txt", &stdout(&["policies"]));
+    assert_snapshot("policies.csv", &stdout(&["policies", "--format", "csv"]));
+    assert_snapshot("linux-6.18.txt", &stdout(&["policies", "linux-6.18"]));
+}
+
+#[test]
+fn every_policy_can_be_shown_in_every_format() {
+    let list: serde_json::Value = serde_json::from_str(&stdout(&["policies", "--format", "json"])).expect("JSON");
+    let policies = list["policies"].as_array().expect("an array");
+    assert!(policies.len() > 20, "{}", policies.len());
+    for policy in policies {
+        let name = policy["name"].as_str().expect("a name");
+        let shown: serde_json::Value =
+            serde_json::from_str(&stdout(&["policies", name, "--format", "json"])).expect("JSON");
+        assert_eq!(shown["policy"]["name"], name);
+        assert!(shown["policy"]["sysctl"]["swappiness"].is_u64(), "{name}");
+    }
+}
+
+#[test]
+fn colour_is_for_terminals_only() {
+    let run = |name: &str, value: &str| {
+        let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
+        command.env_remove("NO_COLOR").env(name, value).args(["policies", "nonsense"]);
+        command.assert().code(2).get_output().stderr.clone()
+    };
+    assert!(!run("NO_COLOR", "1").contains(&0x1b));
+    assert!(!run("TERM", "xterm").contains(&0x1b), "stderr is not a terminal here");
+    assert!(run("CLICOLOR_FORCE", "1").contains(&0x1b));
+}
+
+#[test]
+fn completions_for_all_shells() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        fraglab(&["completions", shell]).success().stdout(contains("fraglab").and(contains("replay")));
+    }
+}
+
+#[test]
+fn man_pages() {
+    assert!(stdout(&["man"]).contains(".TH fraglab 1"));
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let target = dir.path().join("man");
+    fraglab(&["man", "-o", target.to_str().expect("UTF-8")]).success().stdout("");
+    for page in ["fraglab.1", "fraglab-replay.1", "fraglab-validate.1", "fraglab-policies.1"] {
+        assert!(target.join(page).is_file(), "{page}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_goes_away_is_no_error() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_fraglab"))
+        .args(["completions", "bash"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("ends");
+    assert!(output.status.success(), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+}

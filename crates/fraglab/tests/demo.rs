@@ -1,0 +1,55 @@
+//! The shipped recording, from the command line to the run directory.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The shipped recording, or nothing in a checkout without it.
+fn demo() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/demo");
+    if !path.is_dir() {
+        eprintln!("SKIPPED: recordings/demo is not in this checkout");
+        return None;
+    }
+    Some(path)
+}
+
+fn json(args: &[&str], recording: &Path) -> Value {
+    let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
+    let assert = command.arg(args[0]).arg(recording).args(&args[1..]).args(["--format", "json"]).assert().success();
+    serde_json::from_slice(&assert.get_output().stdout).expect("JSON")
+}
+
+#[test]
+fn one_command_answers_the_question() {
+    let Some(demo) = demo() else { return };
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = dir.path().join("run");
+    let report = json(&["replay", "--set", "vm.defrag_mode=1", "-o", run.to_str().expect("UTF-8")], &demo);
+    let names: Vec<_> = report["columns"].as_array().expect("columns").iter().map(|c| c["name"].clone()).collect();
+    assert_eq!(names, ["kernel", "recorded", "recorded,vm.defrag_mode=1"]);
+    let manifest = std::fs::read_to_string(run.join("manifest.json")).expect("written");
+    let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
+    assert_eq!(manifest["runs"].as_array().map(Vec::len), Some(2));
+    assert!(manifest["page_events"].as_u64() > Some(0));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_events() {
+    let Some(demo) = demo() else { return };
+    let digest = || json(&["replay"], &demo)["columns"][1]["replay"]["event_digest"].clone();
+    let first = digest();
+    assert!(first.is_string());
+    assert_eq!(first, digest());
+}
+
+#[test]
+fn validation_has_the_promised_rows() {
+    let Some(demo) = demo() else { return };
+    let validation = json(&["validate"], &demo);
+    let rows = validation["rows"].as_array().expect("rows");
+    for name in ["extfrag_total", "extfrag.movable_from_unmovable", "pageblocks.movable", "thp_fault_alloc"] {
+        let row = rows.iter().find(|row| row["row"] == name).unwrap_or_else(|| panic!("no row {name}"));
+        assert!(row["kernel"].is_u64() && row["model"].is_u64(), "{row}");
+    }
+}

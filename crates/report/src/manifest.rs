@@ -1,0 +1,105 @@
+//! `manifest.json`: what a run directory is the result of, and how to get it again.
+
+use crate::json::{self, SCHEMA_VERSION};
+use crate::{Facts, Report};
+use serde_json::{Value, json};
+
+/// Value of the manifest's `schema` key: tells a run directory from any other.
+pub const SCHEMA: &str = "fraglab.run";
+
+/// What the caller knows about the run beyond its report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Provenance {
+    /// The command line as it was called.
+    pub command_line: Vec<String>,
+    /// Version of fraglab.
+    pub version: String,
+    /// Most memory that the process had resident, bytes; `None` where the system doesn't tell.
+    pub peak_rss_bytes: Option<u64>,
+}
+
+impl Provenance {
+    /// Provenance of this process.
+    pub fn of_this_process(version: &str) -> Provenance {
+        Provenance {
+            command_line: std::env::args().collect(),
+            version: version.to_owned(),
+            peak_rss_bytes: std::fs::read_to_string("/proc/self/status").ok().and_then(|text| peak_rss(&text)),
+        }
+    }
+}
+
+/// `VmHWM` of /proc/PID/status, in bytes.
+fn peak_rss(status: &str) -> Option<u64> {
+    let value = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}
+
+/// The manifest. `policy`, `event_digest`, `page_events` and `replay_seconds` speak of all replays together: names
+/// joined by a space, digests folded in column order, sums; `runs` holds each replay's own.
+pub fn manifest(report: &Report, provenance: &Provenance) -> Value {
+    let runs: Vec<(&str, &Facts)> =
+        report.columns.iter().filter_map(|c| c.facts.as_ref().map(|facts| (c.name.as_str(), facts))).collect();
+    json!({
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "version": provenance.version,
+        "command_line": provenance.command_line,
+        "recording": report.recording,
+        "policy": runs.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" "),
+        "seed": runs.first().map(|(_, facts)| facts.seed),
+        "event_digest": format!("{:016x}", fold_digests(runs.iter().map(|(_, facts)| facts.digest))),
+        "page_events": runs.iter().map(|(_, facts)| facts.page_events).sum::<u64>(),
+        "replay_seconds": runs.iter().map(|(_, facts)| facts.replay_seconds).sum::<f64>(),
+        "peak_rss_bytes": provenance.peak_rss_bytes,
+        "runs": runs.iter().map(|(name, facts)| run(name, facts)).collect::<Vec<_>>(),
+    })
+}
+
+fn run(name: &str, facts: &Facts) -> Value {
+    let mut run = json::replay(facts);
+    run["policy"] = name.into();
+    run
+}
+
+/// The digest itself if there is one; else an order-dependent mix of all.
+fn fold_digests(mut digests: impl Iterator<Item = u64>) -> u64 {
+    let first = digests.next().unwrap_or(0);
+    digests.fold(first, |folded, digest| (folded.rotate_left(5) ^ digest).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+/// Whether the text of a `manifest.json` is that of a run directory.
+pub fn is_run(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|manifest| manifest["schema"] == SCHEMA)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Column;
+    use recording::outcome::Outcome;
+
+    #[test]
+    fn peak_rss_is_in_bytes() {
+        assert_eq!(peak_rss("VmPeak:\t  9 kB\nVmHWM:\t    1234 kB\n"), Some(1234 * 1024));
+        assert_eq!(peak_rss("VmPeak:\t  9 kB\n"), None);
+    }
+
+    #[test]
+    fn one_replay_keeps_its_own_digest_and_several_are_summed() {
+        let outcome = Outcome::default();
+        let column = |digest| Column {
+            name: "recorded".into(),
+            outcome: &outcome,
+            facts: Some(Facts { digest, page_events: 5, replay_seconds: 0.5, ..Facts::default() }),
+        };
+        let report = |columns| Report { recording: "demo".into(), columns };
+        let one = manifest(&report(vec![Column::kernel(&outcome), column(0xab)]), &Provenance::default());
+        assert_eq!((&one["event_digest"], &one["page_events"]), (&json!("00000000000000ab"), &json!(5)));
+        let two = manifest(&report(vec![column(1), column(2)]), &Provenance::default());
+        assert_eq!((&two["page_events"], &two["replay_seconds"]), (&json!(10), &json!(1.0)));
+        assert_ne!(fold_digests([1, 2].into_iter()), fold_digests([2, 1].into_iter()));
+        assert!(is_run(&two.to_string()) && !is_run("{}") && !is_run("garbage"));
+    }
+}

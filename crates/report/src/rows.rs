@@ -1,0 +1,191 @@
+//! The rows of an outcome: stable names, one number each. `docs/rows.md` documents every name; tables, JSON, CSV and
+//! `validate` all speak of these rows, so a figure has one name wherever it is printed.
+
+use crate::matrix::{Matrix, Weiner, fallback_pairs, type_name};
+use pagealloc::Migratetype;
+use recording::outcome::{Outcome, ZoneEnd};
+
+/// Highest order that always has a row; larger ones appear where a machine has them.
+const USUAL_MAX_ORDER: usize = 10;
+
+/// Counters that the kernel splits by zone, with the row that sums them up.
+const SUMMED_OVER_ZONES: [(&str, &str); 2] = [("allocstall", "allocstall_"), ("pgalloc", "pgalloc_")];
+
+/// A named number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Stable name.
+    pub name: String,
+    /// Its value.
+    pub value: u64,
+}
+
+/// All rows of an outcome, in the order in which they are documented. A figure that the outcome does not know (a
+/// counter that the kernel lacks, or that the model does not keep) has no row: absent is not zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows(Vec<Row>);
+
+impl Rows {
+    /// Rows of an outcome.
+    pub fn of(outcome: &Outcome) -> Rows {
+        let mut rows = Rows::default();
+        rows.fragmentation(outcome);
+        rows.weiner(outcome);
+        rows.memory(&outcome.zones);
+        rows.requests(outcome);
+        rows.counters(outcome);
+        rows
+    }
+
+    /// Value of a row, if it is known.
+    pub fn get(&self, name: &str) -> Option<u64> {
+        self.0.iter().find(|row| row.name == name).map(|row| row.value)
+    }
+
+    /// All rows in order.
+    pub fn iter(&self) -> impl Iterator<Item = &Row> {
+        self.0.iter()
+    }
+
+    fn push(&mut self, name: impl Into<String>, value: u64) {
+        self.0.push(Row { name: name.into(), value });
+    }
+
+    fn fragmentation(&mut self, outcome: &Outcome) {
+        let matrix = Matrix::of(&outcome.extfrag);
+        self.push("extfrag_total", matrix.fragmenting());
+        let mut listed = 0;
+        for (wanted, from) in fallback_pairs() {
+            let count = matrix.cell(wanted, from).fragmenting();
+            listed += count;
+            self.push(format!("extfrag.{}_from_{}", type_name(wanted), type_name(from)), count);
+        }
+        self.push("extfrag.other", matrix.fragmenting() - listed);
+        self.push("extfrag_claims", matrix.whole_block());
+        self.push("extfrag_change_ownership", changes_of_ownership(outcome));
+    }
+
+    fn weiner(&mut self, outcome: &Outcome) {
+        let weiner = Weiner::of(&outcome.extfrag);
+        for wanted in Migratetype::MERGEABLE {
+            self.push(format!("claimer.{}", type_name(wanted)), weiner.claimer(wanted));
+        }
+        for (wanted, from) in fallback_pairs() {
+            self.push(pair_row("pollute", wanted, from), weiner.pollute(wanted, from));
+        }
+        for (wanted, from) in fallback_pairs() {
+            self.push(pair_row("steal", wanted, from), weiner.steal(wanted, from));
+        }
+    }
+
+    fn memory(&mut self, zones: &[ZoneEnd]) {
+        if zones.is_empty() {
+            return;
+        }
+        for migratetype in Migratetype::ALL {
+            let blocks = zones.iter().map(|zone| zone.blocks[migratetype.index()]).sum();
+            self.push(format!("pageblocks.{}", type_name(migratetype)), blocks);
+        }
+        let free = free_by_order(zones);
+        let orders = free.iter().rposition(|&blocks| blocks > 0).unwrap_or(0).max(USUAL_MAX_ORDER);
+        for (order, &blocks) in free.iter().enumerate().take(orders + 1) {
+            self.push(format!("free.order{order}"), blocks);
+        }
+        for migratetype in Migratetype::ALL {
+            let pages = zones.iter().map(|zone| pages(&zone.free[migratetype.index()])).sum();
+            self.push(format!("free_pages.{}", type_name(migratetype)), pages);
+        }
+        self.push("free_pages", pages(&free));
+    }
+
+    /// Whether a trace tells of a request's final failure is the recording's matter: an outcome without any request at
+    /// all does not know, and has no rows.
+    fn requests(&mut self, outcome: &Outcome) {
+        let counted = outcome.fast_requests.iter().chain(&outcome.failed_requests).any(|&count| count > 0);
+        if !counted && outcome.slow_requests.is_empty() {
+            return;
+        }
+        for (order, &count) in outcome.failed_requests.iter().enumerate() {
+            if order <= USUAL_MAX_ORDER || count > 0 {
+                self.push(format!("failed.order{order}"), count);
+            }
+        }
+    }
+
+    fn counters(&mut self, outcome: &Outcome) {
+        for (row, prefix) in SUMMED_OVER_ZONES {
+            let mut parts = outcome.counters.iter().filter(|(name, _)| name.starts_with(prefix)).peekable();
+            if parts.peek().is_some() && !outcome.counters.contains_key(row) {
+                self.push(row, parts.map(|(_, value)| value).sum());
+            }
+        }
+        for (name, &value) in &outcome.counters {
+            self.push(name.as_str(), value);
+        }
+    }
+}
+
+/// Name of a row about a request's type and the type that it fell back to.
+pub fn pair_row(group: &str, wanted: Migratetype, from: Migratetype) -> String {
+    format!("{group}.{}_from_{}", type_name(wanted), type_name(from))
+}
+
+fn changes_of_ownership(outcome: &Outcome) -> u64 {
+    outcome.extfrag.iter().filter(|at| at.event.change_ownership).count() as u64
+}
+
+/// Free blocks by order, all zones and types together: the rows of /proc/buddyinfo.
+fn free_by_order(zones: &[ZoneEnd]) -> [u64; pagealloc::NR_ORDERS] {
+    let mut free = [0; pagealloc::NR_ORDERS];
+    for list in zones.iter().flat_map(|zone| &zone.free) {
+        for (sum, blocks) in free.iter_mut().zip(list) {
+            *sum += blocks;
+        }
+    }
+    free
+}
+
+fn pages(free: &[u64]) -> u64 {
+    free.iter().enumerate().map(|(order, blocks)| blocks << order).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn absent_is_not_zero() {
+        let rows = Rows::of(&Outcome::default());
+        assert_eq!(rows.get("extfrag_total"), Some(0));
+        assert_eq!(rows.get("thp_fault_alloc"), None);
+        assert_eq!(rows.get("pageblocks.movable"), None);
+        assert_eq!(rows.get("allocstall"), None);
+        assert_eq!(rows.get("failed.order0"), None);
+    }
+
+    #[test]
+    fn zones_are_summed() {
+        let mut zone = ZoneEnd { name: "DMA32".into(), ..ZoneEnd::default() };
+        zone.blocks[Migratetype::Movable.index()] = 3;
+        zone.free[Migratetype::Movable.index()][2] = 5;
+        let mut outcome = Outcome { zones: vec![zone.clone(), zone], ..Outcome::default() };
+        outcome.counters.insert("allocstall_dma32".into(), 4);
+        outcome.counters.insert("allocstall_normal".into(), 3);
+        let rows = Rows::of(&outcome);
+        assert_eq!(rows.get("pageblocks.movable"), Some(6));
+        assert_eq!(rows.get("free.order2"), Some(10));
+        assert_eq!(rows.get("free_pages.movable"), Some(40));
+        assert_eq!(rows.get("free_pages"), Some(40));
+        assert_eq!(rows.get("allocstall"), Some(7));
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let outcome = Outcome { zones: vec![ZoneEnd::default()], ..Outcome::default() };
+        let mut names: Vec<_> = Rows::of(&outcome).iter().map(|row| row.name.clone()).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

@@ -1,0 +1,227 @@
+//! The run directory: everything from which the table can be made again. It appears whole or not at all.
+
+use crate::manifest::{self, Provenance};
+use crate::{Column, Report, Rows, csv, json};
+use pagealloc::Gfp;
+use recording::outcome::{Outcome, ZoneEnd};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a run directory was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum RunDirError {
+    /// Something else is there, and stays.
+    #[error("{} exists and is not a fraglab run directory (no manifest.json with schema \"fraglab.run\")", .0.display())]
+    NotARun(PathBuf),
+    /// The path names no directory that could be made.
+    #[error("{} cannot be the name of a directory", .0.display())]
+    NoName(PathBuf),
+    /// The file system said no.
+    #[error("writing {}: {source}", path.display())]
+    Io {
+        /// What was being written.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+}
+
+/// Writes the run directory. An older run of the same name is replaced; anything else of that name is left alone.
+///
+/// # Errors
+/// [`RunDirError`]; whatever was there before is then still there.
+pub fn write_run(target: &Path, report: &Report, provenance: &Provenance) -> Result<(), RunDirError> {
+    let replaces = check_target(target)?;
+    let name = target.file_name().ok_or_else(|| RunDirError::NoName(target.into()))?.to_string_lossy();
+    let sibling = |suffix: &str| target.with_file_name(format!(".{name}.{suffix}-{}", std::process::id()));
+    let (fresh, old) = (sibling("new"), sibling("old"));
+    fs::create_dir_all(&fresh).map_err(at(&fresh))?;
+    let written = write_files(&fresh, report, provenance).and_then(|()| swap(&fresh, target, replaces.then_some(&old)));
+    if written.is_err() {
+        // The error that is reported is the first one; a leftover hidden directory does no harm.
+        let _ = fs::remove_dir_all(&fresh);
+    }
+    written
+}
+
+/// Whether an older run is there to be replaced.
+fn check_target(target: &Path) -> Result<bool, RunDirError> {
+    if !target.exists() {
+        return Ok(false);
+    }
+    let is_run = fs::read_to_string(target.join("manifest.json")).is_ok_and(|text| manifest::is_run(&text));
+    let is_empty = fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
+    if is_run || is_empty { Ok(true) } else { Err(RunDirError::NotARun(target.into())) }
+}
+
+fn swap(fresh: &Path, target: &Path, old: Option<&PathBuf>) -> Result<(), RunDirError> {
+    if let Some(old) = old {
+        fs::rename(target, old).map_err(at(target))?;
+    }
+    fs::rename(fresh, target).map_err(at(target))?;
+    match old {
+        Some(old) => fs::remove_dir_all(old).map_err(at(old)),
+        None => Ok(()),
+    }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> RunDirError + '_ {
+    move |source| RunDirError::Io { path: path.into(), source }
+}
+
+fn write_files(dir: &Path, report: &Report, provenance: &Provenance) -> Result<(), RunDirError> {
+    let pretty = |value: &serde_json::Value| format!("{value:#}\n");
+    let files = [
+        ("manifest.json", pretty(&manifest::manifest(report, provenance))),
+        ("counters.json", pretty(&counters(report))),
+        ("extfrag.csv", extfrag(report)),
+        ("series.csv", series(report)),
+        ("vmstat.csv", vmstat(report)),
+        ("requests.csv", requests(report)),
+        ("table.txt", report.to_table()),
+    ];
+    for (name, content) in files {
+        let path = dir.join(name);
+        fs::write(&path, content).map_err(at(&path))?;
+    }
+    Ok(())
+}
+
+/// Rows of every column.
+fn counters(report: &Report) -> serde_json::Value {
+    let column = |column: &Column| (column.name.clone(), json::rows(&Rows::of(column.outcome)));
+    serde_json::Value::Object(report.columns.iter().map(column).collect())
+}
+
+fn extfrag(report: &Report) -> String {
+    let mut text = String::from(
+        "column,ts_ns,pfn,alloc_order,fallback_order,pageblock_order,alloc_migratetype,fallback_migratetype,\
+         fragmenting,change_ownership\n",
+    );
+    for_each_outcome(report, |name, outcome| {
+        for at in &outcome.extfrag {
+            let e = &at.event;
+            let _ = writeln!(
+                text,
+                "{name},{},{},{},{},{},{},{},{},{}",
+                at.ts,
+                e.pfn.0,
+                e.alloc_order,
+                e.fallback_order,
+                e.pageblock_order,
+                e.alloc_migratetype.name(),
+                e.fallback_migratetype.name(),
+                u8::from(e.fragmenting()),
+                u8::from(e.change_ownership)
+            );
+        }
+    });
+    text
+}
+
+/// Free blocks and pageblocks by zone and type, every second; the last sample is the end of the window.
+fn series(report: &Report) -> String {
+    let orders: Vec<String> = (0..pagealloc::NR_ORDERS).map(|order| format!("order{order}")).collect();
+    let mut text = format!("column,ts_ns,node,zone,type,pageblocks,{}\n", orders.join(","));
+    for_each_outcome(report, |name, outcome| {
+        for sample in &outcome.series {
+            zones(&mut text, name, &sample.ts.to_string(), &sample.zones);
+        }
+        zones(&mut text, name, "end", &outcome.zones);
+    });
+    text
+}
+
+fn zones(text: &mut String, column: &str, ts: &str, zones: &[ZoneEnd]) {
+    for zone in zones {
+        for migratetype in pagealloc::Migratetype::ALL {
+            let (blocks, free) = (zone.blocks[migratetype.index()], &zone.free[migratetype.index()]);
+            if blocks == 0 && free.iter().all(|&count| count == 0) {
+                continue;
+            }
+            let _ = write!(text, "{column},{ts},{},{},{},{blocks}", zone.node, zone.name, migratetype.name());
+            for count in free {
+                let _ = write!(text, ",{count}");
+            }
+            text.push('\n');
+        }
+    }
+}
+
+/// Counters over time, since the start of the window.
+fn vmstat(report: &Report) -> String {
+    let mut text = String::from("column,ts_ns,name,value\n");
+    for_each_outcome(report, |column, outcome| {
+        for sample in &outcome.series {
+            let _ = writeln!(text, "{column},{},extfrag_total,{}", sample.ts, sample.extfrag);
+            for (name, value) in &sample.counters {
+                let _ = writeln!(text, "{column},{},{name},{value}", sample.ts);
+            }
+        }
+    });
+    text
+}
+
+/// Requests that had to wait, one a line; those that were served or refused without waiting, counted by order and mask.
+fn requests(report: &Report) -> String {
+    let mut text = String::from("column,ts_ns,order,gfp_flags,duration_ns,served,count\n");
+    for_each_outcome(report, |column, outcome| {
+        for (order, count) in outcome.fast_requests.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let _ = writeln!(text, "{column},,{order},,0,1,{count}");
+        }
+        let mut at_once: BTreeMap<(u8, Gfp, u8), u64> = BTreeMap::new();
+        for slow in &outcome.slow_requests {
+            let (order, gfp, served) = (slow.order, slow.gfp, u8::from(slow.served));
+            if slow.duration == 0 {
+                *at_once.entry((order, gfp, served)).or_default() += 1;
+            } else {
+                let _ = writeln!(text, "{column},{},{order},{gfp},{},{served},1", slow.ts, slow.duration);
+            }
+        }
+        for ((order, gfp, served), count) in at_once {
+            let _ = writeln!(text, "{column},,{order},{gfp},0,{served},{count}");
+        }
+    });
+    text
+}
+
+fn for_each_outcome(report: &Report, mut each: impl FnMut(&str, &Outcome)) {
+    for column in &report.columns {
+        each(&csv::field(&column.name), column.outcome);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(outcome: &Outcome) -> Report<'_> {
+        Report { recording: "demo".into(), columns: vec![Column::kernel(outcome)] }
+    }
+
+    #[test]
+    fn writes_all_files_and_replaces_an_older_run() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let target = dir.path().join("run");
+        let outcome = Outcome::default();
+        for _ in 0..2 {
+            write_run(&target, &report(&outcome), &Provenance::default()).expect("written");
+        }
+        for name in ["manifest.json", "counters.json", "extfrag.csv", "series.csv", "table.txt"] {
+            assert!(target.join(name).is_file(), "{name}");
+        }
+        assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), 1, "no leftovers");
+    }
+
+    #[test]
+    fn leaves_foreign_directories_alone() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::write(dir.path().join("thesis.tex"), "precious").expect("written");
+        let result = write_run(dir.path(), &report(&Outcome::default()), &Provenance::default());
+        assert!(matches!(result, Err(RunDirError::NotARun(_))), "{result:?}");
+        assert!(dir.path().join("thesis.tex").is_file());
+    }
+}

@@ -1,0 +1,110 @@
+//! Plain-text layout: a label column, right-aligned numbers, nothing that a mail client could break.
+
+use std::fmt::Write;
+
+/// Widest line that a table may have.
+pub const LINE_WIDTH: usize = 100;
+/// Width of the label column.
+pub const LABEL_WIDTH: usize = 38;
+/// Width of a number column, its gap included.
+pub const NUMBER_WIDTH: usize = 14;
+
+/// Columns that fit beside the label.
+pub const fn columns_per_bank() -> usize {
+    (LINE_WIDTH - LABEL_WIDTH) / NUMBER_WIDTH
+}
+
+/// Heading of a section, underlined.
+pub fn heading(text: &mut String, title: &str) {
+    let _ = writeln!(text, "\n{title}\n{}", "-".repeat(title.len()));
+}
+
+/// One line: label, then cells right-aligned to `width`.
+pub fn line(text: &mut String, label: &str, width: usize, cells: impl IntoIterator<Item = String>) {
+    let mut line = format!("{label:<LABEL_WIDTH$}");
+    for cell in cells {
+        // A gap always remains, even beside a label or a number that is too long for its column.
+        let _ = if line.ends_with(' ') && cell.len() < width {
+            write!(line, "{cell:>width$}")
+        } else {
+            write!(line, " {cell:>rest$}", rest = width - 1)
+        };
+    }
+    text.push_str(line.trim_end());
+    text.push('\n');
+}
+
+/// Header of columns: names are broken at their separators into lines that fit a column.
+pub fn header(text: &mut String, names: &[&str]) {
+    let broken: Vec<Vec<String>> = names.iter().map(|name| break_name(name, NUMBER_WIDTH - 1)).collect();
+    let height = broken.iter().map(Vec::len).max().unwrap_or(0);
+    for row in 0..height {
+        let cells = broken.iter().map(|lines| {
+            let first = height - lines.len();
+            row.checked_sub(first).map(|at| lines[at].clone()).unwrap_or_default()
+        });
+        line(text, "", NUMBER_WIDTH, cells.collect::<Vec<_>>());
+    }
+}
+
+/// Breaks a name into pieces of at most `width`, after one of the separators that policy names are made of.
+fn break_name(name: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for piece in name.split_inclusive([',', '+', '-', '_', '=', '.']) {
+        let last = lines.last_mut().expect("there is always a line");
+        if !last.is_empty() && last.len() + piece.len() > width || last.ends_with(',') {
+            lines.push(piece.to_owned());
+        } else {
+            last.push_str(piece);
+        }
+    }
+    lines
+}
+
+/// A duration in the largest unit that keeps it at 1 or more, two decimals.
+pub fn duration(nanoseconds: u64) -> String {
+    let value = nanoseconds as f64;
+    match nanoseconds {
+        0 => "0".to_owned(),
+        1..1_000 => format!("{nanoseconds}ns"),
+        1_000..1_000_000 => format!("{:.2}us", value / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.2}ms", value / 1e6),
+        _ => format!("{:.2}s", value / 1e9),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_break_at_separators() {
+        assert_eq!(break_name("kernel", 13), ["kernel"]);
+        assert_eq!(break_name("recorded,vm.defrag_mode=1", 13), ["recorded,", "vm.defrag_", "mode=1"]);
+        assert_eq!(break_name("linux-6.15+defrag-as-posted", 13), ["linux-6.15+", "defrag-as-", "posted"]);
+    }
+
+    #[test]
+    fn headers_stand_on_the_last_line() {
+        let mut text = String::new();
+        header(&mut text, &["kernel", "recorded,vm.defrag_mode=1"]);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 3);
+        assert!(lines[2].ends_with("kernel        mode=1"), "{text}");
+    }
+
+    #[test]
+    fn durations() {
+        assert_eq!(
+            [0, 999, 1500, 59_500_000, 2_470_000_000].map(duration),
+            ["0", "999ns", "1.50us", "59.50ms", "2.47s"]
+        );
+    }
+
+    #[test]
+    fn long_numbers_keep_their_gap() {
+        let mut text = String::new();
+        line(&mut text, "x", 4, ["12345".to_owned(), "67890".to_owned()]);
+        assert!(text.ends_with(" 12345 67890\n"), "{text}");
+    }
+}

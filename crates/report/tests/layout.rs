@@ -1,0 +1,102 @@
+//! The table of a made-up outcome, as a picture: `FRAGLAB_BLESS=1 cargo test -p report` draws it anew.
+
+use pagealloc::{Extfrag, Gfp, Migratetype, Pfn};
+use recording::outcome::{ExtfragAt, Outcome, Sample, SlowRequest, ZoneEnd};
+use report::validate::{Pair, Validation, mirror, predict};
+use report::{Column, Facts, Report};
+use std::path::Path;
+
+/// An outcome whose figures are multiples of `scale`: made up, and easy to check by eye.
+fn outcome(scale: u64) -> Outcome {
+    let mut outcome = Outcome::default();
+    let counters = [
+        ("thp_fault_alloc", 40),
+        ("thp_fault_fallback", 70),
+        ("allocstall_dma32", 12),
+        ("allocstall_movable", 8),
+        ("pgscan_kswapd", 9000),
+        ("pgsteal_kswapd", 8000),
+        ("pgscan_direct", 1000),
+        ("pgsteal_direct", 900),
+        ("compact_stall", 30),
+        ("compact_migrate_scanned", 50000),
+        ("compact_isolated", 4000),
+        ("pgmigrate_success", 2000),
+    ];
+    outcome.counters = counters.map(|(name, count)| (name.to_owned(), count * scale)).into();
+    for (order, change_ownership) in [(0, false), (3, true), (9, true)] {
+        outcome.extfrag.extend((0..scale).map(|at| extfrag(at, order, change_ownership)));
+    }
+    let mut zone = ZoneEnd { node: 0, name: "DMA32".into(), ..ZoneEnd::default() };
+    zone.blocks[..3].copy_from_slice(&[40, 190, 16]);
+    zone.free[Migratetype::Movable.index()][..3].copy_from_slice(&[100 * scale, 50 * scale, 20]);
+    zone.free[Migratetype::Unmovable.index()][0] = 7;
+    outcome.zones = vec![zone];
+    outcome.fast_requests[0] = 1_000_000;
+    outcome.fast_requests[9] = 40;
+    outcome.slow_requests = (1..=10 * scale)
+        .map(|n| SlowRequest { ts: n, order: 9, gfp: Gfp::TRANSHUGE, duration: n * 1_000_000, served: n % 3 == 0 })
+        .collect();
+    outcome.failed_requests[9] = 7 * scale;
+    outcome.series = [0, 10_000_000_000].map(|ts| Sample { ts, ..Sample::default() }).into();
+    outcome
+}
+
+fn extfrag(ts: u64, fallback_order: u8, change_ownership: bool) -> ExtfragAt {
+    let event = Extfrag {
+        pfn: Pfn(512),
+        alloc_order: 0,
+        fallback_order,
+        alloc_migratetype: Migratetype::Unmovable,
+        fallback_migratetype: Migratetype::Movable,
+        change_ownership,
+        pageblock_order: 9,
+    };
+    ExtfragAt { ts, event }
+}
+
+fn assert_snapshot(name: &str, actual: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
+    if std::env::var_os("FRAGLAB_BLESS").is_some() {
+        std::fs::write(&path, actual).expect("written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(actual, expected, "{name} changed; if that is meant: FRAGLAB_BLESS=1 cargo test -p report");
+}
+
+#[test]
+fn replay_table() {
+    let [kernel, recorded, changed] = [3, 4, 1].map(outcome);
+    let facts = |digest| Facts {
+        preset: "linux-6.18".into(),
+        seed: 1,
+        digest,
+        page_events: 2_000_000,
+        replay_seconds: 0.1,
+        unattributed: vec![("frees of unknown origin".into(), 12)],
+        ..Facts::default()
+    };
+    let column = |name: &str, outcome, digest| Column { name: name.into(), outcome, facts: Some(facts(digest)) };
+    let columns = vec![
+        Column::kernel(&kernel),
+        column("recorded", &recorded, 0xfeed),
+        column("recorded,vm.defrag_mode=1", &changed, 0xbeef),
+    ];
+    let report = Report { recording: "made-up".into(), columns };
+    assert_snapshot("replay.txt", &report.to_table());
+    assert_snapshot("replay.csv", &report.to_csv());
+    assert_snapshot("replay.json", &format!("{:#}\n", report.to_json()));
+}
+
+#[test]
+fn validation_tables() {
+    let [kernel, model, truth, prediction] = [3, 4, 1, 2].map(outcome);
+    let rows = mirror(&kernel, &model);
+    let validation = Validation::Mirror { recording: "made-up".into(), rows };
+    assert_snapshot("mirror.txt", &validation.to_table());
+    let rows =
+        predict(Pair { kernel_before: &kernel, model_before: &model, kernel_after: &truth, model_after: &prediction });
+    let (recording, pair, window_seconds) = ("made-up".into(), "other".into(), Some(10.0));
+    let validation = Validation::Prediction { recording, pair, window_seconds, rows };
+    assert_snapshot("prediction.txt", &validation.to_table());
+}
