@@ -7,11 +7,11 @@ use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
 use super::thp::{OpenUnit, is_base_page, is_first_attempt};
 use super::*;
+use crate::Record;
 use crate::error::Error;
 use crate::event::{Event, PageAlloc, PageFree};
 use crate::marker::{Edge, Mark};
 use crate::outcome::ExtfragAt;
-use crate::Record;
 use pagealloc::{Extfrag, Migratetype, Pfn};
 use std::collections::{BTreeMap, HashMap};
 
@@ -398,7 +398,9 @@ impl<'a> Builder<'a> {
                 state.compacting = false;
                 return state.last_step = None;
             }
-            Event::VmscanLruShrinkInactive(shrink) => self.measured.shrink.add(elapsed.unwrap_or(u64::MAX), shrink.nr_scanned),
+            Event::VmscanLruShrinkInactive(shrink) => {
+                self.measured.shrink.add(elapsed.unwrap_or(u64::MAX), shrink.nr_scanned)
+            }
             Event::CompactionFinished(finished) => {
                 let contended = finished.ret == crate::CompactResult::Contended;
                 self.measured.async_contended += u64::from(state.async_compaction && contended);

@@ -92,10 +92,7 @@ impl Snapshot<'_> {
 
     fn in_use(&self, pfn: usize) -> bool {
         use PageState::*;
-        let used = matches!(
-            self.frames[pfn].state,
-            Slab | PageTable | Anonymous | OtherTyped | PageCache | OtherInUse
-        );
+        let used = matches!(self.frames[pfn].state, Slab | PageTable | Anonymous | OtherTyped | PageCache | OtherInUse);
         used && !self.absent(pfn)
     }
 
@@ -169,13 +166,8 @@ impl Snapshot<'_> {
         let cached = |pfn: &usize| owner[*pfn] == NOBODY && self.on_pcp(*pfn);
         let covered: Vec<bool> = cover(&free, self.frames.len());
         let pcp = (0..self.frames.len()).filter(cached).filter(|pfn| !covered[*pfn]).map(|pfn| Pfn(pfn as u32));
-        let machine = Machine {
-            geometry,
-            cpu_node: vec![NodeId(0); usize::from(cpus)],
-            distance: Vec::new(),
-            zones: spans,
-            thp,
-        };
+        let machine =
+            Machine { geometry, cpu_node: vec![NodeId(0); usize::from(cpus)], distance: Vec::new(), zones: spans, thp };
         StartState { machine, zones, free, pcp: pcp.collect(), used: self.used(owner, objects), blocks }
     }
 

@@ -13,9 +13,8 @@ pub type TimedTick<'a> = (u64, &'a Tick);
 pub fn kernel_outcome(log: &PageLog, extfrag: Vec<ExtfragAt>, ticks: &[TimedTick<'_>]) -> Outcome {
     let mut outcome = Outcome { extfrag, ..Outcome::default() };
     let Some((_, first)) = ticks.first() else { return outcome };
-    let fragmenting = |until: u64| {
-        outcome.extfrag.iter().filter(|e| e.ts <= until && e.event.fragmenting()).count() as u64
-    };
+    let fragmenting =
+        |until: u64| outcome.extfrag.iter().filter(|e| e.ts <= until && e.event.fragmenting()).count() as u64;
     let samples = ticks.iter().map(|(ts, tick)| Sample {
         ts: *ts,
         zones: zones(tick),

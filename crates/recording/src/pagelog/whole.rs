@@ -1,9 +1,9 @@
 //! From a recording to its page log and the kernel's own outcome.
 
+use super::PageLog;
 use super::build::build;
 use super::start;
 use super::truth::kernel_outcome;
-use super::PageLog;
 use crate::outcome::Outcome;
 use crate::{Error, Recording};
 
@@ -32,12 +32,8 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     if start.pagestate.is_empty() || start.kpageflags.len() != start.pagestate.len() {
         return Err(missing("the start snapshot's pagestate and kpageflags", advice));
     }
-    let snapshot = start::Snapshot {
-        frames: &start.pagestate,
-        flags: &start.kpageflags,
-        blocks: &start.pageblocks,
-        zones,
-    };
+    let snapshot =
+        start::Snapshot { frames: &start.pagestate, flags: &start.kpageflags, blocks: &start.pageblocks, zones };
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
     let (log, beside) = build(&snapshot, trace.records()?, thp)?;
     let timed = recording.ticks.iter().filter_map(|tick| Some((*beside.ticks.get(&tick.number)?, tick)));

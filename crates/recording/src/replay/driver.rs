@@ -73,7 +73,11 @@ pub(super) struct Driver<'a> {
 ///
 /// # Errors
 /// When the machine can't be built, or, with `check` set, when an invariant breaks.
-pub fn replay(log: &Rc<PageLog>, options: &ReplayOptions, progress: &mut dyn FnMut(f64)) -> Result<Replayed, ReplayError> {
+pub fn replay(
+    log: &Rc<PageLog>,
+    options: &ReplayOptions,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Replayed, ReplayError> {
     let clock = Rc::new(Cell::new(log.window.0));
     let objects = Objects::new(Rc::clone(log), SWAP_PAGES, options.seed);
     let state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
@@ -269,13 +273,20 @@ impl<'a> Driver<'a> {
     /// Sends a request down the slow path; the task is held back until it is served.
     fn ask_slowly(&mut self, what: Asked, op: Op, request: Request) {
         let (mm, served, slow) = (self.mm, self.served, self.slow);
-        let task = TaskContext::user(self.log.tasks.get(usize::from(op.task)).copied().unwrap_or(0) as u32, request.cpu);
+        let task =
+            TaskContext::user(self.log.tasks.get(usize::from(op.task)).copied().unwrap_or(0) as u32, request.cpu);
         self.hold_back(op);
         self.executor.spawn(&mm.env, async move {
             let ts = mm.env.now();
             let pfn = mm.alloc_slow(&request, &task).await;
             let duration = mm.env.now() - ts;
-            slow.borrow_mut().push(SlowRequest { ts, order: request.order, gfp: request.gfp, duration, served: pfn.is_some() });
+            slow.borrow_mut().push(SlowRequest {
+                ts,
+                order: request.order,
+                gfp: request.gfp,
+                duration,
+                served: pfn.is_some(),
+            });
             served.borrow_mut().push_back(Served { what, pfn });
         });
         self.settle();
@@ -513,7 +524,8 @@ fn zones(state: &State<ReplayWorld>) -> Vec<ZoneEnd> {
         }
         for migratetype in Migratetype::ALL {
             for order in 0..=alloc.geometry.max_order {
-                end.free[migratetype.index()][usize::from(order)] = alloc.nr_free_of_type(zone, order as Order, migratetype);
+                end.free[migratetype.index()][usize::from(order)] =
+                    alloc.nr_free_of_type(zone, order as Order, migratetype);
             }
         }
         end

@@ -57,7 +57,9 @@ pub enum ReplayError {
     #[error("the start snapshot describes no machine that can be built: {0}")]
     Machine(#[from] pagealloc::MachineError),
     /// An invariant of the model does not hold: a bug of fraglab's.
-    #[error("an invariant of the model broke {at_ms} ms into the recording: {what}; please report it with the recording")]
+    #[error(
+        "an invariant of the model broke {at_ms} ms into the recording: {what}; please report it with the recording"
+    )]
     Broken {
         /// Milliseconds since the start of the log.
         at_ms: u64,
