@@ -177,11 +177,11 @@ impl Objects {
     }
 
     fn forget_piece(&mut self, object: ObjectId, pfn: Pfn) -> bool {
-        if let Some(pieces) = self.pieces.get_mut(&object) {
-            if let Some(index) = pieces.iter().position(|piece| *piece == pfn) {
-                pieces.swap_remove(index);
-                return true;
-            }
+        if let Some(pieces) = self.pieces.get_mut(&object)
+            && let Some(index) = pieces.iter().position(|piece| *piece == pfn)
+        {
+            pieces.swap_remove(index);
+            return true;
         }
         false
     }
