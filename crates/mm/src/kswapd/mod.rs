@@ -1,8 +1,8 @@
 //! kswapd: who wakes it, what it keeps balanced, when it sleeps (chapter 9).
 //!
 //! One daemon a node. A request that finds no memory records what it wants in [`Kswapd`] and wakes the daemon
-//! ([`wake`]); the daemon reclaims until the node is balanced ([`balance`]; [`zones`] for kernels with LRU lists per
-//! zone), hands over to kcompactd, and sleeps in two stages ([`daemon`]).
+//! (`wake`); the daemon reclaims until the node is balanced (`balance`; `zones` for kernels with LRU lists per
+//! zone), hands over to kcompactd, and sleeps in two stages (`daemon`).
 
 mod balance;
 mod daemon;

@@ -3,7 +3,7 @@
 //! The log's operations come at their recorded times; a task that has to wait holds back its own later operations only.
 //! kswapd and kcompactd run beside them, and all work takes the time per page that was measured on the recorded machine
 //! ([`Speeds`](crate::pagelog::Speeds)). Memory accesses are not in a trace: that a page was cold shows in when the
-//! kernel's reclaim took it ([`objects`]).
+//! kernel's reclaim took it (`objects`).
 
 mod chance;
 mod driver;
