@@ -123,6 +123,13 @@ pub struct LruState {
     pub activated_snapshot: [u64; 2],
 }
 
+/// Whether a page of these flags is in the gauges of dirty pages and of pages under writeback: dirty anonymous pages are
+/// not (10.17).
+#[inline(always)]
+const fn counts_as_written(flags: PageFlags) -> bool {
+    flags.contains(PageFlags::WRITEBACK) || flags.contains(PageFlags::DIRTY) && !flags.contains(PageFlags::ANON)
+}
+
 /// Where on a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
@@ -240,9 +247,8 @@ impl<W: World> State<W> {
 
     #[inline(always)]
     fn enter(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, end: End) {
-        const WRITES: PageFlags = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
         let before = self.pages.flags(pfn);
-        if flags.without(before).intersects(WRITES) {
+        if counts_as_written(flags) {
             self.account_writes(pfn, before, flags);
         }
         self.pages.set_flags(pfn, flags);
@@ -283,7 +289,7 @@ impl<W: World> State<W> {
             self.unlink(pfn);
         }
         let flags = self.pages.flags(pfn);
-        if flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK)) && self.free_written(pfn, flags) {
+        if counts_as_written(flags) && self.free_written(pfn, flags) {
             return;
         }
         self.release(pfn, cpu);
@@ -294,7 +300,6 @@ impl<W: World> State<W> {
     pub(crate) fn release(&mut self, pfn: Pfn, cpu: CpuId) {
         self.pages.set_flags(pfn, PageFlags::NONE);
         self.pages.set_tag(pfn, Tag(0));
-        self.set_used(pfn);
         self.alloc.free(pfn, cpu);
     }
 

@@ -61,8 +61,8 @@ impl<O: Observer> PageAllocator<O> {
         self.get_page_from_freelist(request, self.fast_flags(request))
     }
 
-    /// The common case of the pass below, with the same outcome: the preferred zone is above its high mark, however one
-    /// counts, and the CPU holds a page of the type. Nothing that flags could change is asked then.
+    /// The common case of the pass below, with the same outcome: the preferred zone is above the mark that the pass would
+    /// ask for, however one counts, and the CPU holds a page of the type. Nothing that flags could change is asked then.
     #[inline(always)]
     fn alloc_hot(&mut self, request: &Request) -> Option<Pfn> {
         if request.order != 0 || self.has_rare_filters() {
@@ -74,8 +74,11 @@ impl<O: Observer> PageAllocator<O> {
             return None;
         }
         let unusable = lists.free_cma + lists.free_highatomic.max(lists.reserved_highatomic);
-        let needed = lists.mark(AllocFlags::WMARK_HIGH.wmark()) + unusable;
-        if lists.below_high || lists.free_pages <= needed + lists.lowmem_reserve[request.gfp.highest_zone() as usize] {
+        // A zone not yet known to be below its high mark must be found so by the pass, which notes it (6.7+).
+        let low = lists.below_high || self.policy.pcp.high != PcpHigh::AutoTuned;
+        let mark = if low { AllocFlags::WMARK_LOW } else { AllocFlags::WMARK_HIGH };
+        let needed = lists.mark(mark.wmark()) + unusable;
+        if lists.free_pages <= needed + lists.lowmem_reserve[request.gfp.highest_zone() as usize] {
             return None;
         }
         let list = self.effective_type(request.migratetype).index();

@@ -12,7 +12,7 @@ use crate::pagelog::{AGAIN, Class, MEMBER, Object, ObjectId, Op, OpKind, PageLog
 use mm::{Env, Mm, State, Tag, TaskContext};
 use pagealloc::{CpuId, Gfp, Migratetype, NR_ORDERS, NodeId, Order, Pfn, Request, ZoneId};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
 use std::time::Instant;
 
@@ -63,7 +63,9 @@ pub(super) struct Driver<'a> {
     /// Operations that wait for their task's earlier one; `Some` while the task is held back.
     backlog: Vec<Option<VecDeque<Op>>>,
     /// Objects to be read back, by time.
-    readback: BTreeMap<(u64, ObjectId), ()>,
+    readback: BTreeSet<(u64, ObjectId)>,
+    /// Time of the first of them; the end of time if there is none.
+    next_readback: u64,
     flusher: Flusher,
     pub fast_requests: [u64; NR_ORDERS],
     pub failed_requests: [u64; NR_ORDERS],
@@ -105,7 +107,8 @@ impl<'a> Driver<'a> {
             slow,
             tally: Tally::default(),
             backlog: (0..log.tasks.len().max(1)).map(|_| None).collect(),
-            readback: BTreeMap::new(),
+            readback: BTreeSet::new(),
+            next_readback: u64::MAX,
             flusher: Flusher::default(),
             fast_requests: [0; NR_ORDERS],
             failed_requests: [0; NR_ORDERS],
@@ -149,17 +152,25 @@ impl<'a> Driver<'a> {
     }
 
     /// Lets everything happen that falls due before or at this time.
-    #[inline]
+    #[inline(always)]
     fn run_until(&mut self, at: u64) {
-        while self.mm.env.next_due().is_some_and(|due| due <= at) || self.next_readback().is_some_and(|due| due <= at) {
-            let due = self.mm.env.next_due().unwrap_or(u64::MAX);
-            match self.next_readback().filter(|readback| *readback < due) {
-                Some(readback) => self.read_back(readback),
-                None => {
-                    if let Some(pfn) = self.mm.env.advance() {
-                        self.mm.end_writeback(pfn);
-                    }
-                }
+        if self.next_moment() <= at {
+            self.run_due(at);
+        }
+    }
+
+    #[inline(always)]
+    fn next_moment(&self) -> u64 {
+        self.mm.env.next_due().min(self.next_readback)
+    }
+
+    #[inline(never)]
+    fn run_due(&mut self, at: u64) {
+        while self.next_moment() <= at {
+            if self.next_readback < self.mm.env.next_due() {
+                self.read_back(self.next_readback);
+            } else if let Some(pfn) = self.mm.env.advance() {
+                self.mm.end_writeback(pfn);
             }
             self.settle();
         }
@@ -172,8 +183,11 @@ impl<'a> Driver<'a> {
             let Some(served) = self.served.borrow_mut().pop_front() else { break };
             self.settle_one(served);
         }
-        let new = std::mem::take(&mut self.mm.state.borrow_mut().owner.readback);
-        self.readback.extend(new.into_iter().map(|key| (key, ())));
+        let new = &mut self.mm.state.borrow_mut().owner.readback;
+        if let Some((earliest, _)) = new.iter().min() {
+            self.next_readback = self.next_readback.min(*earliest);
+            self.readback.extend(new.drain(..));
+        }
     }
 
     fn settle_one(&mut self, Served { what, pfn }: Served) {
@@ -237,7 +251,7 @@ impl<'a> Driver<'a> {
             return false;
         }
         let pfn = Pfn(place);
-        state.owner.take(before);
+        state.owner.take(before, self.log.objects[before as usize].class);
         state.owner.put(object, pfn);
         state.pages.set_tag(pfn, Tag(object));
         state.mark_accessed(pfn);
@@ -394,7 +408,7 @@ impl<'a> Driver<'a> {
                 pieces.into_iter().for_each(|pfn| state.free_page(pfn, cpu));
             }
             frame => {
-                state.owner.take(object);
+                state.owner.take(object, self.log.objects[object as usize].class);
                 state.free_page(Pfn(frame), cpu);
             }
         }
@@ -402,13 +416,10 @@ impl<'a> Driver<'a> {
 
     // ---- pages that come back
 
-    fn next_readback(&self) -> Option<u64> {
-        self.readback.first_key_value().map(|(&(at, _), ())| at)
-    }
-
     /// An object that the model's reclaim took while it was in use is used again.
     fn read_back(&mut self, at: u64) {
-        let Some(((_, object), ())) = self.readback.pop_first() else { return };
+        let Some((_, object)) = self.readback.pop_first() else { return };
+        self.next_readback = self.readback.first().map_or(u64::MAX, |(at, _)| *at);
         self.mm.env.clock.set(self.mm.env.clock.get().max(at));
         if self.mm.state.borrow().owner.place(object) != NOWHERE {
             return;
@@ -488,7 +499,7 @@ impl<'a> Driver<'a> {
 /// Puts a page that was just handed out to its use.
 #[inline(always)]
 pub(super) fn install(state: &mut State<ReplayWorld>, object: ObjectId, class: Class, pfn: Pfn) {
-    state.owner.put(object, pfn);
+    state.owner.put_as(object, class, pfn);
     adopt(state, object, class, pfn);
 }
 

@@ -44,6 +44,8 @@ pub(super) struct ReplayEnv {
     chance: Chance,
     due: RefCell<BinaryHeap<Reverse<(Nanos, u64, Due)>>>,
     sequence: Cell<u64>,
+    /// Time of the first entry of `due`; the end of time if there is none.
+    next_due: Cell<Nanos>,
     waits: RefCell<Vec<Wait>>,
     free_waits: RefCell<Vec<usize>>,
     ready: RefCell<VecDeque<TaskId>>,
@@ -58,15 +60,17 @@ impl ReplayEnv {
             chance: Chance::new(seed),
             due: RefCell::default(),
             sequence: Cell::new(0),
+            next_due: Cell::new(Nanos::MAX),
             waits: RefCell::default(),
             free_waits: RefCell::default(),
             ready: RefCell::default(),
         }
     }
 
-    /// Time at which something falls due next.
-    pub fn next_due(&self) -> Option<Nanos> {
-        self.due.borrow().peek().map(|Reverse((at, ..))| *at)
+    /// Time at which something falls due next; the end of time if nothing does.
+    #[inline(always)]
+    pub fn next_due(&self) -> Nanos {
+        self.next_due.get()
     }
 
     /// A task that can go on.
@@ -76,7 +80,7 @@ impl ReplayEnv {
 
     /// Lets the clock jump to what falls due next: readies a waiting task, or returns a page that has been written.
     pub fn advance(&self) -> Option<Pfn> {
-        let Reverse((at, _, due)) = self.due.borrow_mut().pop()?;
+        let Reverse((at, _, due)) = self.pop_due()?;
         self.clock.set(self.clock.get().max(at));
         match due {
             Due::Written(pfn) => Some(pfn),
@@ -96,7 +100,15 @@ impl ReplayEnv {
         self.ready.borrow_mut().push_back(waits[wait].task);
     }
 
+    fn pop_due(&self) -> Option<Reverse<(Nanos, u64, Due)>> {
+        let mut heap = self.due.borrow_mut();
+        let first = heap.pop();
+        self.next_due.set(heap.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at));
+        first
+    }
+
     fn schedule(&self, at: Nanos, due: Due) {
+        self.next_due.set(self.next_due.get().min(at));
         let sequence = self.sequence.get();
         self.sequence.set(sequence + 1);
         self.due.borrow_mut().push(Reverse((at, sequence, due)));

@@ -34,13 +34,48 @@ const OBJECTS_PER_SLAB_PAGE: u64 = 16;
 const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
 const REUSE: u32 = (REUSE_NS >> LEAVE_SHIFT) as u32;
 
+/// What evictions left, by object. Nearly every object that comes has nothing here, which a load of one word tells.
+struct Shadows {
+    /// One more than the index of the object's shadow, or 0. Zeroed memory, so that what is never evicted costs nothing.
+    at: Vec<u32>,
+    shadows: Vec<Shadow>,
+    vacant: Vec<u32>,
+}
+
+impl Shadows {
+    fn new(objects: usize) -> Shadows {
+        Shadows { at: vec![0; objects], shadows: Vec::new(), vacant: Vec::new() }
+    }
+
+    #[inline(always)]
+    fn has(&self, object: ObjectId) -> bool {
+        self.at[object as usize] != 0
+    }
+
+    fn take(&mut self, object: ObjectId) -> Option<Shadow> {
+        let at = std::mem::take(&mut self.at[object as usize]).checked_sub(1)?;
+        self.vacant.push(at);
+        Some(self.shadows[at as usize])
+    }
+
+    fn put(&mut self, object: ObjectId, shadow: Shadow) {
+        self.take(object);
+        let at = self.vacant.pop().unwrap_or_else(|| {
+            self.shadows.push(shadow);
+            self.shadows.len() as u32 - 1
+        });
+        self.shadows[at as usize] = shadow;
+        self.at[object as usize] = at + 1;
+    }
+}
+
 /// Objects by number.
 pub(super) struct Objects {
     log: Rc<PageLog>,
     place: Vec<u32>,
     looked: Vec<u32>,
     pieces: BTreeMap<ObjectId, Vec<Pfn>>,
-    shadows: BTreeMap<ObjectId, Shadow>,
+    shadows: Shadows,
     /// Reclaimable slab pages by the time at which the kernel's shrinkers emptied them.
     cold_slab: BTreeSet<(u32, ObjectId)>,
     slab_pages: u64,
@@ -63,7 +98,7 @@ impl Objects {
             place: vec![NOWHERE; objects],
             looked: vec![0; objects],
             pieces: BTreeMap::new(),
-            shadows: BTreeMap::new(),
+            shadows: Shadows::new(objects),
             cold_slab: BTreeSet::new(),
             slab_pages: 0,
             swapped: 0,
@@ -95,17 +130,23 @@ impl Objects {
     /// The object came into a frame.
     #[inline(always)]
     pub fn put(&mut self, object: ObjectId, pfn: Pfn) {
+        self.put_as(object, self.log.objects[object as usize].class, pfn);
+    }
+
+    /// The same for a caller that knows the object's class.
+    #[inline(always)]
+    pub fn put_as(&mut self, object: ObjectId, class: Class, pfn: Pfn) {
         self.place[object as usize] = pfn.0;
-        if self.log.objects[object as usize].class == Class::Slab {
+        if class == Class::Slab {
             self.enter_slab(object);
         }
     }
 
     /// The object leaves its frame by its owner's will.
     #[inline(always)]
-    pub fn take(&mut self, object: ObjectId) {
+    pub fn take(&mut self, object: ObjectId, class: Class) {
         self.place[object as usize] = GONE;
-        if self.log.objects[object as usize].class == Class::Slab {
+        if class == Class::Slab {
             self.leave_slab(object);
         }
     }
@@ -135,8 +176,14 @@ impl Objects {
     }
 
     /// What eviction left, once.
+    #[inline(always)]
     pub fn take_shadow(&mut self, object: ObjectId) -> Option<Shadow> {
-        let shadow = self.shadows.remove(&object)?;
+        if self.shadows.has(object) { self.take_shadow_there(object) } else { None }
+    }
+
+    #[cold]
+    fn take_shadow_there(&mut self, object: ObjectId) -> Option<Shadow> {
+        let shadow = self.shadows.take(object)?;
         if self.log.objects[object as usize].class == Class::Anon {
             self.swapped = self.swapped.saturating_sub(1);
         }
@@ -145,8 +192,8 @@ impl Objects {
 
     /// The object is `before` read back: what its eviction left is found again.
     pub fn inherit_shadow(&mut self, before: ObjectId, object: ObjectId) {
-        if let Some(shadow) = self.shadows.remove(&before) {
-            self.shadows.insert(object, shadow);
+        if let Some(shadow) = self.shadows.take(before) {
+            self.shadows.put(object, shadow);
         }
     }
 
@@ -211,7 +258,7 @@ impl Owner for Objects {
             return;
         }
         self.set_place(object, NOWHERE);
-        self.shadows.insert(object, shadow);
+        self.shadows.put(object, shadow);
         if !self.is_cold(object, coarse(now)) {
             self.taken_while_hot += 1;
             self.readback.push((now + REUSE_NS, object));
