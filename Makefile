@@ -19,7 +19,7 @@ help:
 	@echo "make man     man pages into target/man"
 
 demo:
-	$(CARGO) run --release --locked --quiet --package fraglab -- replay $(DEMO) --set vm.defrag_mode=1
+	$(CARGO) run --release --locked --package fraglab -- replay $(DEMO) --set vm.defrag_mode=1
 
 # The table in the README is never typed: it is the first half of this command's output.
 readme:
