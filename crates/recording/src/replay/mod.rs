@@ -11,6 +11,7 @@ mod env;
 mod executor;
 mod flusher;
 mod objects;
+mod pace;
 mod place;
 mod policy;
 mod units;

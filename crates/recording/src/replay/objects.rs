@@ -245,7 +245,14 @@ impl Owner for Objects {
             return References::None;
         }
         let looked = std::mem::replace(&mut self.looked[tag.0 as usize], now);
-        if now - looked.min(now) >= REUSE { References::Ptes(2) } else { References::None }
+        if now - looked.min(now) < REUSE {
+            References::None
+        } else if self.leave(tag.0) == NEVER {
+            References::Ptes(2)
+        } else {
+            // Reclaim took it in the end: used, but not so much that it would have been activated.
+            References::Ptes(1)
+        }
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {
