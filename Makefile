@@ -2,13 +2,16 @@
 
 CARGO ?= cargo
 DEMO  ?= recordings/demo
+RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
 
-.PHONY: help demo readme test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man
+.PHONY: help demo readme bless validation test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
 	@echo "make test    everything that must be green before a merge (what CI runs)"
+	@echo "make bless   after a wanted change of the model: golden digests, snapshots and the README's table anew"
+	@echo "make validation  docs/validation.md from ../shared/recordings: the model against real kernels"
 	@echo "make bench   criterion benches"
 	@echo "make fuzz    every fuzz target for $(FUZZ_SECONDS) s (needs nightly Rust and cargo-fuzz)"
 	@echo "make audit   dependencies against the advisory database (needs the network)"
@@ -20,11 +23,24 @@ demo:
 
 # The table in the README is never typed: it is the first half of this command's output.
 readme:
+	@mkdir -p target
 	@$(MAKE) --silent --no-print-directory demo > target/demo-whole.txt
 	@sed '/^Stalls and failures/,$$d' target/demo-whole.txt > target/demo.txt
 	@awk '/<!-- demo begin -->/ { print; print "```text"; while ((getline line < "target/demo.txt") > 0) print line; \
 		print "```"; skip = 1 } /<!-- demo end -->/ { skip = 0 } !skip && !/<!-- demo begin -->/' README.md > target/README.md
 	@cp target/README.md README.md
+
+# Everything that is compared with files in the repository: digests of every policy, printed texts, the README's table.
+bless:
+	FRAGLAB_BLESS=1 $(CARGO) test --locked --profile optimised-test --package report --package fraglab
+	@$(MAKE) --silent --no-print-directory readme
+	@git --no-pager diff --stat
+
+validation:
+	$(CARGO) build --release --locked --quiet --package fraglab
+	@mkdir -p target
+	@scripts/validation "$$($(CARGO) metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/fraglab" $(RECORDINGS) > target/validation.md
+	@if test -s target/validation.md; then cp target/validation.md docs/validation.md; fi
 
 test: fmt clippy doc no-std deny test-dev test-optimised
 

@@ -80,6 +80,21 @@ pub enum Error {
         problem: Box<str>,
     },
 
+    /// The kernel lost events where a replay needs all of them.
+    #[error(
+        "{}{place}: the kernel lost {} before here, so which pages are in use is no longer known; \
+         record with larger buffers, or replay a cut that ends before (`fraglab cut`)",
+        path.display(), count.map_or("events".to_owned(), |count| format!("{count} events"))
+    )]
+    Lost {
+        /// The trace.
+        path: PathBuf,
+        /// The place in it, as it follows the name of the file.
+        place: Box<str>,
+        /// How many; `None` if the kernel did not say.
+        count: Option<u64>,
+    },
+
     /// A file that a recording needs is not there.
     #[error("{}: {what} is missing; {advice}", path.display())]
     Missing {

@@ -32,6 +32,8 @@ pub struct Record {
 pub struct Lost {
     /// How many; `None` if the kernel did not say.
     pub count: Option<u64>,
+    /// Where the recording says so: line of a text, byte of a trace.dat.
+    pub place: u64,
 }
 
 /// An event that this crate does not know the fields of.

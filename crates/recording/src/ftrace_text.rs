@@ -94,7 +94,8 @@ impl TextRecords<'_> {
         if is_comment(line) {
             return Ok(None);
         }
-        if let Some((cpu, lost)) = parse_lost(line) {
+        if let Some((cpu, count)) = parse_lost(line) {
+            let lost = Lost { count, place: self.line };
             self.lost.add(&lost);
             let event = Event::Lost(lost);
             let ts_ns = self.last_ts_ns;
@@ -148,7 +149,7 @@ fn is_comment(line: &[u8]) -> bool {
 }
 
 /// `CPU:1 [LOST 23 EVENTS]`, or trace-cmd's `CPU:1 [23 EVENTS DROPPED]`; the number may be missing.
-fn parse_lost(line: &[u8]) -> Option<(u16, Lost)> {
+fn parse_lost(line: &[u8]) -> Option<(u16, Option<u64>)> {
     let rest = line.trim_ascii().strip_prefix(b"CPU:")?;
     let (cpu, digits) = decimal(rest)?;
     let words = rest[digits..].trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
@@ -162,7 +163,7 @@ fn parse_lost(line: &[u8]) -> Option<(u16, Lost)> {
         return None;
     }
     let count = count.map(|(count, _)| count);
-    Some((u16::try_from(cpu).ok()?, Lost { count }))
+    Some((u16::try_from(cpu).ok()?, count))
 }
 
 /// The parts of a line.

@@ -66,6 +66,7 @@ impl Report<'_> {
     /// The table as plain text of at most 100 columns; more policies than fit side by side continue below.
     pub fn to_table(&self) -> String {
         let mut text = format!("Recording  {}\n", self.recording);
+        self.legend(&mut text);
         let bank = text::columns_per_bank();
         let (kernel, policies) = self.columns.split_at(1.min(self.columns.len()));
         let banks: Vec<Vec<&Column>> = match policies.chunks(bank - 1).collect::<Vec<_>>() {
@@ -79,6 +80,15 @@ impl Report<'_> {
         self.latencies(&mut text);
         self.replays(&mut text);
         text
+    }
+
+    /// What the columns are, and the window that they cover.
+    fn legend(&self, text: &mut String) {
+        if let Some(seconds) = self.columns.first().and_then(|column| window_seconds(column.outcome)) {
+            let _ = writeln!(text, "Window     {seconds:.1} s; counts are over it, `at the end` is its end");
+        }
+        text.push_str("Columns    kernel: what was recorded; each other one: the model under that policy\n");
+        text.push_str("           -: not known (a trace does not tell, or the model does not count it)\n");
     }
 
     /// Names of all rows that any column has, in documented order.
@@ -123,10 +133,12 @@ impl Report<'_> {
                 groups.entry((order, Some(class))).or_default().push((&column.name, latency));
             }
         }
+        // Nor have groups that were all served without waiting: three lines of zeros each.
+        groups.retain(|_, columns| columns.iter().any(|(_, latency)| latency.failed > 0 || latency.max > 0));
         if groups.is_empty() {
             return;
         }
-        heading(text, "Request latency by order and kind of mask (virtual time)");
+        heading(text, "Latency of requests by order and kind of mask (virtual time; those without any wait left out)");
         line(text, "", 12, ["count", "failed", "p50", "p99", "max"].map(str::to_owned));
         for ((order, class), columns) in groups {
             let what = class.map_or("all requests, fast ones as 0", latency::GfpClass::name);

@@ -252,7 +252,8 @@ fn mirror_table(recording: &str, rows: &[MirrorRow]) -> String {
     }
     let order = if top_cells_in_order(rows) { "ok" } else { "MISS" };
     text.push_str(&format!("\nThree largest extfrag cells in the kernel's order: {order}\n"));
-    text.push_str("Rows that are 0 on both sides are left out.\n");
+    text.push_str("error: (model - kernel) / kernel; bar: how far the row may be off.\n");
+    text.push_str("Left out: rows that are 0 on both sides, and those that one side does not know.\n");
     text
 }
 
@@ -268,8 +269,11 @@ fn prediction_table(head: &str, rows: &[PredictionRow]) -> String {
     }
     let moved: Vec<_> = rows.iter().filter_map(|row| row.sign_ok).collect();
     let right = moved.iter().filter(|ok| **ok).count();
+    text.push_str(
+        "\nbefore, truth: the kernel under this recording's and the other's settings; model: what was predicted.\n",
+    );
     text.push_str(&format!(
-        "\nSign right on {right} of {} rows that the kernel moved by more than a quarter.\n",
+        "Sign right on {right} of {} rows that the kernel moved by more than a quarter.\n",
         moved.len()
     ));
     text

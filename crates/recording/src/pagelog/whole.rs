@@ -4,8 +4,9 @@ use super::PageLog;
 use super::build::build;
 use super::start;
 use super::truth::kernel_outcome;
+use crate::marker::{Edge, Mark};
 use crate::outcome::Outcome;
-use crate::{Error, Recording};
+use crate::{Error, Event, Record, Recording, Trace};
 
 /// A recording made ready: the demand, and what the kernel made of it.
 pub struct Normalised {
@@ -35,9 +36,37 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let snapshot =
         start::Snapshot { frames: &start.pagestate, flags: &start.kpageflags, blocks: &start.pageblocks, zones };
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
-    let (log, beside) = build(&snapshot, trace.records()?, thp)?;
+    let (log, beside) = build(&snapshot, without_losses(trace, trace.records()?), thp)?;
+    if log.ops.is_empty() {
+        let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
+        return Err(missing("the time after the start snapshot: an allocation or a free", advice));
+    }
     let timed = recording.ticks.iter().filter_map(|tick| Some((*beside.ticks.get(&tick.number)?, tick)));
     let ticks: Vec<_> = timed.collect();
     let kernel = kernel_outcome(&log, beside.extfrag, &ticks);
     Ok(Normalised { log, kernel })
+}
+
+/// The records; from the start snapshot on, a loss is an error: pages that changed hands in it would be misattributed
+/// from there on.
+fn without_losses(
+    trace: &Trace,
+    records: impl Iterator<Item = Result<Record, Error>>,
+) -> impl Iterator<Item = Result<Record, Error>> {
+    let mut needed = false;
+    records.map(move |record| {
+        let record = record?;
+        match &record.event {
+            Event::Marker(marker) => needed |= marker.mark() == Some(Mark::Snap("start", Edge::Begin)),
+            Event::Lost(lost) if needed => {
+                let place = match trace {
+                    Trace::Dat(_) => format!(": at byte {}", lost.place),
+                    Trace::Text(_) => format!(":{}", lost.place),
+                };
+                return Err(Error::Lost { path: trace.path().to_owned(), place: place.into(), count: lost.count });
+            }
+            _ => {}
+        }
+        Ok(record)
+    })
 }

@@ -1,5 +1,6 @@
 //! The main loop of a replay: hands the log's operations to the machine at their times.
 
+use super::counters;
 use super::env::ReplayEnv;
 use super::executor::Executor;
 use super::flusher::Flusher;
@@ -449,7 +450,7 @@ impl<'a> Driver<'a> {
             state.alloc.check().map_err(|what| ReplayError::Broken { at_ms, what })?;
         }
         let extfrag = state.alloc.observer.extfrag.iter().filter(|e| e.event.fragmenting()).count() as u64;
-        let counters = state.alloc.vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value)).collect();
+        let counters = counters::known(&state.alloc.vmstat);
         Ok(Sample { ts: at, zones: zones(&state), counters, extfrag })
     }
 

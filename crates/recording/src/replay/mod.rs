@@ -6,6 +6,7 @@
 //! kernel's reclaim took it (`objects`).
 
 mod chance;
+mod counters;
 mod driver;
 mod env;
 mod executor;

@@ -125,7 +125,7 @@ impl<'a> Records<'a> {
         let decoded = match entry {
             Entry::Event(record) => self.schema.decode(self.path, record),
             Entry::Lost(count) => {
-                let lost = Lost { count };
+                let lost = Lost { count, place: head.stream.page_offset() };
                 self.lost.add(&lost);
                 Ok((0, Event::Lost(lost)))
             }

@@ -96,6 +96,8 @@ pub(crate) struct CpuStream<'a> {
     data: &'a [u8],
     /// File offset of `data`.
     base: u64,
+    /// Start of the current page in `data`.
+    page: usize,
     /// Start of the next page in `data`.
     next_page: usize,
     /// The entries of the current page.
@@ -116,11 +118,17 @@ impl<'a> CpuStream<'a> {
             page_size: (page_size as usize).max(1),
             data,
             base,
+            page: 0,
             next_page: 0,
             entries: &[],
             position: 0,
             time: 0,
         }
+    }
+
+    /// File offset of the page that the last entry was in.
+    pub(crate) fn page_offset(&self) -> u64 {
+        self.base + self.page as u64
     }
 
     /// The next entry and its time in the clock's units; `None` after the last.
@@ -187,6 +195,7 @@ impl<'a> CpuStream<'a> {
         let mut data = cursor.at(layout.data_offset as u64, "a page's header")?;
         self.entries = data.bytes(used, "a page's entries")?;
         self.position = 0;
+        self.page = start;
         self.next_page = end;
         if commit & MISSED_EVENTS == 0 {
             return Ok(None);

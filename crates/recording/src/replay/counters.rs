@@ -1,0 +1,40 @@
+//! The counters of a replay: those of the model that mean something without the parts of a kernel that a replay lacks.
+
+use pagealloc::{Counter, VmStat};
+use std::collections::BTreeMap;
+
+/// Counters that a replay cannot know, so that they have no rows: 0 would be a claim. Block I/O is not modelled; khugepaged
+/// needs page tables, and what it did in the recorded kernel is in the demand; partial unmaps are not in a trace.
+const UNKNOWN: [Counter; 7] = [
+    Counter::PgpgIn,
+    Counter::PgpgOut,
+    Counter::PgscanKhugepaged,
+    Counter::PgstealKhugepaged,
+    Counter::ThpCollapseAlloc,
+    Counter::ThpCollapseAllocFailed,
+    Counter::ThpDeferredSplitPage,
+];
+
+/// All counters that a replay knows, by name.
+pub(super) fn known(vmstat: &VmStat) -> BTreeMap<String, u64> {
+    let known = vmstat.iter().filter(|(counter, _)| !UNKNOWN.contains(counter));
+    let mut counters: BTreeMap<String, u64> =
+        known.map(|(counter, value)| (counter.name().to_owned(), value)).collect();
+    // Every anonymous page that comes back is read from swap: a replay has no swap cache that could hold it.
+    counters.insert(Counter::PswpIn.name().to_owned(), vmstat.get(Counter::WorkingsetRefaultAnon));
+    counters
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_is_absent_and_swap_ins_are_refaults() {
+        let mut vmstat = VmStat::default();
+        vmstat.add(Counter::WorkingsetRefaultAnon, 3);
+        let counters = known(&vmstat);
+        assert_eq!((counters["pswpin"], counters.get("pgpgin")), (3, None));
+        assert_eq!(counters.len(), Counter::ALL.len() - UNKNOWN.len());
+    }
+}
