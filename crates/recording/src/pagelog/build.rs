@@ -119,6 +119,10 @@ impl<'a> Builder<'a> {
                 let key = FileKey { device: add.s_dev, inode: add.i_ino, index: add.index };
                 self.entered_page_cache(task, add.pfn, key);
             }
+            Event::FilemapDelete(delete) => {
+                let key = FileKey { device: delete.s_dev, inode: delete.i_ino, index: delete.index };
+                self.left_page_cache(delete.pfn, delete.order.unwrap_or(0), key);
+            }
             Event::PageAllocExtfrag(event) => self.extfrag(record.ts_ns, event),
             Event::Marker(marker) => self.marker(record.ts_ns, marker.mark()),
             Event::Lost(lost) => self.attribution.lost += lost.count.unwrap_or(1),
@@ -297,7 +301,10 @@ impl<'a> Builder<'a> {
         if object != NOBODY {
             return Some(object);
         }
-        let recovered = self.migrations.recover(frames.start >> 9, since, event.order as Order);
+        // Page cache pages have told their names on leaving; what is left is anonymous, or from before the trace.
+        let (objects, files) = (&self.objects, &self.files);
+        let nameless = |object: ObjectId| objects[object as usize].class == Class::Anon || !files.is_named(object);
+        let recovered = self.migrations.recover(frames.start >> 9, since, event.order as Order, nameless);
         self.attribution.identities_recovered += u64::from(recovered.is_some());
         recovered
     }
@@ -347,6 +354,18 @@ impl<'a> Builder<'a> {
         if let Some(before) = before.filter(|before| self.same_size(*before, object)) {
             self.attribution.refaults_file += 1;
             self.link_again(object, before);
+        }
+    }
+
+    /// A page leaves the page cache: by truncation, or because reclaim is about to free it. Its name tells which object
+    /// it is, even if compaction had moved it.
+    fn left_page_cache(&mut self, pfn: u64, order: u32, key: FileKey) {
+        let Some(object) = self.files.leave(key) else { return };
+        let frames = pfn as usize..pfn as usize + (1 << order);
+        let Some(owners) = self.owner.get_mut(frames) else { return };
+        if owners[0] == NOBODY {
+            owners.fill(object);
+            self.attribution.identities_recovered += 1;
         }
     }
 

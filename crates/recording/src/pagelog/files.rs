@@ -11,10 +11,11 @@ pub(super) struct FileKey {
     pub index: u64,
 }
 
-/// Evicted page cache pages by name, and names of those in memory.
+/// Page cache pages by name: those in memory, and those that reclaim evicted.
 #[derive(Default)]
 pub(super) struct Files {
     evicted: HashMap<FileKey, ObjectId>,
+    cached: HashMap<FileKey, ObjectId>,
     names: HashMap<ObjectId, FileKey>,
 }
 
@@ -22,7 +23,18 @@ impl Files {
     /// The object entered the page cache under this name: what reclaim had evicted there before, if anything.
     pub fn enter(&mut self, key: FileKey, object: ObjectId) -> Option<ObjectId> {
         self.names.insert(object, key);
+        self.cached.insert(key, object);
         self.evicted.remove(&key)
+    }
+
+    /// The page of this name leaves the page cache: its object. Wherever compaction moved it, its name tells.
+    pub fn leave(&mut self, key: FileKey) -> Option<ObjectId> {
+        self.cached.remove(&key)
+    }
+
+    /// Whether the object's name is known.
+    pub fn is_named(&self, object: ObjectId) -> bool {
+        self.names.contains_key(&object)
     }
 
     /// Reclaim took the object.

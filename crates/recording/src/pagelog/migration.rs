@@ -12,6 +12,10 @@ struct Run {
     moved: VecDeque<(ObjectId, Order)>,
 }
 
+/// A page that the caller looks for among those that were moved.
+pub(super) trait Wanted: Fn(ObjectId) -> bool {}
+impl<F: Fn(ObjectId) -> bool> Wanted for F {}
+
 /// Runs of compaction, and which of them took targets from each pageblock.
 #[derive(Default)]
 pub(super) struct Migrations {
@@ -45,13 +49,13 @@ impl Migrations {
     }
 
     /// A frame in this block, last seen at `since`, is freed though nobody was seen to allocate it: the object that
-    /// compaction had put there.
-    pub fn recover(&mut self, block: usize, since: u64, order: Order) -> Option<ObjectId> {
+    /// compaction had put there, among those that are `wanted`.
+    pub fn recover(&mut self, block: usize, since: u64, order: Order, wanted: impl Wanted) -> Option<ObjectId> {
         let runs = self.targets.get(block)?;
-        for &(ts, run) in runs.iter().filter(|(ts, _)| *ts >= since) {
-            let _ = ts;
+        let fits = |&(object, moved_order): &(ObjectId, Order)| moved_order == order && wanted(object);
+        for &(_, run) in runs.iter().filter(|(ts, _)| *ts >= since) {
             let moved = &mut self.runs[run as usize].moved;
-            if let Some(position) = moved.iter().position(|&(_, moved_order)| moved_order == order) {
+            if let Some(position) = moved.iter().position(fits) {
                 return moved.remove(position).map(|(object, _)| object);
             }
         }

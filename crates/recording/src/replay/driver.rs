@@ -5,6 +5,7 @@ use super::env::ReplayEnv;
 use super::executor::Executor;
 use super::flusher::Flusher;
 use super::objects::{DOOMED, GONE, NOWHERE, Objects, PENDING, PIECES};
+use super::pace::Held;
 use super::place::{ReplayWorld, page_flags, place};
 use super::watch::Watch;
 use super::{ReplayError, ReplayOptions, Replayed};
@@ -61,8 +62,8 @@ pub(super) struct Driver<'a> {
     pub served: &'a RefCell<VecDeque<Served>>,
     pub slow: &'a RefCell<Vec<SlowRequest>>,
     pub tally: Tally,
-    /// Operations that wait for their task's earlier one; `Some` while the task is held back.
-    backlog: Vec<Option<VecDeque<Op>>>,
+    /// What tasks had to hold back.
+    pub held: Held,
     /// Objects to be read back, by time.
     readback: BTreeSet<(u64, ObjectId)>,
     /// Time of the first of them; the end of time if there is none.
@@ -107,7 +108,7 @@ impl<'a> Driver<'a> {
             served,
             slow,
             tally: Tally::default(),
-            backlog: (0..log.tasks.len().max(1)).map(|_| None).collect(),
+            held: Held::new(log.tasks.len()),
             readback: BTreeSet::new(),
             next_readback: u64::MAX,
             flusher: Flusher::default(),
@@ -162,13 +163,15 @@ impl<'a> Driver<'a> {
 
     #[inline(always)]
     fn next_moment(&self) -> u64 {
-        self.mm.env.next_due().min(self.next_readback)
+        self.mm.env.next_due().min(self.next_readback).min(self.held.next)
     }
 
     #[inline(never)]
     fn run_due(&mut self, at: u64) {
         while self.next_moment() <= at {
-            if self.next_readback < self.mm.env.next_due() {
+            if self.held.next < self.mm.env.next_due().min(self.next_readback) {
+                self.next_lagging();
+            } else if self.next_readback < self.mm.env.next_due() {
                 self.read_back(self.next_readback);
             } else if let Some(pfn) = self.mm.env.advance() {
                 self.mm.end_writeback(pfn);
@@ -202,25 +205,12 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Goes on with what the task had to hold back.
-    fn resume(&mut self, task: usize) {
-        let Some(mut waiting) = self.backlog[task].take() else { return };
-        while let Some(op) = waiting.pop_front() {
-            self.operation(op);
-            if let Some(new) = &mut self.backlog[task] {
-                new.append(&mut waiting);
-                return;
-            }
-        }
-    }
-
     // ---- operations
 
     #[inline]
-    fn operation(&mut self, op: Op) {
-        if let Some(waiting) = &mut self.backlog[usize::from(op.task)] {
+    pub fn operation(&mut self, op: Op) {
+        if self.held.hold(op) {
             self.tally.held_back += 1;
-            waiting.push_back(op);
             return;
         }
         match op.kind {
@@ -310,7 +300,7 @@ impl<'a> Driver<'a> {
     /// The task waits: its later operations are held back.
     pub fn hold_back(&mut self, op: Op) {
         self.mm.state.borrow_mut().owner.set_place(op.object, PENDING);
-        self.backlog[usize::from(op.task)] = Some(VecDeque::new());
+        self.held.wait(op.task);
     }
 
     /// The slow path's answer to an operation.

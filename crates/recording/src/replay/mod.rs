@@ -12,6 +12,7 @@ mod env;
 mod executor;
 mod flusher;
 mod objects;
+mod pace;
 mod place;
 mod policy;
 mod units;
