@@ -232,7 +232,7 @@ fn derived(text: &mut String, columns: &[&Column]) {
     if labels.peek().is_none() {
         return;
     }
-    heading(text, "Derived as mmtests does");
+    heading(text, "Derived as mmtests does (velocities in pages a second)");
     for label in labels {
         let cells = blocks.iter().map(|block| block.get(label).cloned().unwrap_or_else(|| "-".to_owned()));
         line(text, label, NUMBER_WIDTH, cells.collect::<Vec<_>>());
