@@ -252,10 +252,12 @@ impl Owner for Objects {
         if self.is_cold(tag.0, now) {
             return References::None;
         }
-        let looked = std::mem::replace(&mut self.slots[tag.0 as usize].looked, now);
-        if now - looked.min(now) < coarse(self.reuse(tag.0)) {
+        let reuse = coarse(self.reuse(tag.0));
+        let slot = &mut self.slots[tag.0 as usize];
+        let looked = std::mem::replace(&mut slot.looked, now);
+        if now - looked.min(now) < reuse {
             References::None
-        } else if self.leave(tag.0) == NEVER {
+        } else if slot.leave == NEVER {
             References::Ptes(2)
         } else {
             // Reclaim took it in the end: used, but not so much that it would have been activated.
