@@ -4,6 +4,7 @@ use crate::column_spec::{ColumnSpec, Setting};
 use crate::output::Format;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 /// What would a real machine have done under another memory policy?
@@ -96,6 +97,10 @@ pub struct ValidateArgs {
     /// Predict this recording's settings from RECORDING's demand
     #[arg(long, value_name = "OTHER")]
     pub pair: Option<PathBuf>,
+    /// Replay with this many seeds, from --seed on, and take medians: a trace leaves open who held a lock or a page at a
+    /// moment, and counts such as extfrag_total hang on it
+    #[arg(long, default_value = "5", value_name = "N")]
+    pub seeds: NonZero<u64>,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,

@@ -83,6 +83,9 @@ pub struct Pages {
 }
 
 impl Pages {
+    /// Memory for each frame, in bytes.
+    pub const BYTES_PER_FRAME: usize = size_of::<u16>() + size_of::<u32>();
+
     /// Room for that many frames.
     pub fn new(frames: u32) -> Pages {
         Pages { flags: vec![0; frames as usize], tags: vec![0; frames as usize] }
@@ -122,5 +125,20 @@ impl Pages {
     #[inline(always)]
     pub fn set_tag(&mut self, pfn: Pfn, tag: Tag) {
         self.tags[pfn.index()] = tag.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagealloc::Frames;
+
+    #[test]
+    fn a_frame_costs_at_most_24_bytes_on_both_floors() {
+        const FRAMES: usize = 1024;
+        let Pages { flags, tags } = Pages::new(FRAMES as u32); // No `..`: a new array has to be counted here.
+        let total = size_of_val(&flags[..]) + size_of_val(&tags[..]);
+        assert_eq!(total, Pages::BYTES_PER_FRAME * FRAMES);
+        assert!(Frames::BYTES_PER_FRAME + Pages::BYTES_PER_FRAME <= 24);
     }
 }

@@ -65,7 +65,7 @@ impl<O: Observer> PageAllocator<O> {
     /// ask for, however one counts, and the CPU holds a page of the type. Nothing that flags could change is asked then.
     #[inline(always)]
     fn alloc_hot(&mut self, request: &Request) -> Option<Pfn> {
-        if request.order != 0 || self.has_rare_filters() {
+        if request.order != 0 || self.has_filters_for(request) {
             return None;
         }
         let zone = self.zonelists.of(request).first?;

@@ -119,6 +119,9 @@ pub struct Frames {
 type FrameStateByte = u8;
 
 impl Frames {
+    /// Memory for each frame, in bytes.
+    pub const BYTES_PER_FRAME: usize = size_of::<FrameStateByte>() + size_of::<Order>() + size_of::<Links>();
+
     pub(crate) fn new(frames: u32) -> Frames {
         let frames = frames as usize;
         // One state more than frames: the order of the last one is read behind it.
@@ -349,5 +352,18 @@ impl FrameList {
         frames.links[pfn.index()][PREV] = NIL;
         self.head = pfn.0;
         self.tail = new_tail;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_per_frame_counts_every_array() {
+        const FRAMES: usize = 1024;
+        let Frames { state, order, links } = Frames::new(FRAMES as u32); // No `..`: a new array has to be counted here.
+        let total = size_of_val(&state[1..]) + size_of_val(&order[..]) + size_of_val(&links[..]);
+        assert_eq!(total, Frames::BYTES_PER_FRAME * FRAMES);
     }
 }

@@ -43,6 +43,13 @@ impl<O: Observer> PageAllocator<O> {
         self.kswapd_awake | self.dirty_limited != 0 || self.policy.fair_zones != FairZones::Off
     }
 
+    /// The same, of which some could concern this request: dirty limits hold for pages to be written to.
+    #[inline(always)]
+    pub(crate) fn has_filters_for(&self, request: &Request) -> bool {
+        self.has_rare_filters()
+            && (self.kswapd_awake != 0 || self.policy.fair_zones != FairZones::Off || request.gfp.contains(Gfp::WRITE))
+    }
+
     /// Steps b to d of 7.1, and fair zones.
     pub(crate) fn filter_zone(&self, request: &Request, pass: &mut Pass, preferred: ZoneId, zone: ZoneId) -> Filter {
         let node = self.zones[zone.index()].node;

@@ -25,6 +25,19 @@ pub struct Row {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows(Vec<Row>);
 
+/// A row over several runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spread {
+    /// Row name.
+    pub name: String,
+    /// Median value.
+    pub median: u64,
+    /// Smallest value.
+    pub low: u64,
+    /// Largest value.
+    pub high: u64,
+}
+
 impl Rows {
     /// Rows of an outcome.
     pub fn of(outcome: &Outcome) -> Rows {
@@ -35,6 +48,25 @@ impl Rows {
         rows.requests(outcome);
         rows.counters(outcome);
         rows
+    }
+
+    /// Row by row the median over several runs of the same thing (of an even number the lower of the middle two), with
+    /// the smallest and the largest value. Rows that a run lacks count as 0 in it.
+    pub fn spread(runs: &[Rows]) -> Vec<Spread> {
+        let Some(first) = runs.first() else { return Vec::new() };
+        let spread_of = |row: &Row| {
+            let mut values: Vec<u64> = runs.iter().map(|rows| rows.get(&row.name).unwrap_or(0)).collect();
+            values.sort_unstable();
+            let (low, high) = (values[0], values[values.len() - 1]);
+            Spread { name: row.name.clone(), median: values[(values.len() - 1) / 2], low, high }
+        };
+        first.iter().map(spread_of).collect()
+    }
+
+    /// The medians of [`Rows::spread`].
+    pub fn median(runs: &[Rows]) -> Rows {
+        let row = |spread: Spread| Row { name: spread.name, value: spread.median };
+        Rows(Rows::spread(runs).into_iter().map(row).collect())
     }
 
     /// Value of a row, if it is known.

@@ -1,7 +1,7 @@
 //! How far the model is from the kernel: the mirror (same settings) and the prediction (other settings).
 
 use crate::json::SCHEMA_VERSION;
-use crate::rows::Rows;
+use crate::rows::{Rows, Spread};
 use crate::text::{self, heading, line};
 use crate::window;
 use recording::outcome::Outcome;
@@ -37,10 +37,14 @@ pub struct MirrorRow {
     pub row: String,
     /// The kernel's figure.
     pub kernel: u64,
-    /// The model's.
+    /// The model's: the median over its seeds.
     pub model: u64,
     /// (model - kernel) / kernel; 0 if both are 0, `null` if only the kernel's is.
     pub error: Option<f64>,
+    /// The smallest of the model's seeds.
+    pub low: u64,
+    /// The largest.
+    pub high: u64,
     /// How far it may be off, in the row's unit, where a bar is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bar: Option<f64>,
@@ -79,18 +83,21 @@ pub fn relative_error(kernel: u64, model: u64) -> Option<f64> {
     }
 }
 
-/// The mirror: every row that both sides know.
-pub fn mirror(kernel: &Outcome, model: &Outcome) -> Vec<MirrorRow> {
-    let (kernel, model) = (Rows::of(kernel), Rows::of(model));
+/// The mirror: every row that both sides know. `models`: the same replay with different seeds, at least one.
+pub fn mirror(kernel: &Outcome, models: &[Outcome]) -> Vec<MirrorRow> {
+    let kernel = Rows::of(kernel);
+    let spreads = Rows::spread(&models.iter().map(Rows::of).collect::<Vec<_>>());
     let blocks = kernel.iter().filter(|row| row.name.starts_with("pageblocks.")).map(|row| row.value).sum();
     let compare = |row: &crate::Row| {
-        let model = model.get(&row.name)?;
+        let Spread { median: model, low, high, .. } = *spreads.iter().find(|spread| spread.name == row.name)?;
         let bar = BARS.iter().find(|(name, _)| *name == row.name).map(|(_, bar)| bar.allowed(row.value, blocks));
         Some(MirrorRow {
             row: row.name.clone(),
             kernel: row.value,
             model,
             error: relative_error(row.value, model),
+            low,
+            high,
             bar,
             within: bar.map(|bar| row.value.abs_diff(model) as f64 <= bar),
         })
@@ -99,13 +106,11 @@ pub fn mirror(kernel: &Outcome, model: &Outcome) -> Vec<MirrorRow> {
 }
 
 impl Pair<'_> {
-    fn outcomes(&self) -> [&Outcome; 4] {
-        [self.kernel_before, self.model_before, self.kernel_after, self.model_after]
-    }
-
-    /// Length of the shortest of the four windows, in nanoseconds.
+    /// Length of the shortest of all windows, in nanoseconds.
     pub fn window_ns(&self) -> Option<u64> {
-        self.outcomes().into_iter().filter_map(window::length_ns).min()
+        let kernels = [self.kernel_before, self.kernel_after];
+        let models = self.model_before.iter().chain(self.model_after);
+        kernels.into_iter().chain(models).filter_map(window::length_ns).min()
     }
 }
 
@@ -132,19 +137,23 @@ pub fn top_cells_in_order(rows: &[MirrorRow]) -> bool {
 pub struct Pair<'a> {
     /// The kernel under the settings of the recording whose demand was replayed.
     pub kernel_before: &'a Outcome,
-    /// The model under those settings.
-    pub model_before: &'a Outcome,
+    /// The model under those settings, one outcome a seed.
+    pub model_before: &'a [Outcome],
     /// The kernel under the other settings.
     pub kernel_after: &'a Outcome,
-    /// The model's prediction for those.
-    pub model_after: &'a Outcome,
+    /// The model's prediction for those, one outcome a seed.
+    pub model_after: &'a [Outcome],
 }
 
-/// The prediction: every row that all four outcomes know, all cut to the shortest of their windows. The direction of the model is taken between its own two runs,
-/// so that an error which both share does not count as a movement.
+/// The prediction: every row that all outcomes know, all cut to the shortest of their windows. The model's figures are
+/// medians over its seeds; its direction is taken between its own runs, so that an error which both share does not count
+/// as a movement.
 pub fn predict(pair: Pair) -> Vec<PredictionRow> {
     let length = pair.window_ns().unwrap_or(u64::MAX);
-    let [before, model_before, truth, model] = pair.outcomes().map(|outcome| Rows::of(&window::clip(outcome, length)));
+    let rows_of = |outcome: &Outcome| Rows::of(&window::clip(outcome, length));
+    let median_of = |outcomes: &[Outcome]| Rows::median(&outcomes.iter().map(rows_of).collect::<Vec<_>>());
+    let (before, truth) = (rows_of(pair.kernel_before), rows_of(pair.kernel_after));
+    let (model_before, model) = (median_of(pair.model_before), median_of(pair.model_after));
     let compare = |row: &crate::Row| {
         let (base, model_base, model) = (before.get(&row.name)?, model_before.get(&row.name)?, model.get(&row.name)?);
         let moved = row.value.abs_diff(base) as f64 > MOVED * base as f64;
@@ -205,10 +214,10 @@ impl Validation {
         let number = |error: Option<f64>| error.map(|error| error.to_string()).unwrap_or_default();
         let flag = |flag: Option<bool>| flag.map(|flag| flag.to_string()).unwrap_or_default();
         let lines: Vec<String> = match self {
-            Validation::Mirror { rows, .. } => std::iter::once("row,kernel,model,error,bar,within".to_owned())
+            Validation::Mirror { rows, .. } => std::iter::once("row,kernel,model,error,low,high,bar,within".to_owned())
                 .chain(rows.iter().map(|r| {
                     let (error, bar) = (number(r.error), number(r.bar));
-                    format!("{},{},{},{error},{bar},{}", r.row, r.kernel, r.model, flag(r.within))
+                    format!("{},{},{},{error},{},{},{bar},{}", r.row, r.kernel, r.model, r.low, r.high, flag(r.within))
                 }))
                 .collect(),
             Validation::Prediction { rows, .. } => {
@@ -243,15 +252,16 @@ fn percent(error: Option<f64>) -> String {
 fn mirror_table(recording: &str, rows: &[MirrorRow]) -> String {
     let mut text = format!("Recording  {recording}\n");
     heading(&mut text, "Mirror: the model under the recorded settings");
-    line(&mut text, "", 12, ["kernel", "model", "error", "bar", ""].map(str::to_owned));
-    for row in rows.iter().filter(|row| row.kernel > 0 || row.model > 0) {
+    line(&mut text, "", 11, ["kernel", "model", "error", "low", "high", "bar", ""].map(str::to_owned));
+    for row in rows.iter().filter(|row| row.kernel > 0 || row.high > 0) {
         let bar = row.bar.map(|bar| format!("+-{bar:.0}")).unwrap_or_default();
         let verdict = row.within.map(|within| if within { "ok" } else { "MISS" }).unwrap_or_default();
-        let cells = [row.kernel.to_string(), row.model.to_string(), percent(row.error), bar, verdict.to_owned()];
-        line(&mut text, &row.row, 12, cells);
+        let [kernel, model, low, high] = [row.kernel, row.model, row.low, row.high].map(|number| number.to_string());
+        line(&mut text, &row.row, 11, [kernel, model, percent(row.error), low, high, bar, verdict.to_owned()]);
     }
     let order = if top_cells_in_order(rows) { "ok" } else { "MISS" };
     text.push_str(&format!("\nThree largest extfrag cells in the kernel's order: {order}\n"));
+    text.push_str("model, low, high: median, smallest and largest over the seeds (what a trace leaves open).\n");
     text.push_str("error: (model - kernel) / kernel; bar: how far the row may be off.\n");
     text.push_str("Left out: rows that are 0 on both sides, and those that one side does not know.\n");
     text
@@ -297,7 +307,7 @@ mod tests {
 
     #[test]
     fn bars() {
-        let rows = mirror(&outcome(&[("thp_fault_alloc", 100)]), &outcome(&[("thp_fault_alloc", 121)]));
+        let rows = mirror(&outcome(&[("thp_fault_alloc", 100)]), &[outcome(&[("thp_fault_alloc", 121)])]);
         let row = rows.iter().find(|row| row.row == "thp_fault_alloc").expect("both know it");
         assert_eq!((row.bar, row.within), (Some(20.0), Some(false)));
         let total = rows.iter().find(|row| row.row == "extfrag_total").expect("always there");
@@ -306,7 +316,7 @@ mod tests {
 
     #[test]
     fn json_has_the_promised_shape() {
-        let rows = mirror(&outcome(&[]), &outcome(&[]));
+        let rows = mirror(&outcome(&[]), &[outcome(&[])]);
         let json = Validation::Mirror { recording: "demo".into(), rows }.to_json();
         let first = json["rows"][0].as_object().expect("an object");
         assert_eq!(first.keys().take(4).collect::<Vec<_>>(), ["row", "kernel", "model", "error"]);
@@ -317,9 +327,9 @@ mod tests {
     fn signs_are_judged_only_where_the_kernel_moved() {
         let rows = predict(Pair {
             kernel_before: &outcome(&[("pswpin", 100), ("pswpout", 100), ("pgrefill", 100)]),
-            model_before: &outcome(&[("pswpin", 50), ("pswpout", 50), ("pgrefill", 50)]),
+            model_before: &[outcome(&[("pswpin", 50), ("pswpout", 50), ("pgrefill", 50)])],
             kernel_after: &outcome(&[("pswpin", 200), ("pswpout", 200), ("pgrefill", 120)]),
-            model_after: &outcome(&[("pswpin", 60), ("pswpout", 40), ("pgrefill", 10)]),
+            model_after: &[outcome(&[("pswpin", 60), ("pswpout", 40), ("pgrefill", 10)])],
         });
         let sign = |name: &str| rows.iter().find(|row| row.row == name).expect("known to all").sign_ok;
         assert_eq!((sign("pswpin"), sign("pswpout"), sign("pgrefill")), (Some(true), Some(false), None));

@@ -91,7 +91,7 @@ fn replay_table() {
 #[test]
 fn validation_tables() {
     let [kernel, model, truth, prediction] = [3, 4, 1, 2].map(outcome);
-    let rows = mirror(&kernel, &model);
+    let rows = mirror(&kernel, std::slice::from_ref(&model));
     let validation = Validation::Mirror { recording: "made-up".into(), rows };
     assert_snapshot("mirror.txt", &validation.to_table());
     let rows =

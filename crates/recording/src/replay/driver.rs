@@ -22,6 +22,8 @@ use std::time::Instant;
 const SWAP_PAGES: u64 = 262_144;
 /// Interval at which a replay reports its progress, operations.
 const PROGRESS_OPS: usize = 1 << 17;
+/// Operations whose objects are loaded together, ahead of their turn.
+const LOAD_AHEAD: usize = 16;
 
 /// A finished slow request, for the driver to act on.
 pub(super) struct Served {
@@ -57,6 +59,8 @@ pub(super) struct Tally {
 /// What runs in a replay.
 pub(super) struct Driver<'a> {
     pub log: &'a PageLog,
+    /// A request of order 0 from CPU 0 for each of the log's masks.
+    requests: Vec<Request>,
     pub mm: &'a Mm<ReplayWorld>,
     pub executor: Executor<'a>,
     pub served: &'a RefCell<VecDeque<Served>>,
@@ -103,6 +107,7 @@ impl<'a> Driver<'a> {
     ) -> Driver<'a> {
         Driver {
             log,
+            requests: log.gfps.iter().map(|gfp| Request::new(0, *gfp, CpuId(0))).collect(),
             mm,
             executor: Executor::default(),
             served,
@@ -122,6 +127,10 @@ impl<'a> Driver<'a> {
         let mut samples = self.log.samples.iter().copied().peekable();
         let mut series = Vec::new();
         for (index, op) in self.log.ops.iter().enumerate() {
+            if index % LOAD_AHEAD == 0 {
+                let ahead = self.log.ops.get(index + LOAD_AHEAD..).unwrap_or_default();
+                std::hint::black_box(self.mm.state.borrow().owner.load_ahead(&ahead[..ahead.len().min(LOAD_AHEAD)]));
+            }
             while let Some(at) = samples.next_if(|at| *at < op.ts) {
                 self.run_until(at);
                 series.push(self.sample(at, options)?);
@@ -252,7 +261,8 @@ impl<'a> Driver<'a> {
 
     #[inline]
     fn request(&mut self, op: Op, object: Object) {
-        let request = Request::new(object.order, self.log.gfps[usize::from(object.gfp)], CpuId(u16::from(op.cpu)));
+        let cpu = CpuId(u16::from(op.cpu));
+        let request = Request { order: object.order, cpu, ..self.requests[usize::from(object.gfp)] };
         let mut state = self.mm.state.borrow_mut();
         match state.alloc_fast_sync(&request, &self.mm.env) {
             Some(pfn) => {

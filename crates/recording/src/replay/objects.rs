@@ -5,7 +5,7 @@
 //! it was looked at a moment ago. If the model takes such a page all the same, it is read back after the same interval.
 
 use super::chance::Chance;
-use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ObjectId, PageLog, UNIT};
+use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, Object, ObjectId, Op, PageLog, UNIT};
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, Tag};
 use pagealloc::{NodeId, Pfn};
@@ -36,48 +36,26 @@ const OBJECTS_PER_SLAB_PAGE: u64 = 16;
 
 const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
 
-/// What evictions left, by object. Nearly every object that comes has nothing here, which a load of one word tells.
-struct Shadows {
-    /// One more than the index of the object's shadow, or 0. Zeroed memory, so that what is never evicted costs nothing.
-    at: Vec<u32>,
-    shadows: Vec<Shadow>,
-    vacant: Vec<u32>,
-}
-
-impl Shadows {
-    fn new(objects: usize) -> Shadows {
-        Shadows { at: vec![0; objects], shadows: Vec::new(), vacant: Vec::new() }
-    }
-
-    #[inline(always)]
-    fn has(&self, object: ObjectId) -> bool {
-        self.at[object as usize] != 0
-    }
-
-    fn take(&mut self, object: ObjectId) -> Option<Shadow> {
-        let at = std::mem::take(&mut self.at[object as usize]).checked_sub(1)?;
-        self.vacant.push(at);
-        Some(self.shadows[at as usize])
-    }
-
-    fn put(&mut self, object: ObjectId, shadow: Shadow) {
-        self.take(object);
-        let at = self.vacant.pop().unwrap_or_else(|| {
-            self.shadows.push(shadow);
-            self.shadows.len() as u32 - 1
-        });
-        self.shadows[at as usize] = shadow;
-        self.at[object as usize] = at + 1;
-    }
+/// What is known of an object while the replay goes on: 16 bytes, so that a look at it costs one cache miss.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// A frame number or one of the words above.
+    place: u32,
+    /// When reclaim last looked at it, in units of 2^16 ns.
+    looked: u32,
+    /// One more than the index of what its eviction left, or 0.
+    shadow: u32,
+    /// When the kernel's reclaim took it; for a whole THP unit, when it took the last of its base pages.
+    leave: u32,
 }
 
 /// Objects by number.
 pub(super) struct Objects {
     log: Rc<PageLog>,
-    place: Vec<u32>,
-    looked: Vec<u32>,
+    slots: Vec<Slot>,
     pieces: BTreeMap<ObjectId, Vec<Pfn>>,
-    shadows: Shadows,
+    shadows: Vec<Shadow>,
+    vacant_shadows: Vec<u32>,
     /// Reclaimable slab pages by the time at which the kernel's shrinkers emptied them.
     cold_slab: BTreeSet<(u32, ObjectId)>,
     slab_pages: u64,
@@ -94,13 +72,21 @@ pub(super) struct Objects {
 
 impl Objects {
     pub fn new(log: Rc<PageLog>, swap_total: u64, seed: u64) -> Objects {
-        let objects = log.objects.len();
+        let slot = |of: &Object| {
+            let last = if of.flags & UNIT == 0 {
+                of.leave
+            } else {
+                log.objects[log.units[of.link as usize].members as usize].leave
+            };
+            Slot { place: NOWHERE, looked: 0, shadow: 0, leave: last.max(of.leave) }
+        };
+        let slots = log.objects.iter().map(slot).collect();
         Objects {
             log,
-            place: vec![NOWHERE; objects],
-            looked: vec![0; objects],
+            slots,
             pieces: BTreeMap::new(),
-            shadows: Shadows::new(objects),
+            shadows: Vec::new(),
+            vacant_shadows: Vec::new(),
             cold_slab: BTreeSet::new(),
             slab_pages: 0,
             swapped: 0,
@@ -115,7 +101,7 @@ impl Objects {
     /// Where the object is: a frame number or one of the words above.
     #[inline(always)]
     pub fn place(&self, object: ObjectId) -> u32 {
-        self.place[object as usize]
+        self.slots[object as usize].place
     }
 
     /// The object's frame, if it is in one and whole.
@@ -126,7 +112,7 @@ impl Objects {
     /// Notes a word of those above.
     #[inline(always)]
     pub fn set_place(&mut self, object: ObjectId, place: u32) {
-        self.place[object as usize] = place;
+        self.slots[object as usize].place = place;
     }
 
     /// The object came into a frame.
@@ -138,7 +124,7 @@ impl Objects {
     /// The same for a caller that knows the object's class.
     #[inline(always)]
     pub fn put_as(&mut self, object: ObjectId, class: Class, pfn: Pfn) {
-        self.place[object as usize] = pfn.0;
+        self.slots[object as usize].place = pfn.0;
         if class == Class::Slab {
             self.enter_slab(object);
         }
@@ -147,7 +133,7 @@ impl Objects {
     /// The object leaves its frame by its owner's will.
     #[inline(always)]
     pub fn take(&mut self, object: ObjectId, class: Class) {
-        self.place[object as usize] = GONE;
+        self.slots[object as usize].place = GONE;
         if class == Class::Slab {
             self.leave_slab(object);
         }
@@ -180,12 +166,12 @@ impl Objects {
     /// What eviction left, once.
     #[inline(always)]
     pub fn take_shadow(&mut self, object: ObjectId) -> Option<Shadow> {
-        if self.shadows.has(object) { self.take_shadow_there(object) } else { None }
+        if self.slots[object as usize].shadow != 0 { self.take_shadow_there(object) } else { None }
     }
 
     #[cold]
     fn take_shadow_there(&mut self, object: ObjectId) -> Option<Shadow> {
-        let shadow = self.shadows.take(object)?;
+        let shadow = self.unlink_shadow(object)?;
         if self.log.objects[object as usize].class == Class::Anon {
             self.swapped = self.swapped.saturating_sub(1);
         }
@@ -194,19 +180,34 @@ impl Objects {
 
     /// The object is `before` read back: what its eviction left is found again.
     pub fn inherit_shadow(&mut self, before: ObjectId, object: ObjectId) {
-        if let Some(shadow) = self.shadows.take(before) {
-            self.shadows.put(object, shadow);
+        if let Some(shadow) = self.unlink_shadow(before) {
+            self.link_shadow(object, shadow);
         }
     }
 
-    /// When the kernel's reclaim took it; for a whole THP unit, when it took the last of its base pages.
-    fn leave(&self, object: ObjectId) -> u32 {
-        let of = &self.log.objects[object as usize];
-        if of.flags & UNIT == 0 {
-            return of.leave;
-        }
-        let members = self.log.units[of.link as usize].members as usize;
-        self.log.objects[members].leave.max(of.leave)
+    fn unlink_shadow(&mut self, object: ObjectId) -> Option<Shadow> {
+        let at = std::mem::take(&mut self.slots[object as usize].shadow).checked_sub(1)?;
+        self.vacant_shadows.push(at);
+        Some(self.shadows[at as usize])
+    }
+
+    fn link_shadow(&mut self, object: ObjectId, shadow: Shadow) {
+        self.unlink_shadow(object);
+        let at = self.vacant_shadows.pop().unwrap_or_else(|| {
+            self.shadows.push(shadow);
+            self.shadows.len() as u32 - 1
+        });
+        self.shadows[at as usize] = shadow;
+        self.slots[object as usize].shadow = at + 1;
+    }
+
+    /// Loads what the next operations will ask of their objects, all at once, so that the cache misses overlap. The value
+    /// means nothing.
+    pub fn load_ahead(&self, ops: &[Op]) -> u32 {
+        ops.iter().fold(0, |sum, op| {
+            let object = op.object as usize;
+            sum ^ self.slots[object].place ^ u32::from(self.log.objects[object].flags)
+        })
     }
 
     /// Interval at which the page is used while it is in use.
@@ -215,7 +216,7 @@ impl Objects {
     }
 
     fn is_cold(&self, object: ObjectId, now: u32) -> bool {
-        let leave = self.leave(object);
+        let leave = self.slots[object as usize].leave;
         leave != NEVER && now + COLD_AHEAD >= leave
     }
 
@@ -251,10 +252,12 @@ impl Owner for Objects {
         if self.is_cold(tag.0, now) {
             return References::None;
         }
-        let looked = std::mem::replace(&mut self.looked[tag.0 as usize], now);
-        if now - looked.min(now) < coarse(self.reuse(tag.0)) {
+        let reuse = coarse(self.reuse(tag.0));
+        let slot = &mut self.slots[tag.0 as usize];
+        let looked = std::mem::replace(&mut slot.looked, now);
+        if now - looked.min(now) < reuse {
             References::None
-        } else if self.leave(tag.0) == NEVER {
+        } else if slot.leave == NEVER {
             References::Ptes(2)
         } else {
             // Reclaim took it in the end: used, but not so much that it would have been activated.
@@ -272,7 +275,7 @@ impl Owner for Objects {
             return;
         }
         self.set_place(object, NOWHERE);
-        self.shadows.put(object, shadow);
+        self.link_shadow(object, shadow);
         if !self.is_cold(object, coarse(now)) {
             self.taken_while_hot += 1;
             self.readback.push((now + self.reuse(object), object));
