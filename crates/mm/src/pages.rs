@@ -139,6 +139,6 @@ mod tests {
         let Pages { flags, tags } = Pages::new(FRAMES as u32); // No `..`: a new array has to be counted here.
         let total = size_of_val(&flags[..]) + size_of_val(&tags[..]);
         assert_eq!(total, Pages::BYTES_PER_FRAME * FRAMES);
-        assert!(Frames::BYTES_PER_FRAME + Pages::BYTES_PER_FRAME <= 24);
+        const { assert!(Frames::BYTES_PER_FRAME + Pages::BYTES_PER_FRAME <= 24) };
     }
 }

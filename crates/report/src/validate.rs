@@ -341,6 +341,8 @@ mod tests {
             row: format!("extfrag.{name}"),
             kernel,
             model,
+            low: model,
+            high: model,
             error: None,
             bar: None,
             within: None,

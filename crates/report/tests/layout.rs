@@ -94,8 +94,12 @@ fn validation_tables() {
     let rows = mirror(&kernel, std::slice::from_ref(&model));
     let validation = Validation::Mirror { recording: "made-up".into(), rows };
     assert_snapshot("mirror.txt", &validation.to_table());
-    let rows =
-        predict(Pair { kernel_before: &kernel, model_before: &model, kernel_after: &truth, model_after: &prediction });
+    let rows = predict(Pair {
+        kernel_before: &kernel,
+        model_before: std::slice::from_ref(&model),
+        kernel_after: &truth,
+        model_after: std::slice::from_ref(&prediction),
+    });
     let (recording, pair, window_seconds) = ("made-up".into(), "other".into(), Some(10.0));
     let validation = Validation::Prediction { recording, pair, window_seconds, rows };
     assert_snapshot("prediction.txt", &validation.to_table());
