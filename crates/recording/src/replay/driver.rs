@@ -196,6 +196,9 @@ impl<'a> Driver<'a> {
             let Some(served) = self.served.borrow_mut().pop_front() else { break };
             self.settle_one(served);
         }
+        if self.mm.env.flushers_woken.replace(false) {
+            self.flusher.write_all(self.mm);
+        }
         let new = &mut self.mm.state.borrow_mut().owner.readback;
         if let Some((earliest, _)) = new.iter().min() {
             self.next_readback = self.next_readback.min(*earliest);

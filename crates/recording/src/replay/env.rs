@@ -40,6 +40,10 @@ pub(super) struct ReplayEnv {
     pub clock: Clock,
     pub current: Cell<TaskId>,
     speeds: Speeds,
+    /// When the disk and the swap device will have written what they were given.
+    devices: [Cell<Nanos>; 2],
+    /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
+    pub flushers_woken: Cell<bool>,
     /// Who holds a lock at a moment is not in the log.
     chance: Chance,
     due: RefCell<BinaryHeap<Reverse<(Nanos, u64, Due)>>>,
@@ -57,6 +61,8 @@ impl ReplayEnv {
             clock,
             current: Cell::new(0),
             speeds,
+            devices: [const { Cell::new(0) }; 2],
+            flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
             due: RefCell::default(),
             sequence: Cell::new(0),
@@ -174,8 +180,16 @@ impl Env for ReplayEnv {
         self.chance.one_in_65536(self.speeds.lock_contention)
     }
 
-    fn start_write(&self, pfn: Pfn, _swap: bool) {
-        self.schedule(self.now() + self.speeds.swap_write, Due::Written(pfn));
+    fn wake_flushers(&self) {
+        self.flushers_woken.set(true);
+    }
+
+    /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
+    fn start_write(&self, pfn: Pfn, swap: bool) {
+        let device = &self.devices[usize::from(swap)];
+        let done = device.get().max(self.now()) + self.speeds.swap_write;
+        device.set(done);
+        self.schedule(done, Due::Written(pfn));
     }
 }
 

@@ -26,16 +26,21 @@ impl Flusher {
         self.since_look += 1;
         if self.since_look >= LOOK_INTERVAL {
             self.since_look = 0;
-            self.write_back(mm);
+            self.write_back(mm, false);
         }
     }
 
-    fn write_back(&mut self, mm: &Mm<ReplayWorld>) {
+    /// Reclaim asked for it: everything that is dirty is written (10.12).
+    pub fn write_all(&mut self, mm: &Mm<ReplayWorld>) {
+        self.write_back(mm, true);
+    }
+
+    fn write_back(&mut self, mm: &Mm<ReplayWorld>, all: bool) {
         let mut state = mm.state.borrow_mut();
         let (background, _) = state.dirty_thresholds();
         while let Some(&(since, object)) = self.dirtied.front() {
             let (dirty, _) = state.nr_dirty_and_writeback();
-            if dirty <= background && mm.env.now() - since < EXPIRE_NS {
+            if !all && dirty <= background && mm.env.now() - since < EXPIRE_NS {
                 break;
             }
             self.dirtied.pop_front();
