@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::recorded;
 use pagealloc::Policy;
 use recording::outcome::Outcome;
-use recording::pagelog::{Normalised, PageLog, normalise};
+use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
 use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_policy};
 use recording::{CutPoint, Recording};
 use std::path::Path;
@@ -62,6 +62,28 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
         recorded: recorded_policy(&recording).map_err(|error| error.to_string()),
         log: Rc::new(log),
     })
+}
+
+/// A recording's settings and what the kernel did under them, over all of it: what a prediction is compared with.
+pub struct Truth {
+    /// Its name: the last component of its path.
+    pub name: String,
+    /// What the recorded kernel did.
+    pub kernel: Outcome,
+    /// Policy of the recorded kernel with the sysctls that were in force.
+    pub policy: Policy,
+}
+
+/// Reads a recording for comparison only; it needs no page-level trace.
+///
+/// # Errors
+/// [`Failure::Input`] with file and offset, or when the recording does not tell its kernel.
+pub fn load_truth(path: &Path) -> Result<Truth, Failure> {
+    let recording = open(path)?;
+    let name = name_of(path);
+    let policy = recorded_policy(&recording).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    let kernel = kernel_alone(&recording).map_err(bad_input)?;
+    Ok(Truth { name, kernel, policy })
 }
 
 /// Replays a recording under a policy.

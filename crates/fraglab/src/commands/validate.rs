@@ -1,7 +1,7 @@
 //! `fraglab validate`: how far is the model from the kernel?
 
 use super::{load, replay_policy};
-use crate::backend::Loaded;
+use crate::backend::{Loaded, load_truth};
 use crate::cli::{EngineArgs, ValidateArgs};
 use crate::column_spec::RECORDED;
 use crate::failure::Failure;
@@ -31,9 +31,9 @@ fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Validation, Failure> {
 }
 
 fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Validation, Failure> {
-    let (loaded, truth) = (load(path)?, load(other)?);
+    let (loaded, truth) = (load(path)?, load_truth(other)?);
     let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, args)?;
-    let after = over_seeds(&loaded, truth.recorded()?, &format!("the settings of {}", truth.name), args)?;
+    let after = over_seeds(&loaded, &truth.policy, &format!("the settings of {}", truth.name), args)?;
     let pair =
         Pair { kernel_before: &loaded.kernel, model_before: &before, kernel_after: &truth.kernel, model_after: &after };
     let window_seconds = pair.window_ns().map(|length| length as f64 / 1e9);

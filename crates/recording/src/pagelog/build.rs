@@ -1,5 +1,6 @@
 //! Reading a trace into a page log.
 
+use super::beside::Beside;
 use super::files::{FileKey, Files};
 use super::migration::Migrations;
 use super::speed::Measured;
@@ -11,18 +12,8 @@ use crate::Record;
 use crate::error::Error;
 use crate::event::{Event, PageAlloc, PageFree};
 use crate::marker::{Edge, Mark};
-use crate::outcome::ExtfragAt;
-use pagealloc::{Extfrag, Migratetype, Pfn};
+use pagealloc::Migratetype;
 use std::collections::{BTreeMap, HashMap};
-
-/// What the trace says beside the log: fragmentation events, and the times of the recorder's marks.
-#[derive(Default)]
-pub struct Beside {
-    /// Fragmentation events in the window.
-    pub extfrag: Vec<ExtfragAt>,
-    /// Trace time at which each tick ended, by number.
-    pub ticks: BTreeMap<u64, u64>,
-}
 
 /// Where the reader stands relative to the start snapshot.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,7 +114,9 @@ impl<'a> Builder<'a> {
                 let key = FileKey { device: delete.s_dev, inode: delete.i_ino, index: delete.index };
                 self.left_page_cache(delete.pfn, delete.order.unwrap_or(0), key);
             }
-            Event::PageAllocExtfrag(event) => self.extfrag(record.ts_ns, event),
+            Event::PageAllocExtfrag(event) if self.phase == Phase::Running => {
+                self.beside.fell_back(record.ts_ns, event)
+            }
             Event::Marker(marker) => self.marker(record.ts_ns, marker.mark()),
             Event::Lost(lost) => self.attribution.lost += lost.count.unwrap_or(1),
             other => self.daemon(record.ts_ns, task, other),
@@ -451,22 +444,6 @@ impl<'a> Builder<'a> {
         for block in (start >> 9)..=((end - 1) >> 9) {
             self.migrations.took_targets(run, block as usize, ts);
         }
-    }
-
-    fn extfrag(&mut self, ts: u64, event: &crate::event::PageAllocExtfrag) {
-        if self.phase != Phase::Running {
-            return;
-        }
-        let event = Extfrag {
-            pfn: Pfn(event.pfn as u32),
-            alloc_order: event.alloc_order as Order,
-            fallback_order: event.fallback_order as Order,
-            alloc_migratetype: Migratetype::from_index(event.alloc_migratetype as u8),
-            fallback_migratetype: Migratetype::from_index(event.fallback_migratetype as u8),
-            change_ownership: event.change_ownership == Some(1),
-            pageblock_order: pagealloc::Geometry::PAGES_4K.pageblock_order,
-        };
-        self.beside.extfrag.push(ExtfragAt { ts, event });
     }
 
     fn push(&mut self, record: &Record, task: usize, kind: OpKind, object: ObjectId) {

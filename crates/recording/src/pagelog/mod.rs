@@ -7,6 +7,7 @@
 //! ([`Object::link`]). A transparent huge page fault is one demand, whether the kernel served it with one huge page or
 //! with base pages ([`Unit`]). What could not be attributed is counted in [`Attribution`].
 
+mod beside;
 mod build;
 mod files;
 mod migration;
@@ -17,10 +18,9 @@ mod thp;
 mod truth;
 mod whole;
 
-pub use build::Beside;
 pub use speed::Speeds;
 pub use start::{StartFrame, StartState, StartUse};
-pub use whole::{Normalised, normalise};
+pub use whole::{Normalised, kernel_alone, normalise};
 
 use pagealloc::{Gfp, Order};
 

@@ -1,6 +1,5 @@
 //! What the recorded kernel itself made of the load, in the shape of a replay's outcome.
 
-use super::PageLog;
 use crate::outcome::{ExtfragAt, Outcome, Sample, ZoneEnd};
 use crate::proc::ticks::Tick;
 use pagealloc::{Migratetype, NR_ORDERS};
@@ -9,8 +8,8 @@ use std::collections::BTreeMap;
 /// A tick and the time at which it ended, on the trace clock.
 pub type TimedTick<'a> = (u64, &'a Tick);
 
-/// The kernel's outcome between the first and last of the ticks, which lie inside the log's window.
-pub fn kernel_outcome(log: &PageLog, extfrag: Vec<ExtfragAt>, ticks: &[TimedTick<'_>]) -> Outcome {
+/// The kernel's outcome from the first of the ticks to the last one in the window (trace time, ns).
+pub fn kernel_outcome(window: (u64, u64), extfrag: Vec<ExtfragAt>, ticks: &[TimedTick<'_>]) -> Outcome {
     let mut outcome = Outcome { extfrag, ..Outcome::default() };
     let Some((_, first)) = ticks.first() else { return outcome };
     let fragmenting =
@@ -21,7 +20,7 @@ pub fn kernel_outcome(log: &PageLog, extfrag: Vec<ExtfragAt>, ticks: &[TimedTick
         counters: counters(first, tick),
         extfrag: fragmenting(*ts),
     });
-    outcome.series = samples.filter(|sample| sample.ts > log.window.0 && sample.ts <= log.window.1).collect();
+    outcome.series = samples.filter(|sample| sample.ts > window.0 && sample.ts <= window.1).collect();
     if let Some(last) = outcome.series.last() {
         outcome.counters = last.counters.clone();
         outcome.zones = last.zones.clone();

@@ -1,6 +1,7 @@
 //! From a recording to its page log and the kernel's own outcome.
 
 use super::PageLog;
+use super::beside::Beside;
 use super::build::build;
 use super::start;
 use super::truth::kernel_outcome;
@@ -41,10 +42,28 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
         return Err(missing("the time after the start snapshot: an allocation or a free", advice));
     }
-    let timed = recording.ticks.iter().filter_map(|tick| Some((*beside.ticks.get(&tick.number)?, tick)));
-    let ticks: Vec<_> = timed.collect();
-    let kernel = kernel_outcome(&log, beside.extfrag, &ticks);
+    let kernel = outcome_of(recording, beside, log.window);
     Ok(Normalised { log, kernel })
+}
+
+/// The recorded kernel's outcome over all of the recording, from its trace of rare events (or else its page trace) and
+/// its ticks: what a prediction is compared with. A page-level trace is not needed.
+///
+/// # Errors
+/// When it has no trace, and those of its parts.
+pub fn kernel_alone(recording: &Recording) -> Result<Outcome, Error> {
+    let trace = if recording.has_rare_trace() { recording.rare_trace()? } else { recording.page_trace()? };
+    let mut beside = Beside::default();
+    for record in trace.records()? {
+        beside.follow(&record?);
+    }
+    let window = (beside.started.unwrap_or(0), u64::MAX);
+    Ok(outcome_of(recording, beside, window))
+}
+
+fn outcome_of(recording: &Recording, beside: Beside, window: (u64, u64)) -> Outcome {
+    let timed = recording.ticks.iter().filter_map(|tick| Some((*beside.ticks.get(&tick.number)?, tick)));
+    kernel_outcome(window, beside.extfrag, &timed.collect::<Vec<_>>())
 }
 
 /// The records; from the start snapshot on, a loss is an error: pages that changed hands in it would be misattributed

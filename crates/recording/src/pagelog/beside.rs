@@ -1,0 +1,49 @@
+//! What a trace says beside the demand: the kernel's own fragmentation events, and when the recorder took its samples.
+
+use crate::event::{Event, PageAllocExtfrag, Record};
+use crate::marker::{Edge, Mark};
+use crate::outcome::ExtfragAt;
+use pagealloc::{Extfrag, Geometry, Migratetype, Order, Pfn};
+use std::collections::BTreeMap;
+
+/// Fragmentation events, and the times of the recorder's marks.
+#[derive(Default)]
+pub(super) struct Beside {
+    /// Fragmentation events in the window.
+    pub extfrag: Vec<ExtfragAt>,
+    /// Trace time at which each tick ended, by number.
+    pub ticks: BTreeMap<u64, u64>,
+    /// End of the start snapshot.
+    pub started: Option<u64>,
+}
+
+impl Beside {
+    /// Takes from a record what belongs here; for traces that are read for nothing else.
+    pub fn follow(&mut self, record: &Record) {
+        match &record.event {
+            Event::PageAllocExtfrag(event) if self.started.is_some() => self.fell_back(record.ts_ns, event),
+            Event::Marker(marker) => match marker.mark() {
+                Some(Mark::Snap("start", Edge::End)) => self.started = Some(record.ts_ns),
+                Some(Mark::Tick(number, Edge::End)) => {
+                    self.ticks.insert(number, record.ts_ns);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+
+    /// A request was served from pages of another type.
+    pub fn fell_back(&mut self, ts: u64, event: &PageAllocExtfrag) {
+        let event = Extfrag {
+            pfn: Pfn(event.pfn as u32),
+            alloc_order: event.alloc_order as Order,
+            fallback_order: event.fallback_order as Order,
+            alloc_migratetype: Migratetype::from_index(event.alloc_migratetype as u8),
+            fallback_migratetype: Migratetype::from_index(event.fallback_migratetype as u8),
+            change_ownership: event.change_ownership == Some(1),
+            pageblock_order: Geometry::PAGES_4K.pageblock_order,
+        };
+        self.extfrag.push(ExtfragAt { ts, event });
+    }
+}
