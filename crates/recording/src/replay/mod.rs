@@ -15,6 +15,7 @@ mod objects;
 mod pace;
 mod place;
 mod policy;
+mod results;
 mod units;
 mod watch;
 
