@@ -1,0 +1,1 @@
+//! Recording a live host through a tracefs instance of its own.

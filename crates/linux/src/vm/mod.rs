@@ -1,0 +1,1 @@
+//! Kernels under QEMU: fetched, booted, and their results brought back.

@@ -1,0 +1,1 @@
+//! The simulated computer that runs a scenario in virtual time.

@@ -1,0 +1,1 @@
+//! What is asked for, and when: scenarios as streams of operations.
