@@ -1,11 +1,11 @@
 //! What does it mean?
 //!
-//! Turns an [`Outcome`](recording::outcome::Outcome), be it the recorded kernel's or a replay's, into rows with stable
+//! Turns an [`Outcome`](lab::outcome::Outcome), be it the recorded kernel's or a replay's, into rows with stable
 //! names ([`rows`]), and rows into tables, JSON, CSV, error measures and a run directory. Nothing here runs anything:
 //! every figure printed is a function of the outcomes that were handed in.
 //!
 //! ```
-//! use recording::outcome::Outcome;
+//! use lab::outcome::Outcome;
 //! use report::{Column, Report};
 //!
 //! let kernel = Outcome::default();

@@ -78,7 +78,7 @@ pub fn is_run(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::Column;
-    use recording::outcome::Outcome;
+    use lab::outcome::Outcome;
 
     #[test]
     fn peak_rss_is_in_bytes() {

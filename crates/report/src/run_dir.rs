@@ -2,8 +2,8 @@
 
 use crate::manifest::{self, Provenance};
 use crate::{Column, Report, Rows, csv, json};
+use lab::outcome::{Outcome, ZoneEnd};
 use pagealloc::Gfp;
-use recording::outcome::{Outcome, ZoneEnd};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;

@@ -5,8 +5,8 @@ use crate::matrix::{fallback_pairs, type_name};
 use crate::rows::{Rows, pair_row};
 use crate::text::{self, NUMBER_WIDTH, duration, heading, line};
 use crate::{vmstat_block, window};
+use lab::outcome::Outcome;
 use pagealloc::{Migratetype, NR_ORDERS, Order};
-use recording::outcome::Outcome;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -1,7 +1,7 @@
 //! The table of a made-up outcome, as a picture: `FRAGLAB_BLESS=1 cargo test -p report` draws it anew.
 
+use lab::outcome::{ExtfragAt, Outcome, Sample, SlowRequest, ZoneEnd};
 use pagealloc::{Extfrag, Gfp, Migratetype, Pfn};
-use recording::outcome::{ExtfragAt, Outcome, Sample, SlowRequest, ZoneEnd};
 use report::validate::{Pair, Validation, mirror, predict};
 use report::{Column, Facts, Report};
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! The surroundings of a replay: virtual time, wait queues, and work that takes as long as on the recorded machine.
+//! The surroundings of a run: virtual time, wait queues, and work that takes as long as the [`Speeds`] say.
 
-use super::chance::Chance;
-use crate::pagelog::Speeds;
+use crate::chance::Chance;
+use crate::speeds::Speeds;
 use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
 use pagealloc::Pfn;
 use std::cell::{Cell, RefCell};
@@ -13,7 +13,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// Index of a task of the executor.
-pub(super) type TaskId = usize;
+pub type TaskId = usize;
 
 /// One wait.
 struct Wait {
@@ -33,18 +33,20 @@ enum Due {
 }
 
 /// Clock that the watcher shares.
-pub(super) type Clock = Rc<Cell<Nanos>>;
+pub type Clock = Rc<Cell<Nanos>>;
 
 /// The environment. Single-threaded; ties of time are broken by order of registration.
-pub(super) struct ReplayEnv {
+pub struct VirtualEnv {
+    /// The time.
     pub clock: Clock,
+    /// The task that runs; set by the executor.
     pub current: Cell<TaskId>,
     speeds: Speeds,
     /// When the disk and the swap device will have written what they were given.
     devices: [Cell<Nanos>; 2],
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,
-    /// Who holds a lock at a moment is not in the log.
+    /// Who holds a lock at a moment is not known.
     chance: Chance,
     due: RefCell<BinaryHeap<Reverse<(Nanos, u64, Due)>>>,
     sequence: Cell<u64>,
@@ -55,9 +57,10 @@ pub(super) struct ReplayEnv {
     ready: RefCell<VecDeque<TaskId>>,
 }
 
-impl ReplayEnv {
-    pub fn new(clock: Clock, speeds: Speeds, seed: u64) -> ReplayEnv {
-        ReplayEnv {
+impl VirtualEnv {
+    /// Surroundings at the clock's time; `seed` decides who holds a lock when.
+    pub fn new(clock: Clock, speeds: Speeds, seed: u64) -> VirtualEnv {
+        VirtualEnv {
             clock,
             current: Cell::new(0),
             speeds,
@@ -142,7 +145,7 @@ impl ReplayEnv {
 /// A turn of the scheduler: what keeps a retry loop from standing still in virtual time.
 const RESCHED_NS: Nanos = 1_000;
 
-impl Env for ReplayEnv {
+impl Env for VirtualEnv {
     fn now(&self) -> Nanos {
         self.clock.get()
     }
@@ -194,8 +197,8 @@ impl Env for ReplayEnv {
 }
 
 /// A wait as a future.
-pub(super) struct WaitFuture<'e> {
-    env: &'e ReplayEnv,
+pub struct WaitFuture<'e> {
+    env: &'e VirtualEnv,
     queue: Queue,
     timeout: Option<Nanos>,
     wait: Option<usize>,

@@ -1,19 +1,21 @@
-//! Watches a replay: fragmentation events with their times, and a digest of the whole event stream.
+//! Watches a run: fragmentation events with their times, and a digest of the whole event stream.
 
-use super::env::Clock;
+use crate::env::Clock;
 use crate::outcome::ExtfragAt;
 use mm::{MmEvent, MmObserver};
 use pagealloc::{Event, Observer};
 use std::hash::{Hash, Hasher};
 
 /// The watcher.
-pub(super) struct Watch {
+pub struct Watch {
     clock: Clock,
     digest: u64,
+    /// Fragmentation events so far.
     pub extfrag: Vec<ExtfragAt>,
 }
 
 impl Watch {
+    /// A watcher that has seen nothing.
     pub fn new(clock: Clock) -> Watch {
         Watch { clock, digest: 0xcbf2_9ce4_8422_2325, extfrag: Vec::new() }
     }
