@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod chance;
+mod digest;
 mod env;
 mod executor;
 pub mod outcome;
@@ -34,6 +35,7 @@ mod watch;
 mod zones;
 
 pub use chance::Chance;
+pub use digest::Digest;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;
 pub use speeds::Speeds;
