@@ -26,6 +26,8 @@
 #![forbid(unsafe_code)]
 
 mod chance;
+mod cpus;
+mod device;
 mod env;
 mod executor;
 pub mod outcome;
@@ -34,6 +36,7 @@ mod watch;
 mod zones;
 
 pub use chance::Chance;
+pub use device::Device;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;
 pub use speeds::Speeds;
