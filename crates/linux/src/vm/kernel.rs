@@ -84,6 +84,14 @@ impl Kernel {
         Ok(Kernel { image: real, modules, provenance: Provenance { release, packages: Vec::new() } })
     }
 
+    /// The kernel that a source names; fetched if it is Debian's and not in the cache. `say` hears what takes time.
+    pub fn get(source: &KernelSource, cache: &Cache, say: &mut dyn FnMut(&str)) -> Result<Kernel, VmError> {
+        match source {
+            KernelSource::Debian(version) => super::debian::kernel(cache, version, say),
+            KernelSource::File { image, modules } => Kernel::from_file(image, modules.as_deref()),
+        }
+    }
+
     /// All kernels of the cache, oldest version first.
     pub fn cached(cache: &Cache) -> Result<Vec<Kernel>, VmError> {
         let directory = cache.directory("kernels")?;

@@ -20,6 +20,7 @@
 
 pub mod cache;
 pub mod cpio;
+pub mod debian;
 mod disks;
 mod error;
 mod guest_binary;
