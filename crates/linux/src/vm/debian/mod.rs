@@ -81,10 +81,7 @@ pub fn kernel(cache: &Cache, version: &str, say: &mut dyn FnMut(&str)) -> Result
         return Ok(kernel.clone());
     }
     let apt = Apt::new(cache)?;
-    say("fetching Debian's lists of packages");
-    for complaint in apt.update(false)? {
-        say(&complaint);
-    }
+    apt.update(false, say)?;
     fetch(cache, &apt, &wanted(&apt, version)?, say)
 }
 
@@ -136,7 +133,7 @@ fn fetch(cache: &Cache, apt: &Apt, kernel: &Available, say: &mut dyn FnMut(&str)
     let wanted: Vec<String> = names.iter().map(|name| format!("{name}={}", kernel.version)).collect();
     if apt.download(&wanted, work.path()).is_err() {
         // The lists were old, and the archive has moved on.
-        apt.update(true)?;
+        apt.update(true, say)?;
         apt.download(&wanted, work.path())?;
     }
     let root = work.path().join("root");
