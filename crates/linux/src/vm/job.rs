@@ -3,6 +3,7 @@
 //! The same types serve both sides, so a field that one of them doesn't know fails to parse instead of being ignored.
 
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// Where the plan lies in the initramfs.
 pub const PLAN_PATH: &str = "/plan.json";
@@ -63,6 +64,29 @@ impl KernelSetting {
     /// A sysctl by its dotted name.
     pub fn sysctl(name: &str, value: &str) -> KernelSetting {
         KernelSetting { path: format!("/proc/sys/{}", name.replace('.', "/")), value: value.to_owned() }
+    }
+}
+
+impl FromStr for KernelSetting {
+    type Err = String;
+
+    /// `vm.swappiness=10` is a sysctl; `transparent_hugepage/enabled=always` and `lru_gen/enabled=0` are files of
+    /// `/sys/kernel/mm`; a path below `/proc/sys` or `/sys` is itself.
+    fn from_str(text: &str) -> Result<KernelSetting, String> {
+        let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
+        let value = value.to_owned();
+        let outside = || Err(format!("`{name}` is not below /proc/sys or /sys"));
+        if name.is_empty() || name.split('/').any(|part| part == "..") {
+            return outside();
+        }
+        match name.strip_prefix('/') {
+            Some(path) if path.starts_with("proc/sys/") || path.starts_with("sys/") => {
+                Ok(KernelSetting { path: name.to_owned(), value })
+            }
+            Some(_) => outside(),
+            None if name.contains('/') => Ok(KernelSetting { path: format!("/sys/kernel/mm/{name}"), value }),
+            None => Ok(KernelSetting::sysctl(name, &value)),
+        }
     }
 }
 
@@ -134,5 +158,16 @@ mod tests {
     #[test]
     fn a_sysctl_is_a_file() {
         assert_eq!(KernelSetting::sysctl("vm.swappiness", "60").path, "/proc/sys/vm/swappiness");
+    }
+
+    #[test]
+    fn settings_have_three_notations_and_stay_where_settings_are() {
+        let path = |text: &str| text.parse::<KernelSetting>().map(|setting| setting.path);
+        assert_eq!(path("vm.defrag_mode=1").unwrap(), "/proc/sys/vm/defrag_mode");
+        assert_eq!(path("lru_gen/enabled=0").unwrap(), "/sys/kernel/mm/lru_gen/enabled");
+        assert_eq!(path("/sys/kernel/mm/lru_gen/enabled=0").unwrap(), "/sys/kernel/mm/lru_gen/enabled");
+        for bad in ["vm.swappiness", "/etc/passwd=x", "=1", "lru_gen/../../x=1", "/sys/../etc/x=1"] {
+            assert!(path(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -80,7 +80,11 @@ pub fn arguments(machine: &Machine, accel: Accel, files: &BootFiles) -> Vec<OsSt
     arguments.pair("-monitor", "none");
     match &files.console {
         Some(path) => arguments.pair("-serial", with_path("file:", path)),
-        None => arguments.pair("-serial", "stdio"),
+        // Without signals, Ctrl-C reaches the shell in the guest.
+        None => {
+            arguments.pair("-chardev", "stdio,id=console,signal=off");
+            arguments.pair("-serial", "chardev:console");
+        }
     }
     arguments.pair("-kernel", &files.kernel);
     arguments.pair("-initrd", &files.initramfs);
