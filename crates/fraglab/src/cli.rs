@@ -2,6 +2,7 @@
 
 use crate::column_spec::{ColumnSpec, Setting};
 use crate::output::Format;
+use crate::vm_args::VmArgs;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use std::num::NonZero;
@@ -13,7 +14,8 @@ use std::path::PathBuf;
     name = "fraglab",
     version,
     about,
-    after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in fraglab)."
+    after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in \
+        fraglab), 5 the virtual machine, or the command in it, failed."
 )]
 pub struct Cli {
     /// What to do.
@@ -34,6 +36,8 @@ pub enum Command {
     Cut(CutArgs),
     /// List policies and sysctls, or every field of one policy
     Policies(PoliciesArgs),
+    /// Boot a real kernel under QEMU and run something in it
+    Vm(VmArgs),
     /// Print a completion script
     Completions(CompletionsArgs),
     /// Print the man page, or write those of all commands
@@ -76,6 +80,9 @@ pub struct ReplayArgs {
     /// Change a sysctl
     #[arg(long = "set", value_name = "vm.NAME=VALUE")]
     pub sets: Vec<Setting>,
+    /// Do not compare the model with the recorded kernel first: no row is then known to be calibrated
+    #[arg(long)]
+    pub no_mirror: bool,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,

@@ -13,6 +13,7 @@ mod failure;
 mod output;
 mod progress;
 mod recorded;
+mod vm_args;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Cut(args) => commands::cut::run(&args),
         Command::Policies(args) => commands::policies::run(&args),
+        Command::Vm(args) => commands::vm::run(&args),
         Command::Completions(args) => commands::generate::completions(&args),
         Command::Man(args) => commands::generate::man(&args),
     };

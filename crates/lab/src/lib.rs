@@ -26,6 +26,8 @@
 #![forbid(unsafe_code)]
 
 mod chance;
+mod cpus;
+mod device;
 mod digest;
 mod env;
 mod executor;
@@ -35,6 +37,7 @@ mod watch;
 mod zones;
 
 pub use chance::Chance;
+pub use device::Device;
 pub use digest::Digest;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;

@@ -9,11 +9,14 @@
 //! use report::{Column, Report};
 //!
 //! let kernel = Outcome::default();
-//! let report = Report { recording: "demo".into(), columns: vec![Column::kernel(&kernel)] };
+//! let columns = vec![Column::kernel(&kernel)];
+//! let report = Report { recording: "demo".into(), calibration: None, columns };
 //! assert!(report.to_table().contains("Fragmentation events"));
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bars;
+pub mod calibration;
 mod csv;
 mod json;
 pub mod latency;
@@ -21,12 +24,14 @@ pub mod manifest;
 pub mod matrix;
 pub mod rows;
 mod run_dir;
+pub mod stats;
 mod table;
 mod text;
 pub mod validate;
 pub mod vmstat_block;
 pub mod window;
 
+pub use calibration::Calibration;
 pub use csv::field as csv_field;
 pub use json::SCHEMA_VERSION;
 pub use matrix::{Matrix, Weiner};
