@@ -7,6 +7,7 @@
 //! | 2 | the command line is wrong |
 //! | 3 | the recording is missing, damaged or of an unknown kind |
 //! | 4 | an invariant of fraglab is broken: a bug of ours |
+//! | 5 | this host does not allow it, or lacks what it needs |
 
 use crate::column_spec::SpecError;
 use anstream::eprintln;
@@ -33,6 +34,9 @@ pub enum Failure {
     /// The result can't be written.
     #[error("{0}")]
     Output(String),
+    /// The host doesn't allow it.
+    #[error("{0}")]
+    Host(String),
     /// The reader of stdout went away.
     #[error("nobody reads the output any more")]
     ReaderGone,
@@ -47,6 +51,7 @@ impl Failure {
             Failure::Usage(_) => 2,
             Failure::Input(_) => 3,
             Failure::Invariant(_) => 4,
+            Failure::Host(_) => 5,
         };
         eprintln!("{RED}error:{RED:#} {self}");
         ExitCode::from(code)
