@@ -13,6 +13,7 @@ mod failure;
 mod output;
 mod progress;
 mod recorded;
+mod settings;
 
 use clap::Parser;
 use cli::{Cli, Command};

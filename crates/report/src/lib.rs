@@ -24,6 +24,7 @@ pub mod manifest;
 pub mod matrix;
 pub mod rows;
 mod run_dir;
+pub mod stats;
 mod table;
 mod text;
 pub mod validate;

@@ -2,7 +2,8 @@
 
 use lab::outcome::{ExtfragAt, Outcome, Sample, SlowRequest, ZoneEnd};
 use pagealloc::{Extfrag, Gfp, Migratetype, Pfn};
-use report::validate::{Pair, Validation, mirror, predict};
+use report::bars::MIRROR_3;
+use report::validate::{Change, KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
 use report::{Calibration, Column, Facts, Report};
 use std::path::Path;
 
@@ -92,16 +93,26 @@ fn replay_table() {
 #[test]
 fn validation_tables() {
     let [kernel, model, truth, prediction] = [3, 4, 1, 2].map(outcome);
-    let rows = mirror(&kernel, std::slice::from_ref(&model));
-    let validation = Validation::Mirror { recording: "made-up".into(), rows };
-    assert_snapshot("mirror.txt", &validation.to_table());
-    let rows = predict(Pair {
+    let again = outcome(5);
+    let spread = KernelSpread::of([("made-up", &kernel), ("again", &again)], None);
+    let rows = mirror(&kernel, &[model.clone(), prediction.clone()], &MIRROR_3, &spread);
+    let (recording, spread_of) = ("made-up".to_owned(), spread.names.clone());
+    let validation = Mirror { recording: recording.clone(), bars: MIRROR_3.name, seeds: 2, spread_of, rows };
+    assert_snapshot("mirror.txt", &Validation::Mirror(validation).to_table());
+    let pair = Pair {
         kernel_before: &kernel,
         model_before: std::slice::from_ref(&model),
         kernel_after: &truth,
         model_after: std::slice::from_ref(&prediction),
-    });
-    let (recording, pair, window_seconds) = ("made-up".into(), "other".into(), Some(10.0));
-    let validation = Validation::Prediction { recording, pair, window_seconds, rows };
-    assert_snapshot("prediction.txt", &validation.to_table());
+    };
+    let validation = Prediction {
+        recording,
+        pair: "other".into(),
+        changes: vec![Change { name: "vm.defrag_mode".into(), before: Some("0".into()), after: Some("1".into()) }],
+        window_seconds: Some(10.0),
+        seeds: 1,
+        spread_of: Vec::new(),
+        rows: predict(pair, &[]),
+    };
+    assert_snapshot("prediction.txt", &Validation::Prediction(validation).to_table());
 }
