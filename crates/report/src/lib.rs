@@ -22,6 +22,7 @@ mod json;
 pub mod latency;
 pub mod manifest;
 pub mod matrix;
+pub mod over_runs;
 pub mod rows;
 mod run_dir;
 pub mod stats;

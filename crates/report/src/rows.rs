@@ -2,7 +2,7 @@
 //! `validate` all speak of these rows, so a figure has one name wherever it is printed.
 
 use crate::matrix::{Matrix, Weiner, fallback_pairs, type_name};
-use crate::stats::Summary;
+use crate::over_runs::Summary;
 use lab::outcome::{Outcome, ZoneEnd};
 use pagealloc::Migratetype;
 

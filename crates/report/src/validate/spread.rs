@@ -1,7 +1,7 @@
 //! How far runs of one kernel with one setting lie apart: no model can be closer to one of them than that.
 
+use crate::over_runs::Summary;
 use crate::rows::Rows;
-use crate::stats::Summary;
 use crate::window;
 use lab::outcome::Outcome;
 
