@@ -18,6 +18,7 @@
 pub mod bars;
 pub mod calibration;
 mod csv;
+pub mod grid;
 mod json;
 pub mod latency;
 pub mod manifest;
