@@ -2,9 +2,11 @@
 
 use crate::column_spec::{ColumnSpec, Setting};
 use crate::output::Format;
-use clap::{Args, Parser, Subcommand};
+use crate::vm_args::VmArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use linux::record::{EventSet, parse_duration, parse_size};
+use report::bars::{BarSet, MIRROR_2, MIRROR_3};
 use std::ffi::OsString;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -16,8 +18,8 @@ use std::time::Duration;
     name = "fraglab",
     version,
     about,
-    after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in fraglab), \
-    5 not possible on this host."
+    after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in \
+        fraglab), 5 the virtual machine, or the command in it, failed, 6 not possible on this host."
 )]
 pub struct Cli {
     /// What to do.
@@ -40,6 +42,8 @@ pub enum Command {
     Cut(CutArgs),
     /// List policies and sysctls, or every field of one policy
     Policies(PoliciesArgs),
+    /// Boot a real kernel under QEMU and run something in it
+    Vm(VmArgs),
     /// Print a completion script
     Completions(CompletionsArgs),
     /// Print the man page, or write those of all commands
@@ -82,6 +86,9 @@ pub struct ReplayArgs {
     /// Change a sysctl
     #[arg(long = "set", value_name = "vm.NAME=VALUE")]
     pub sets: Vec<Setting>,
+    /// Do not compare the model with the recorded kernel first: no row is then known to be calibrated
+    #[arg(long)]
+    pub no_mirror: bool,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -107,12 +114,40 @@ pub struct ValidateArgs {
     /// moment, and counts such as extfrag_total hang on it
     #[arg(long, default_value = "5", value_name = "N")]
     pub seeds: NonZero<u64>,
+    /// Bars to judge by
+    #[arg(long, value_enum, default_value_t, value_name = "SET")]
+    pub bars: Bars,
+    /// Further recordings of the same settings: how far runs of the kernel itself lie apart
+    #[arg(long, value_name = "RECORDING", value_delimiter = ',')]
+    pub spread: Vec<PathBuf>,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,
+}
+
+/// A set of bars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Bars {
+    /// What the engine was first brought to: extfrag_total 25 %, THP 20 %, pageblocks 10 % of all
+    #[value(name = "mirror-2")]
+    Mirror2,
+    /// extfrag_total 10 %, large cells 20 %, pageblocks 5 % of all, free blocks 15 %, THP 10 %, reclaim and compaction 25 %
+    #[default]
+    #[value(name = "mirror-3")]
+    Mirror3,
+}
+
+impl Bars {
+    /// The bars themselves.
+    pub const fn set(self) -> &'static BarSet {
+        match self {
+            Bars::Mirror2 => &MIRROR_2,
+            Bars::Mirror3 => &MIRROR_3,
+        }
+    }
 }
 
 /// Arguments of `inspect`.

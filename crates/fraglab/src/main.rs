@@ -13,6 +13,8 @@ mod failure;
 mod output;
 mod progress;
 mod recorded;
+mod settings;
+mod vm_args;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         Command::Record(args) => commands::record::run(&args),
         Command::Cut(args) => commands::cut::run(&args),
         Command::Policies(args) => commands::policies::run(&args),
+        Command::Vm(args) => commands::vm::run(&args),
         Command::Completions(args) => commands::generate::completions(&args),
         Command::Man(args) => commands::generate::man(&args),
     };

@@ -7,6 +7,7 @@ pub mod policies;
 pub mod record;
 pub mod replay;
 pub mod validate;
+pub mod vm;
 
 use crate::backend::{self, Loaded, Run};
 use crate::cli::EngineArgs;
