@@ -13,6 +13,7 @@ mod failure;
 mod output;
 mod progress;
 mod recorded;
+mod settings;
 mod vm_args;
 
 use clap::Parser;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Record(args) => commands::record::run(&args),
         Command::Cut(args) => commands::cut::run(&args),
         Command::Policies(args) => commands::policies::run(&args),
         Command::Vm(args) => commands::vm::run(&args),

@@ -4,6 +4,7 @@ pub mod cut;
 pub mod generate;
 pub mod inspect;
 pub mod policies;
+pub mod record;
 pub mod replay;
 pub mod validate;
 pub mod vm;
