@@ -2,6 +2,7 @@
 
 use crate::column_spec::{ColumnSpec, Setting};
 use crate::output::Format;
+use crate::run_args::{OpsArgs, RunArgs};
 use crate::vm_args::VmArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -30,6 +31,10 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a scenario on real and simulated machines, one column each
+    Run(RunArgs),
+    /// Show what a scenario asks for, or save it as an operation stream
+    Ops(OpsArgs),
     /// Replay a recording under one or more policies and print one table
     Replay(ReplayArgs),
     /// Compare the model with the recorded kernel, row by row

@@ -10,9 +10,12 @@ mod commands;
 mod describe;
 mod facts;
 mod failure;
+mod machines;
 mod output;
 mod progress;
 mod recorded;
+mod run_args;
+mod scenarios;
 mod settings;
 mod vm_args;
 
@@ -23,6 +26,8 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     failure::explain_panics();
     let result = match Cli::parse().command {
+        Command::Run(args) => commands::run::run(&args),
+        Command::Ops(args) => commands::ops::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),

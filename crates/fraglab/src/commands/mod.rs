@@ -3,9 +3,11 @@
 pub mod cut;
 pub mod generate;
 pub mod inspect;
+pub mod ops;
 pub mod policies;
 pub mod record;
 pub mod replay;
+pub mod run;
 pub mod validate;
 pub mod vm;
 

@@ -18,6 +18,7 @@ mod thp;
 mod truth;
 mod whole;
 
+pub use truth::{ProcTexts, between};
 pub use start::{StartFrame, StartState, StartUse};
 pub use whole::{Normalised, kernel_alone, normalise};
 

@@ -25,6 +25,7 @@ impl Driver<'_> {
         let outcome = Outcome {
             counters: last.counters,
             extfrag: state.alloc.observer.extfrag.clone(),
+            untraced: false,
             zones: if series.is_empty() { zones(&state.alloc) } else { last.zones },
             slow_requests: self.slow.take(),
             fast_requests: self.fast_requests,
