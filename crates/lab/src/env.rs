@@ -155,6 +155,12 @@ impl VirtualEnv {
         WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None, keeps_cpu: false }
     }
 
+    /// Starts writing a page of that many base pages to the disk, or to the swap device.
+    pub fn write(&self, pfn: Pfn, swap: bool, pages: u64) {
+        let done = self.device(swap).transfer(self.now(), pages);
+        self.schedule(done, Due::Written(pfn));
+    }
+
     /// Sleeps until a time, then waits for a CPU.
     pub async fn sleep_until(&self, at: Nanos) {
         if at > self.now() {
@@ -289,8 +295,7 @@ impl Env for VirtualEnv {
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
     fn start_write(&self, pfn: Pfn, swap: bool) {
-        let done = self.device(swap).transfer(self.now(), 1);
-        self.schedule(done, Due::Written(pfn));
+        self.write(pfn, swap, 1);
     }
 }
 
