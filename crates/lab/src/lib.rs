@@ -28,6 +28,7 @@
 mod chance;
 mod cpus;
 mod device;
+mod digest;
 mod env;
 mod executor;
 pub mod outcome;
@@ -37,6 +38,7 @@ mod zones;
 
 pub use chance::Chance;
 pub use device::Device;
+pub use digest::Digest;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;
 pub use speeds::Speeds;
