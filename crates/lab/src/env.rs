@@ -169,15 +169,14 @@ impl VirtualEnv {
         }
     }
 
-    /// Waits for [`Self::unpark`], then for a CPU.
-    pub async fn park(&self) {
-        WaitFuture { env: self, queue: Queue::Timer, timeout: None, wait: None, keeps_cpu: false }.await;
-        self.occupy().await;
+    /// Waits for [`Self::unpark`] or for a time, then for a CPU.
+    pub async fn park(&self, timeout: Option<Nanos>) {
+        self.wait(Queue::Timer, timeout).await;
     }
 
-    /// Ends a task's [`Self::park`], if it is parked.
+    /// Ends what a task waits for on no queue: its [`Self::park`].
     pub fn unpark(&self, task: TaskId) {
-        let parked = |wait: &Wait| wait.task == task && wait.deadline.is_none() && wait.queue == Queue::Timer;
+        let parked = |wait: &Wait| wait.task == task && wait.queue == Queue::Timer;
         let found = self.waits.borrow().iter().position(|wait| parked(wait) && wait.ended.is_none());
         if let Some(wait) = found {
             self.end_wait(wait, Woken::Early { left: 0 });

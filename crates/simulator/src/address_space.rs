@@ -36,23 +36,28 @@ impl Entry {
     }
 }
 
-/// 2 MiB of a region.
+/// 2 MiB of an address space: what its page table holds. Neighbouring mappings share it, as theirs merge in the kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Range {
+pub(crate) struct Window {
     pub entry: Entry,
-    /// Whether it counts as a user of its window's page-table page.
-    pub table: bool,
-    /// Base pages that are still mapped, one bit each.
+    /// The page-table page; also set aside under a huge page.
+    pub table: Option<FolioId>,
+    /// Base pages that are mapped, one bit each.
     mapped: [u64; 8],
 }
 
-impl Range {
-    fn new(pages: u32) -> Range {
-        let mut mapped = [0; 8];
-        for page in 0..pages {
-            mapped[page as usize / 64] |= 1 << (page % 64);
-        }
-        Range { entry: Entry::Empty, table: false, mapped }
+impl Window {
+    fn new() -> Window {
+        Window { entry: Entry::Empty, table: None, mapped: [0; 8] }
+    }
+
+    /// The same mappings without any pages.
+    pub fn layout(&self) -> Window {
+        Window { mapped: self.mapped, ..Window::new() }
+    }
+
+    fn map(&mut self, page: u32) {
+        self.mapped[page as usize / 64] |= 1 << (page % 64);
     }
 
     pub fn is_mapped(&self, page: u32) -> bool {
@@ -73,33 +78,12 @@ impl Range {
     }
 }
 
-/// A mapping.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// A mapping, by page number in the address space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Region {
-    /// Page number of its start in the address space.
     pub base: u32,
     pub pages: u32,
     pub advice: Option<Advice>,
-    pub ranges: Vec<Range>,
-}
-
-impl Region {
-    pub fn new(base: u32, pages: u32) -> Region {
-        let ranges = (0..pages.div_ceil(PTES)).map(|range| Range::new((pages - range * PTES).min(PTES))).collect();
-        Region { base, pages, advice: None, ranges }
-    }
-
-    /// Window of the address space (2 MiB) whose page-table page a range is mapped by.
-    pub fn window(&self, range: u32) -> u32 {
-        self.base / PTES + range
-    }
-}
-
-/// A page-table page: who maps 2 MiB of address space, and how many ranges share it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TablePage {
-    pub folio: FolioId,
-    pub users: u32,
 }
 
 /// A pipe, pair of sockets, or ring.
@@ -114,8 +98,8 @@ pub(crate) struct Handle {
 /// A process.
 pub(crate) struct Process {
     pub regions: BTreeMap<RegionId, Region>,
-    /// Page-table pages by window.
-    pub tables: BTreeMap<u32, TablePage>,
+    /// By page number / [`PTES`].
+    pub windows: BTreeMap<u32, Window>,
     /// Upper page tables, stack, task and the objects around it.
     pub own_pages: Vec<FolioId>,
     pub own_objects: Vec<Object>,
@@ -139,7 +123,7 @@ impl Process {
     pub fn new(parent: Option<Pid>) -> Process {
         Process {
             regions: BTreeMap::new(),
-            tables: BTreeMap::new(),
+            windows: BTreeMap::new(),
             own_pages: Vec::new(),
             own_objects: Vec::new(),
             handles: BTreeMap::new(),
@@ -152,33 +136,26 @@ impl Process {
         }
     }
 
-    /// The address space of a forked child, still without its pages.
+    /// A forked child with the same mappings, still without pages.
     pub fn fork_layout(&self, parent: Pid) -> Process {
         let mut child = Process::new(Some(parent));
         (child.next_large, child.next_small) = (self.next_large, self.next_small);
+        child.regions = self.regions.clone();
+        child.windows = self.windows.iter().map(|(&number, window)| (number, window.layout())).collect();
+        child.handles = self.handles.clone();
         child
     }
 
-    /// Maps a region: aligned to 2 MiB if it is as large, else packed with other small ones. Addresses are not used
+    /// Maps a region: aligned to 2 MiB if it is as large, else right behind the last small one. Addresses are not used
     /// again.
     pub fn map(&mut self, id: RegionId, pages: u32) {
-        let base = if pages >= PTES {
-            let base = self.next_large;
-            self.next_large += pages.next_multiple_of(PTES);
-            base
-        } else {
-            if self.next_small % PTES + pages > PTES {
-                self.next_small = self.next_small.next_multiple_of(PTES);
-            }
-            let base = self.next_small;
-            self.next_small += pages;
-            base
-        };
-        self.regions.insert(id, Region::new(base, pages));
-    }
-
-    pub fn range_mut(&mut self, region: RegionId, range: u32) -> Option<&mut Range> {
-        self.regions.get_mut(&region)?.ranges.get_mut(range as usize)
+        let next = if pages >= PTES { &mut self.next_large } else { &mut self.next_small };
+        let base = *next;
+        *next += if pages >= PTES { pages.next_multiple_of(PTES) } else { pages };
+        for page in base..base + pages {
+            self.windows.entry(page / PTES).or_insert_with(Window::new).map(page % PTES);
+        }
+        self.regions.insert(id, Region { base, pages, advice: None });
     }
 }
 
@@ -187,24 +164,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_mappings_share_windows_and_large_ones_are_aligned() {
+    fn small_mappings_are_neighbours_and_large_ones_are_aligned() {
         let mut process = Process::new(None);
-        for (id, pages) in [(1, 64), (2, 600), (3, 400), (4, 100), (5, 512)] {
+        for (id, pages) in [(1, 64), (2, 600), (3, 448), (4, 100), (5, 512)] {
             process.map(RegionId(id), pages);
         }
-        let window = |id| process.regions[&RegionId(id)].window(0);
-        assert_eq!(window(1), window(3));
-        assert_eq!(window(4), window(1) + 1, "it would have straddled two windows");
-        assert_eq!((window(2), window(5)), (0, 2));
+        let base = |id| process.regions[&RegionId(id)].base;
+        assert_eq!([base(2), base(5)], [0, 1024]);
+        assert_eq!([base(3) - base(1), base(4) - base(1)], [64, 512]);
+        assert!(process.windows[&(base(1) / PTES)].is_whole(), "two mappings fill it");
+        assert!(!process.windows[&(base(4) / PTES)].is_whole());
     }
 
     #[test]
-    fn a_range_is_whole_until_a_page_is_unmapped() {
-        let mut region = Region::new(0, PTES + 10);
-        assert!(region.ranges[0].is_whole() && !region.ranges[1].is_whole());
-        region.ranges[0].unmap(511);
-        assert!(!region.ranges[0].is_whole() && !region.ranges[0].is_mapped(511));
-        (0..10).for_each(|page| region.ranges[1].unmap(page));
-        assert!(region.ranges[1].is_gone());
+    fn a_window_is_whole_until_a_page_is_unmapped() {
+        let mut process = Process::new(None);
+        process.map(RegionId(1), PTES);
+        let window = process.windows.get_mut(&0).unwrap();
+        window.unmap(511);
+        assert!(!window.is_whole() && !window.is_mapped(511) && window.is_mapped(510));
+        (0..511).for_each(|page| window.unmap(page));
+        assert!(window.is_gone());
     }
 }

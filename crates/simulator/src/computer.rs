@@ -1,6 +1,6 @@
 //! The computer's own state beside `mm`: folios and who holds them. It is the owner that `mm` asks and tells.
 
-use crate::address_space::{Entry, Handle, Pid, Process, Pte};
+use crate::address_space::{Entry, Handle, Pid, Process, Pte, Window};
 use crate::dentry::Dentries;
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
@@ -28,6 +28,8 @@ pub(crate) struct Computer {
     pub swap_total: u64,
     pub swap_used: u64,
     pub swapped_in: u64,
+    /// Pages that user space has locked since boot.
+    pub locked: Vec<FolioId>,
     /// Share of pages, in 1/65536, that compaction finds held by somebody.
     pub busy_pages: u64,
     pub cache_pressure: u64,
@@ -136,22 +138,6 @@ impl Computer {
         nr
     }
 
-    /// Replaces the number of a huge page that was split by the numbers of its base pages.
-    pub fn resolve(&mut self, entry: &mut Entry) {
-        let Entry::Huge(head) = *entry else { return };
-        let Place::Split(first) = self.folios.get(head).place else { return };
-        let mut table = Entry::empty_table();
-        for (index, pte) in (0..).zip(table.iter_mut()) {
-            *pte = Pte::Page(FolioId(first.0 + index));
-        }
-        *entry = Entry::Table(table);
-        let whole = self.folios.get_mut(head);
-        whole.maps -= 1;
-        if whole.maps == 0 {
-            self.folios.remove(head);
-        }
-    }
-
     /// A page table no longer maps a folio: its frame, if it was the last one and the folio is in memory.
     pub fn unmap(&mut self, id: FolioId) -> Option<Pfn> {
         let folio = self.folios.get_mut(id);
@@ -161,7 +147,7 @@ impl Computer {
 
     /// Drops all that an entry maps: frames that are free now.
     pub fn unmap_entry(&mut self, mut entry: Entry) -> Vec<Pfn> {
-        self.resolve(&mut entry);
+        self.folios.resolve(&mut entry);
         match entry {
             Entry::Empty => Vec::new(),
             Entry::Huge(id) => self.unmap(id).into_iter().collect(),
@@ -185,15 +171,14 @@ impl Computer {
     fn kill(&mut self, pid: Pid) -> Vec<Pfn> {
         let Some(process) = self.processes.get_mut(&pid) else { return Vec::new() };
         process.killed = true;
-        let ranges = process.regions.values_mut().flat_map(|region| &mut region.ranges);
-        let entries: Vec<Entry> = ranges.map(|range| std::mem::replace(&mut range.entry, Entry::Empty)).collect();
+        let take = |window: &mut Window| std::mem::replace(&mut window.entry, Entry::Empty);
+        let entries: Vec<Entry> = process.windows.values_mut().map(take).collect();
         entries.into_iter().flat_map(|entry| self.unmap_entry(entry)).collect()
     }
 
     /// Anonymous pages of a process, on the swap device or not: what the OOM killer goes by.
     fn badness(&self, process: &Process) -> u64 {
-        let ranges = process.regions.values().flat_map(|region| &region.ranges);
-        ranges.map(|range| self.pages_of(&range.entry)).sum::<u64>() + process.tables.len() as u64
+        process.windows.values().map(|window| self.pages_of(&window.entry)).sum()
     }
 
     fn split_anon(&mut self, head: FolioId) {

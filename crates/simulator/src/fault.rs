@@ -1,6 +1,7 @@
 //! Page faults: what a touch of memory meets, and how missing pages come in.
 
-use crate::address_space::{Entry, PTES, Pid, Process, Pte, TablePage};
+use crate::address_space::{Entry, PTES, Pid, Pte};
+use crate::computer::Computer;
 use crate::folio::{Folio, FolioId, KernelUse, Place, Use};
 use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
 use mm::thp::{ThpPlace, thp_allowed, thp_fault_gfp};
@@ -17,16 +18,15 @@ pub(crate) const PAGE_TABLE: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::COMP.0 | Gfp
 /// CPU time that a task gathers before it passes, so that touches of mapped pages need no detour each.
 const DEBT: Nanos = 20_000;
 
-/// A place in an address space.
+/// A page of an address space, by its number there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct At {
     pub pid: Pid,
-    pub region: RegionId,
     pub page: u32,
 }
 
 impl At {
-    fn range(self) -> u32 {
+    fn window(self) -> u32 {
         self.page / PTES
     }
 
@@ -45,7 +45,7 @@ enum Need {
     /// A page table.
     Table,
     /// A huge page, or base pages if there is none.
-    Huge { madvised: bool },
+    Huge,
     /// A page of zeroes.
     Fresh,
     /// The zero page.
@@ -58,19 +58,26 @@ enum Need {
     Wait(Nanos),
 }
 
+/// What an address maps to.
+enum Found {
+    Mapped(FolioId),
+    Zero,
+    Needs(Need),
+}
+
 impl Sim {
     /// Touches a range of a region, page by page.
     pub async fn touch(&self, pid: Pid, region: RegionId, first: u32, pages: u32, access: Access) -> Result<Touched, Errno> {
-        let mut at = At { pid, region, page: first };
-        let end = first + pages;
+        let (start, madvised) = self.region_start(pid, region, first)?;
+        let (mut at, end) = (At { pid, page: start }, start + pages);
         while at.page < end {
             let mut debt = 0;
-            let need = self.touch_mapped(&mut at, end, access, &mut debt)?;
+            let need = self.touch_mapped(&mut at, end, (access, madvised), &mut debt)?;
             self.spend(debt).await;
             match need {
                 Need::Nothing | Need::Time => {}
                 Need::Table => self.add_table(at).await?,
-                Need::Huge { madvised } => self.huge_fault(at, madvised).await?,
+                Need::Huge => self.huge_fault(at, madvised == Some(Advice::HugePage)).await?,
                 Need::Fresh => self.anon_fault(at).await?,
                 Need::ZeroPage => {
                     self.spend(self.spec.costs.fault).await;
@@ -81,22 +88,35 @@ impl Sim {
                 Need::Wait(until) => self.env().sleep_until(until).await,
             }
         }
-        Ok(Touched { huge: Some(self.huge_pages(pid, region, first, end)) })
+        Ok(Touched { huge: Some(self.huge_pages(pid, start, end)) })
     }
 
-    fn huge_pages(&self, pid: Pid, region: RegionId, first: u32, end: u32) -> u32 {
+    /// Page number of a region's page, and what was advised for the region.
+    pub fn region_start(&self, pid: Pid, region: RegionId, page: u32) -> Result<(u32, Option<Advice>), Errno> {
         let state = self.mm.state.borrow();
-        let Some(of) = state.owner.processes.get(&pid).and_then(|process| process.regions.get(&region)) else { return 0 };
-        let ranges = of.ranges.iter().take(end.div_ceil(PTES) as usize).skip((first / PTES) as usize);
+        let of = state.owner.processes.get(&pid).and_then(|process| process.regions.get(&region)).ok_or(FAULT)?;
+        Ok((of.base + page, of.advice))
+    }
+
+    fn huge_pages(&self, pid: Pid, start: u32, end: u32) -> u32 {
+        let state = self.mm.state.borrow();
+        let Some(process) = state.owner.processes.get(&pid) else { return 0 };
         let is_huge = |entry: &Entry| match entry {
             Entry::Huge(id) => state.owner.folios.frame(*id).is_some(),
             Entry::Empty | Entry::Table(_) => false,
         };
-        ranges.filter(|range| is_huge(&range.entry)).count() as u32
+        let windows = process.windows.range(start / PTES..end.div_ceil(PTES));
+        windows.filter(|(_, window)| is_huge(&window.entry)).count() as u32
     }
 
     /// Touches pages as long as they are mapped.
-    fn touch_mapped(&self, at: &mut At, end: u32, access: Access, debt: &mut Nanos) -> Result<Need, Errno> {
+    fn touch_mapped(
+        &self,
+        at: &mut At,
+        end: u32,
+        (access, advice): (Access, Option<Advice>),
+        debt: &mut Nanos,
+    ) -> Result<Need, Errno> {
         let costs = &self.spec.costs;
         let write = access == Access::Write;
         let cost = if write { costs.write_page } else { costs.read_word };
@@ -105,9 +125,13 @@ impl Sim {
             if *debt >= DEBT {
                 return Ok(Need::Time);
             }
-            let need = self.look_up(state, *at, write)?;
-            if need != Need::Nothing {
-                return Ok(need);
+            match self.look_up(state, *at, write, advice)? {
+                Found::Mapped(id) => match self.use_mapped(state, id, write) {
+                    Need::Nothing => {}
+                    need => return Ok(need),
+                },
+                Found::Zero => {}
+                Found::Needs(need) => return Ok(need),
             }
             *debt += cost;
             at.page += 1;
@@ -115,39 +139,34 @@ impl Sim {
         Ok(Need::Nothing)
     }
 
-    fn look_up(&self, state: &mut State<SimWorld>, at: At, write: bool) -> Result<Need, Errno> {
-        let Some(mut process) = state.owner.processes.remove(&at.pid) else { return Err(FAULT) };
-        let need = self.look_up_in(state, &mut process, at, write);
-        state.owner.processes.insert(at.pid, process);
-        need
-    }
-
-    fn look_up_in(&self, state: &mut State<SimWorld>, process: &mut Process, at: At, write: bool) -> Result<Need, Errno> {
-        let killed = process.killed;
-        let region = process.regions.get_mut(&at.region).ok_or(FAULT)?;
-        let advice = region.advice;
-        let range = region.ranges.get_mut(at.range() as usize).ok_or(FAULT)?;
-        if killed || !range.is_mapped(at.page % PTES) {
+    fn look_up(
+        &self,
+        state: &mut State<SimWorld>,
+        at: At,
+        write: bool,
+        advice: Option<Advice>,
+    ) -> Result<Found, Errno> {
+        let Computer { processes, folios, .. } = &mut state.owner;
+        let process = processes.get_mut(&at.pid).filter(|process| !process.killed).ok_or(FAULT)?;
+        let window = process.windows.get_mut(&at.window()).ok_or(FAULT)?;
+        if !window.is_mapped(at.page % PTES) {
             return Err(FAULT);
         }
-        state.owner.resolve(&mut range.entry);
-        if !range.table {
-            return Ok(Need::Table);
+        folios.resolve(&mut window.entry);
+        if window.table.is_none() {
+            return Ok(Found::Needs(Need::Table));
         }
-        match &mut range.entry {
-            Entry::Empty if write && range.is_whole() && self.wants_huge(advice) => {
-                Ok(Need::Huge { madvised: advice == Some(Advice::HugePage) })
-            }
-            Entry::Empty => Ok(if write { Need::Fresh } else { Need::ZeroPage }),
-            Entry::Huge(id) => Ok(self.use_mapped(state, *id, write)),
-            Entry::Table(table) => Ok(match table[at.index()] {
-                Pte::None if !write => Need::ZeroPage,
-                Pte::None => Need::Fresh,
-                Pte::Zero if !write => Need::Nothing,
-                Pte::Zero => Need::Fresh,
-                Pte::Page(id) => self.use_mapped(state, id, write),
-            }),
-        }
+        let missing = if write { Need::Fresh } else { Need::ZeroPage };
+        Ok(match &window.entry {
+            Entry::Empty if write && window.is_whole() && self.wants_huge(advice) => Found::Needs(Need::Huge),
+            Entry::Empty => Found::Needs(missing),
+            Entry::Huge(id) => Found::Mapped(*id),
+            Entry::Table(table) => match table[at.index()] {
+                Pte::Page(id) => Found::Mapped(id),
+                Pte::Zero if !write => Found::Zero,
+                Pte::None | Pte::Zero => Found::Needs(missing),
+            },
+        })
     }
 
     fn wants_huge(&self, advice: Option<Advice>) -> bool {
@@ -174,12 +193,12 @@ impl Sim {
     /// Replaces an entry, making the range's table if there is none. `false`: the entry is no longer what it was.
     pub fn set_pte(&self, at: At, from: Pte, to: Pte) -> bool {
         let mut state = self.mm.state.borrow_mut();
-        let Some(process) = state.owner.processes.get_mut(&at.pid).filter(|process| !process.killed) else { return false };
-        let Some(range) = process.range_mut(at.region, at.range()) else { return false };
-        if range.entry == Entry::Empty {
-            range.entry = Entry::Table(Entry::empty_table());
+        let process = state.owner.processes.get_mut(&at.pid).filter(|process| !process.killed);
+        let Some(window) = process.and_then(|process| process.windows.get_mut(&at.window())) else { return false };
+        if window.entry == Entry::Empty {
+            window.entry = Entry::Table(Entry::empty_table());
         }
-        let Entry::Table(table) = &mut range.entry else { return false };
+        let Entry::Table(table) = &mut window.entry else { return false };
         let pte = &mut table[at.index()];
         let expected = *pte == from || from == Pte::None && *pte == Pte::Zero;
         if expected {
@@ -188,34 +207,20 @@ impl Sim {
         expected
     }
 
-    /// Makes sure that the range's window has a page-table page.
+    /// Gives the window its page-table page.
     async fn add_table(&self, at: At) -> Result<(), Errno> {
-        if self.share_table(at, None) {
-            return Ok(());
-        }
         let id = self.kernel_page(0, PAGE_TABLE, at.pid, KernelUse::PageTable).await.ok_or(NOMEM)?;
         self.spend(self.spec.costs.clear_page).await;
-        if !self.share_table(at, Some(id)) {
-            self.free_folio(id);
+        let mut state = self.mm.state.borrow_mut();
+        let process = state.owner.processes.get_mut(&at.pid);
+        match process.and_then(|process| process.windows.get_mut(&at.window())) {
+            Some(window) if window.table.is_none() => window.table = Some(id),
+            _ => {
+                drop(state);
+                self.free_folio(id);
+            }
         }
         Ok(())
-    }
-
-    /// Counts the range as a user of its window's page-table page; installs a new one. Whether there is one.
-    fn share_table(&self, at: At, new: Option<FolioId>) -> bool {
-        let mut state = self.mm.state.borrow_mut();
-        let Some(process) = state.owner.processes.get_mut(&at.pid) else { return false };
-        let Process { regions, tables, .. } = process;
-        let Some(region) = regions.get_mut(&at.region) else { return false };
-        let window = region.window(at.range());
-        let table = match (tables.get_mut(&window), new) {
-            (Some(table), None) => table,
-            (None, Some(folio)) => tables.entry(window).or_insert(TablePage { folio, users: 0 }),
-            _ => return false,
-        };
-        table.users += 1;
-        region.ranges[at.range() as usize].table = true;
-        true
     }
 
     /// A fault in a range that a huge page may serve (12.1).
@@ -229,14 +234,14 @@ impl Sim {
             self.note_slow(ts, 9, thp_fault_gfp(self.spec.thp.defrag, madvised), page.is_some());
         }
         let Some(pfn) = page else {
-            return self.anon_fault(At { page: at.range() * PTES + at.index() as u32, ..at }).await;
+            return self.anon_fault(at).await;
         };
         self.spend(self.spec.costs.fault + self.spec.costs.clear_page * u64::from(PTES)).await;
         let mut state = self.mm.state.borrow_mut();
         let id = state.owner.folios.add(Folio { young: true, ..Folio::new(Use::Anon, pfn, 9) });
         let process = state.owner.processes.get_mut(&at.pid).filter(|process| !process.killed);
-        match process.and_then(|process| process.range_mut(at.region, at.range())) {
-            Some(range) if range.entry == Entry::Empty => range.entry = Entry::Huge(id),
+        match process.and_then(|process| process.windows.get_mut(&at.window())) {
+            Some(window) if window.entry == Entry::Empty => window.entry = Entry::Huge(id),
             _ => {
                 state.owner.forget(id);
                 state.free_page(pfn, task.cpu);

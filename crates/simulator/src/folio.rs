@@ -1,6 +1,7 @@
 //! Folios: everything that is or was in memory, by number. The number is the page's [`Tag`], and it stays the same while
 //! the content moves, leaves memory and comes back. Page tables and files hold numbers, so no reverse map is needed.
 
+use crate::address_space::{Entry, Pte};
 use mm::reclaim::Shadow;
 use mm::{Nanos, Tag};
 use pagealloc::{Order, Pfn};
@@ -130,6 +131,22 @@ impl Folios {
         match self.get(id).place {
             Place::Frame(pfn) => Some(pfn),
             Place::Swapped(_) | Place::Split(_) => None,
+        }
+    }
+
+    /// Replaces the number of a huge page that was split by the numbers of its base pages.
+    pub fn resolve(&mut self, entry: &mut Entry) {
+        let Entry::Huge(head) = *entry else { return };
+        let Place::Split(first) = self.get(head).place else { return };
+        let mut table = Entry::empty_table();
+        for (index, pte) in (0..).zip(table.iter_mut()) {
+            *pte = Pte::Page(FolioId(first.0 + index));
+        }
+        *entry = Entry::Table(table);
+        let whole = self.get_mut(head);
+        whole.maps -= 1;
+        if whole.maps == 0 {
+            self.remove(head);
         }
     }
 
