@@ -9,16 +9,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
     let scenario = Scenario::shipped(&arguments.next().unwrap_or_else(|| "kbuild-mix".to_owned()))?;
     let mut policy = preset("linux-6.18").map_err(|error| format!("{error:?}"))?;
-    let (mut seed, mut check) = (1, false);
+    let (mut seed, mut check, mut limit) = (1, false, None);
     for argument in arguments {
-        let (name, value) = argument.split_once('=').ok_or("arguments are sysctl=value, seed=N or check=1")?;
+        let (name, value) = argument.split_once('=').ok_or("arguments are sysctl=value, seed=N, limit=SECONDS or check=1")?;
         match name {
             "seed" => seed = value.parse()?,
+            "limit" => limit = Some(value.parse::<u64>()? * 1_000_000_000),
             "check" => check = value == "1",
             _ => policy.sysctl.set(name, value.parse()?).map_err(|error| format!("{error:?}"))?,
         }
     }
-    let machine = MachineSpec::guest(u64::from(scenario.machine.memory_mib.get()) << 20);
+    let mut machine = MachineSpec::guest(u64::from(scenario.machine.memory_mib.get()) << 20);
+    machine.time_limit = limit;
     let workload = scenario.workload();
     let run = if check { Simulation::run_checked } else { Simulation::run };
     let simulated = run(&*workload, &machine, &policy, seed)?;
