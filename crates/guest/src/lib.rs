@@ -11,6 +11,7 @@ pub mod error;
 pub mod init;
 pub mod kernel;
 pub mod mounts;
+pub mod network;
 pub mod results;
 pub mod swap;
 pub mod task;
