@@ -57,10 +57,15 @@ fn read_plan() -> Result<Plan, GuestError> {
 }
 
 fn way_out() -> Result<PathBuf, GuestError> {
-    mounts::mount_one(&disks::find(Disk::Results)?.to_string_lossy(), "ext4", RESULTS_DIR)?;
-    // mkfs.ext4 makes it for fsck, which never comes here.
-    let _absent = fs::remove_dir(format!("{RESULTS_DIR}/lost+found"));
+    mount_disk(Disk::Results, RESULTS_DIR)?;
     disks::find(Disk::Out)
+}
+
+fn mount_disk(disk: Disk, place: &str) -> Result<(), GuestError> {
+    mounts::mount_one(&disks::find(disk)?.to_string_lossy(), "ext4", place)?;
+    // mkfs.ext4 makes it for fsck, which never comes here.
+    let _absent = fs::remove_dir(format!("{place}/lost+found"));
+    Ok(())
 }
 
 fn failed(error: &GuestError) -> Report {
@@ -82,7 +87,7 @@ fn carry_out(plan: &Plan) -> Result<Report, GuestError> {
         swap::make_and_switch_on(&disks::find(Disk::Swap)?)?;
     }
     if plan.disks.contains(&Disk::Scratch) {
-        mounts::mount_one(&disks::find(Disk::Scratch)?.to_string_lossy(), "ext4", SCRATCH_DIR)?;
+        mount_disk(Disk::Scratch, SCRATCH_DIR)?;
     }
     if plan.snapshots {
         results::snapshot("start")?;
