@@ -3,8 +3,9 @@
 use crate::column_spec::{ColumnSpec, Setting};
 use crate::output::Format;
 use crate::vm_args::VmArgs;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use report::bars::{BarSet, MIRROR_2, MIRROR_3};
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -108,12 +109,40 @@ pub struct ValidateArgs {
     /// moment, and counts such as extfrag_total hang on it
     #[arg(long, default_value = "5", value_name = "N")]
     pub seeds: NonZero<u64>,
+    /// Bars to judge by
+    #[arg(long, value_enum, default_value_t, value_name = "SET")]
+    pub bars: Bars,
+    /// Further recordings of the same settings: how far runs of the kernel itself lie apart
+    #[arg(long, value_name = "RECORDING", value_delimiter = ',')]
+    pub spread: Vec<PathBuf>,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,
+}
+
+/// A set of bars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Bars {
+    /// What the engine was first brought to: extfrag_total 25 %, THP 20 %, pageblocks 10 % of all
+    #[value(name = "mirror-2")]
+    Mirror2,
+    /// extfrag_total 10 %, large cells 20 %, pageblocks 5 % of all, free blocks 15 %, THP 10 %, reclaim and compaction 25 %
+    #[default]
+    #[value(name = "mirror-3")]
+    Mirror3,
+}
+
+impl Bars {
+    /// The bars themselves.
+    pub const fn set(self) -> &'static BarSet {
+        match self {
+            Bars::Mirror2 => &MIRROR_2,
+            Bars::Mirror3 => &MIRROR_3,
+        }
+    }
 }
 
 /// Arguments of `inspect`.

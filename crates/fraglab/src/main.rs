@@ -13,6 +13,7 @@ mod failure;
 mod output;
 mod progress;
 mod recorded;
+mod settings;
 mod vm_args;
 
 use clap::Parser;

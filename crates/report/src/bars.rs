@@ -127,9 +127,6 @@ pub const CALIBRATION: BarSet = BarSet {
     ],
 };
 
-/// Sets that `validate` can judge by.
-pub const BAR_SETS: [BarSet; 2] = [MIRROR_2, MIRROR_3];
-
 impl BarSet {
     /// How far a row of the kernel's may be off in the model, in the row's unit; nothing where no bar is set.
     pub fn allowed(&self, row: &Row, kernel: &Rows) -> Option<f64> {

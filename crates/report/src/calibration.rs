@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::fmt::Write;
 
 /// What stands behind a line of the table whose row is not calibrated.
-pub const MARK: &str = " !";
+pub const MARK: &str = "!";
 
 /// Groups of rows, with the rows that decide whether the group is calibrated.
 const GROUPS: &[(&str, &[&str])] = &[

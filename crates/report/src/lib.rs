@@ -18,10 +18,12 @@
 pub mod bars;
 pub mod calibration;
 mod csv;
+pub mod grid;
 mod json;
 pub mod latency;
 pub mod manifest;
 pub mod matrix;
+pub mod over_runs;
 pub mod rows;
 mod run_dir;
 pub mod stats;
