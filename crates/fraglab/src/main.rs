@@ -13,6 +13,7 @@ mod failure;
 mod output;
 mod progress;
 mod recorded;
+mod run_spec;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Cut(args) => commands::cut::run(&args),
         Command::Policies(args) => commands::policies::run(&args),
