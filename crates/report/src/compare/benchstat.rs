@@ -9,8 +9,8 @@ use crate::text::heading;
 use std::fmt::Write;
 
 /// Width of a median with its interval, and of a difference with its p.
-const MEDIAN: usize = 20;
-const DIFFERENCE: usize = 27;
+const MEDIAN: usize = 19;
+const DIFFERENCE: usize = 26;
 
 /// Every row once: medians, and the plain change from the baseline.
 pub(super) fn table(text: &mut String, comparison: &Comparison) {
@@ -29,7 +29,8 @@ pub(super) fn table(text: &mut String, comparison: &Comparison) {
         for row in &rows {
             let mut line = format!("{row:<label$}");
             for &variant in &bank {
-                let _ = write!(line, "{:>MEDIAN$}", median(&comparison.variants[variant].samples(row)));
+                let median = median(&comparison.variants[variant].samples(row));
+                let _ = write!(line, " {median:>width$}", width = MEDIAN - 1);
                 if variant > 0 {
                     let _ = write!(line, "{:>DIFFERENCE$}", difference(comparison, row, variant));
                 }
@@ -40,17 +41,18 @@ pub(super) fn table(text: &mut String, comparison: &Comparison) {
     footer(text, comparison);
 }
 
-/// `47 +-  9%`; `+- inf` where there are too few runs for an interval.
+/// `47 +-   9%`; `+- inf` where there are too few runs for an interval.
 fn median(values: &[f64]) -> String {
     let Some(median) = stats::median(values) else { return "-".to_owned() };
     let around = match stats::median_interval(values, CONFIDENCE) {
         None => "inf ".to_owned(),
         Some(Interval { low, high }) if low == high => "0%".to_owned(),
-        Some(_) if median == 0.0 => "inf ".to_owned(),
+        // An interval that reaches 0 is no share of the median, as for benchstat.
+        Some(Interval { low, .. }) if low <= 0.0 => "? ".to_owned(),
         Some(Interval { low, high }) => format!("{:.0}%", 100.0 * (high - median).max(median - low) / median),
     };
     let digits = usize::from(median.fract() != 0.0);
-    format!("{median:.digits$} +-{around:>5}")
+    format!("{median:.digits$} +-{around:>6}")
 }
 
 fn difference(comparison: &Comparison, row: &str, variant: usize) -> String {

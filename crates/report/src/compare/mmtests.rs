@@ -3,7 +3,7 @@
 
 use super::direction::Better;
 use super::layout::{banks, header};
-use super::rule::improvement;
+use super::rule::{Rule, improvement};
 use super::statistic::{BRIEF, FULL, Statistic};
 use super::{Comparison, change};
 use crate::text::heading;
@@ -104,6 +104,21 @@ impl std::fmt::Display for Cell {
         // A percentage that is wider than usual takes its room from the value, so that columns stay below each other.
         write!(f, "{value:>width$}{bracket}", width = COLUMN.saturating_sub(bracket.len()))
     }
+}
+
+/// Differences that the rule in force does not mark, while their ranks tell them apart: mmtests' rule of today measures
+/// by the spread of single runs, so that it passes over differences that many runs make sure, or that one outlier hides.
+fn told_apart_without_star(comparison: &Comparison) -> usize {
+    let judge = |rule: Rule, row: &str, variant: usize| {
+        let (base, values) = (comparison.variants[0].samples(row), comparison.variants[variant].samples(row));
+        rule.judge(&base, &values).is_some_and(|verdict| verdict.significant)
+    };
+    let unmarked = |row: &str, variant: usize| {
+        judge(Rule::Benchstat, row, variant) && !judge(comparison.options.rule, row, variant)
+    };
+    let others = 1..comparison.variants.len();
+    let rows = comparison.rows_worth_a_line();
+    rows.into_iter().map(|row| others.clone().filter(|&variant| unmarked(row, variant)).count()).sum()
 }
 
 fn footer(text: &mut String, comparison: &Comparison, from_zero: bool) {
