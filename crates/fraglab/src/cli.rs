@@ -1,10 +1,12 @@
 //! The command line, as clap sees it: completions and man pages are made from these definitions.
 
 use crate::column_spec::{ColumnSpec, Setting};
+use crate::compare_args::CompareArgs;
 use crate::output::Format;
-use crate::run_spec::RunSpec;
+use crate::vm_args::VmArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use report::bars::{BarSet, MIRROR_2, MIRROR_3};
 use std::num::NonZero;
 use std::path::PathBuf;
 
@@ -14,7 +16,8 @@ use std::path::PathBuf;
     name = "fraglab",
     version,
     about,
-    after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in fraglab)."
+    after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in \
+        fraglab), 5 the virtual machine, or the command in it, failed."
 )]
 pub struct Cli {
     /// What to do.
@@ -37,6 +40,8 @@ pub enum Command {
     Cut(CutArgs),
     /// List policies and sysctls, or every field of one policy
     Policies(PoliciesArgs),
+    /// Boot a real kernel under QEMU and run something in it
+    Vm(VmArgs),
     /// Print a completion script
     Completions(CompletionsArgs),
     /// Print the man page, or write those of all commands
@@ -79,6 +84,9 @@ pub struct ReplayArgs {
     /// Change a sysctl
     #[arg(long = "set", value_name = "vm.NAME=VALUE")]
     pub sets: Vec<Setting>,
+    /// Do not compare the model with the recorded kernel first: no row is then known to be calibrated
+    #[arg(long)]
+    pub no_mirror: bool,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -104,6 +112,12 @@ pub struct ValidateArgs {
     /// moment, and counts such as extfrag_total hang on it
     #[arg(long, default_value = "5", value_name = "N")]
     pub seeds: NonZero<u64>,
+    /// Bars to judge by
+    #[arg(long, value_enum, default_value_t, value_name = "SET")]
+    pub bars: Bars,
+    /// Further recordings of the same settings: how far runs of the kernel itself lie apart
+    #[arg(long, value_name = "RECORDING", value_delimiter = ',')]
+    pub spread: Vec<PathBuf>,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -112,82 +126,26 @@ pub struct ValidateArgs {
     pub format: FormatArgs,
 }
 
-/// Arguments of `compare`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "RUN is a run directory, as `fraglab replay -o DIR` leaves it, or NAME=DIR,DIR. Runs that differ \
-    in nothing but their seed are one variant; the first variant is the baseline. PATTERN is the name of a row in which \
-    `*` stands for any characters."
-)]
-pub struct CompareArgs {
-    /// Run directories; grouped by policy and sysctls, or by you: NAME=DIR,DIR
-    #[arg(required = true, value_name = "RUN")]
-    pub runs: Vec<RunSpec>,
-    /// The variant that all others are compared with [default: the first]
-    #[arg(long, value_name = "NAME")]
-    pub base: Option<String>,
-    /// When a difference counts; benchstat has a layout of its own
-    #[arg(long, value_enum, default_value_t, value_name = "RULE")]
-    pub stat: CompareRule,
-    /// Rows to show, `all` for all [default: headlines that are not 0 everywhere]
-    #[arg(long, value_name = "PATTERN,...", value_delimiter = ',')]
-    pub rows: Vec<String>,
-    /// Rows of which less is better, besides those that fraglab knows
-    #[arg(long, value_name = "PATTERN,...", value_delimiter = ',')]
-    pub lower: Vec<String>,
-    /// Rows of which more is better
-    #[arg(long, value_name = "PATTERN,...", value_delimiter = ',')]
-    pub higher: Vec<String>,
-    /// All statistics of mmtests: extremes, variation, means of the best
-    #[arg(long)]
-    pub full: bool,
-    /// Add the recorded kernel as a variant (one run: never a star)
-    #[arg(long)]
-    pub kernel: bool,
-    /// Compare runs of different recordings all the same
-    #[arg(long)]
-    pub across: bool,
-    /// Rows whose rise or fall from run to run is wanted, in the order of the runs given
-    #[arg(long, value_name = "PATTERN,...", value_delimiter = ',')]
-    pub trend: Vec<String>,
-    /// With --trend: in the course of each run instead, a point being what so many seconds add
-    #[arg(long, value_name = "SECONDS", requires = "trend", value_parser = positive)]
-    pub every: Option<f64>,
-    /// How to print the result
-    #[arg(long, value_enum, default_value_t, value_name = "F")]
-    pub format: CompareFormat,
-}
-
-/// When a difference counts.
+/// A set of bars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum CompareRule {
-    /// mmtests since November 2024: means further apart than 1.96 (s1 + s2)
+pub enum Bars {
+    /// What the engine was first brought to: extfrag_total 25 %, THP 20 %, pageblocks 10 % of all
+    #[value(name = "mirror-2")]
+    Mirror2,
+    /// extfrag_total 10 %, large cells 20 %, pageblocks 5 % of all, free blocks 15 %, THP 10 %, reclaim and compaction 25 %
     #[default]
-    Mmtests,
-    /// mmtests from October 2018 to November 2024: t-test, p < 0.10
-    #[value(name = "mmtests-2018")]
-    Mmtests2018,
-    /// benchstat: medians, Mann-Whitney U, p < 0.05
-    Benchstat,
+    #[value(name = "mirror-3")]
+    Mirror3,
 }
 
-/// How a comparison is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
-    /// Plain text for people and mails
-    #[default]
-    Table,
-    /// One JSON object (docs/formats.md)
-    Json,
-    /// Comma-separated values with a header line
-    Csv,
-    /// Go benchmark text, for `benchstat -col policy`
-    Benchstat,
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|&seconds: &f64| seconds.is_finite() && seconds > 0.0);
-    seconds.ok_or_else(|| "a number of seconds above 0 is needed".to_owned())
+impl Bars {
+    /// The bars themselves.
+    pub const fn set(self) -> &'static BarSet {
+        match self {
+            Bars::Mirror2 => &MIRROR_2,
+            Bars::Mirror3 => &MIRROR_3,
+        }
+    }
 }
 
 /// Arguments of `inspect`.

@@ -7,6 +7,7 @@ mod backend;
 mod cli;
 mod column_spec;
 mod commands;
+mod compare_args;
 mod describe;
 mod facts;
 mod failure;
@@ -14,6 +15,8 @@ mod output;
 mod progress;
 mod recorded;
 mod run_spec;
+mod settings;
+mod vm_args;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -28,6 +31,7 @@ fn main() -> ExitCode {
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Cut(args) => commands::cut::run(&args),
         Command::Policies(args) => commands::policies::run(&args),
+        Command::Vm(args) => commands::vm::run(&args),
         Command::Completions(args) => commands::generate::completions(&args),
         Command::Man(args) => commands::generate::man(&args),
     };

@@ -26,6 +26,9 @@
 #![forbid(unsafe_code)]
 
 mod chance;
+mod cpus;
+mod device;
+mod digest;
 mod env;
 mod executor;
 pub mod outcome;
@@ -34,6 +37,8 @@ mod watch;
 mod zones;
 
 pub use chance::Chance;
+pub use device::Device;
+pub use digest::Digest;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;
 pub use speeds::Speeds;

@@ -9,17 +9,22 @@
 //! use report::{Column, Report};
 //!
 //! let kernel = Outcome::default();
-//! let report = Report { recording: "demo".into(), columns: vec![Column::kernel(&kernel)] };
+//! let columns = vec![Column::kernel(&kernel)];
+//! let report = Report { recording: "demo".into(), calibration: None, columns };
 //! assert!(report.to_table().contains("Fragmentation events"));
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bars;
+pub mod calibration;
 pub mod compare;
 mod csv;
+pub mod grid;
 mod json;
 pub mod latency;
 pub mod manifest;
 pub mod matrix;
+pub mod over_runs;
 pub mod rows;
 mod run_dir;
 pub mod stats;
@@ -29,6 +34,7 @@ pub mod validate;
 pub mod vmstat_block;
 pub mod window;
 
+pub use calibration::Calibration;
 pub use csv::field as csv_field;
 pub use json::SCHEMA_VERSION;
 pub use matrix::{Matrix, Weiner};

@@ -2,6 +2,7 @@
 //! `validate` all speak of these rows, so a figure has one name wherever it is printed.
 
 use crate::matrix::{Matrix, Weiner, fallback_pairs, type_name};
+use crate::over_runs::Summary;
 use lab::outcome::{Outcome, ZoneEnd};
 use pagealloc::Migratetype;
 
@@ -25,19 +26,6 @@ pub struct Row {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows(Vec<Row>);
 
-/// A row over several runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spread {
-    /// Row name.
-    pub name: String,
-    /// Median value.
-    pub median: u64,
-    /// Smallest value.
-    pub low: u64,
-    /// Largest value.
-    pub high: u64,
-}
-
 impl Rows {
     /// Rows of an outcome.
     pub fn of(outcome: &Outcome) -> Rows {
@@ -50,23 +38,14 @@ impl Rows {
         rows
     }
 
-    /// Row by row the median over several runs of the same thing (of an even number the lower of the middle two), with
-    /// the smallest and the largest value. Rows that a run lacks count as 0 in it.
-    pub fn spread(runs: &[Rows]) -> Vec<Spread> {
+    /// Row by row the same figure of several runs of the same thing. Rows that a run lacks count as 0 in it.
+    pub fn over_seeds(runs: &[Rows]) -> Vec<(String, Summary)> {
         let Some(first) = runs.first() else { return Vec::new() };
-        let spread_of = |row: &Row| {
-            let mut values: Vec<u64> = runs.iter().map(|rows| rows.get(&row.name).unwrap_or(0)).collect();
-            values.sort_unstable();
-            let (low, high) = (values[0], values[values.len() - 1]);
-            Spread { name: row.name.clone(), median: values[(values.len() - 1) / 2], low, high }
+        let summary_of = |row: &Row| {
+            let values: Vec<u64> = runs.iter().map(|rows| rows.get(&row.name).unwrap_or(0)).collect();
+            Some((row.name.clone(), Summary::of(&values)?))
         };
-        first.iter().map(spread_of).collect()
-    }
-
-    /// The medians of [`Rows::spread`].
-    pub fn median(runs: &[Rows]) -> Rows {
-        let row = |spread: Spread| Row { name: spread.name, value: spread.median };
-        Rows(Rows::spread(runs).into_iter().map(row).collect())
+        first.iter().filter_map(summary_of).collect()
     }
 
     /// Rows as they were written to a file.

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn report(outcome: &Outcome) -> Report<'_> {
-        Report { recording: "demo".into(), columns: vec![Column::kernel(outcome)] }
+        Report { recording: "demo".into(), calibration: None, columns: vec![Column::kernel(outcome)] }
     }
 
     #[test]

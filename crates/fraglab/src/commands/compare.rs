@@ -1,6 +1,6 @@
 //! `fraglab compare`: what do the run directories tell when they are laid side by side?
 
-use crate::cli::{CompareArgs, CompareFormat, CompareRule};
+use crate::compare_args::{CompareArgs, CompareFormat, CompareRule};
 use crate::failure::{Failure, warn};
 use crate::output;
 use report::compare::{CompareError, Comparison, Directions, Options, Rule, Selection};

@@ -7,6 +7,7 @@ pub mod inspect;
 pub mod policies;
 pub mod replay;
 pub mod validate;
+pub mod vm;
 
 use crate::backend::{self, Loaded, Run};
 use crate::cli::EngineArgs;
