@@ -134,8 +134,10 @@ pub struct RunArgs {
 
 /// Arguments of `ops`.
 #[derive(Debug, Args)]
-#[command(after_help = "Shows what a scenario asks for without running it anywhere: its digest, and its operations by role. \
-    docs/operations.md describes every operation and the format of saved streams.")]
+#[command(
+    after_help = "Shows what a scenario asks for without running it anywhere: its digest, and its operations by role. \
+    docs/operations.md describes every operation and the format of saved streams."
+)]
 pub struct OpsArgs {
     /// What is looked at
     #[command(flatten)]

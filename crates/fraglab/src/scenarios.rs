@@ -22,8 +22,7 @@ pub struct Chosen {
 /// [`Failure::Usage`] for an unknown name, [`Failure::Input`] for files that can't be used.
 pub fn choose(args: &ScenarioArgs) -> Result<Chosen, Failure> {
     let text = text_of(&args.scenario)?;
-    let mut scenario =
-        Scenario::parse(&text).map_err(|error| Failure::Input(format!("{}: {error}", args.scenario)))?;
+    let mut scenario = Scenario::parse(&text).map_err(|error| Failure::Input(format!("{}: {error}", args.scenario)))?;
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     scenario.machine.memory_mib = args.memory.unwrap_or(scenario.machine.memory_mib);
     let workload: Box<dyn Workload> = match &args.ops {

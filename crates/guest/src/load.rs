@@ -46,8 +46,7 @@ fn start(order: &LoadOrder, path: &str) -> Result<(), GuestError> {
 /// Runs the scenario.
 fn bear(order: &LoadOrder) -> Result<(), GuestError> {
     let workload = workload(order)?;
-    let options =
-        Options { scratch: SCRATCH_DIR.into(), time_limit: Duration::from_secs(u64::from(order.time_limit)) };
+    let options = Options { scratch: SCRATCH_DIR.into(), time_limit: Duration::from_secs(u64::from(order.time_limit)) };
     let run = host::run(&*workload, &options).map_err(|error| GuestError::new(error.to_string()))?;
     let text = serde_json::to_vec(&run.report).map_err(|error| GuestError::new(error.to_string()))?;
     fs::write(Path::new(RESULTS_DIR).join(RUN_FILE), text).doing(|| format!("writing {RUN_FILE}"))

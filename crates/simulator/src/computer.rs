@@ -327,4 +327,3 @@ impl Owner for Computer {
         Some(pid)
     }
 }
-

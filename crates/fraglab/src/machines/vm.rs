@@ -96,7 +96,8 @@ fn job(chosen: &Chosen, args: &RunArgs, passing: &Path) -> Result<Job, Failure> 
 /// What the scenario sets, and then what the command line does.
 fn settings(scenario: &Scenario, args: &RunArgs) -> Vec<KernelSetting> {
     let sysctl = |name: &str, value: u64| KernelSetting::sysctl(&format!("vm.{name}"), &value.to_string());
-    let mm = |name: &str, value: &str| KernelSetting { path: format!("/sys/kernel/mm/{name}"), value: value.to_owned() };
+    let mm =
+        |name: &str, value: &str| KernelSetting { path: format!("/sys/kernel/mm/{name}"), value: value.to_owned() };
     let mut settings = Vec::new();
     let given = &scenario.settings;
     settings.extend(given.thp_enabled.map(|enabled| mm("transparent_hugepage/enabled", enabled_word(enabled))));

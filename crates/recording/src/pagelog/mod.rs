@@ -18,8 +18,8 @@ mod thp;
 mod truth;
 mod whole;
 
-pub use truth::{ProcTexts, between};
 pub use start::{StartFrame, StartState, StartUse};
+pub use truth::{ProcTexts, between};
 pub use whole::{Normalised, kernel_alone, normalise};
 
 use lab::Speeds;

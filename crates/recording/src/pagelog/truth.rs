@@ -47,12 +47,7 @@ pub struct ProcTexts {
 pub fn between(name: &SourceName, before: &ProcTexts, after: &ProcTexts) -> Result<Outcome, Error> {
     let (first, last) = (vmstat::parse(name, &before.vmstat)?, vmstat::parse(name, &after.vmstat)?);
     let info = after.pagetypeinfo.as_deref().map(|text| pagetypeinfo::parse(name, text)).transpose()?;
-    Ok(Outcome {
-        counters: counters(&first, &last),
-        zones: zones(info.as_ref()),
-        untraced: true,
-        ..Outcome::default()
-    })
+    Ok(Outcome { counters: counters(&first, &last), zones: zones(info.as_ref()), untraced: true, ..Outcome::default() })
 }
 
 fn counters(first: &Vmstat, last: &Vmstat) -> BTreeMap<String, u64> {
