@@ -1,6 +1,7 @@
 //! The command line, as clap sees it: completions and man pages are made from these definitions.
 
 use crate::column_spec::{ColumnSpec, Setting};
+use crate::compare_args::CompareArgs;
 use crate::output::Format;
 use crate::run_args::{OpsArgs, RunArgs};
 use crate::vm_args::VmArgs;
@@ -39,6 +40,8 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Compare the model with the recorded kernel, row by row
     Validate(ValidateArgs),
+    /// Lay runs side by side: several seeds a variant, and which differences count
+    Compare(CompareArgs),
     /// Show what a recording holds
     Inspect(InspectArgs),
     /// Record this host's memory management, or what it does while a command runs

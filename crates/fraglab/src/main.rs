@@ -7,6 +7,7 @@ mod backend;
 mod cli;
 mod column_spec;
 mod commands;
+mod compare_args;
 mod describe;
 mod facts;
 mod failure;
@@ -15,6 +16,7 @@ mod output;
 mod progress;
 mod recorded;
 mod run_args;
+mod run_spec;
 mod scenarios;
 mod settings;
 mod vm_args;
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Command::Ops(args) => commands::ops::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Cut(args) => commands::cut::run(&args),

@@ -12,6 +12,7 @@ pub mod init;
 pub mod kernel;
 pub mod load;
 pub mod mounts;
+pub mod network;
 pub mod results;
 pub mod swap;
 pub mod task;

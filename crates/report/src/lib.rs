@@ -17,6 +17,7 @@
 
 pub mod bars;
 pub mod calibration;
+pub mod compare;
 mod csv;
 pub mod grid;
 mod json;

@@ -50,6 +50,11 @@ impl Rows {
         first.iter().filter_map(summary_of).collect()
     }
 
+    /// Rows as they were written to a file.
+    pub(crate) fn read(rows: Vec<Row>) -> Rows {
+        Rows(rows)
+    }
+
     /// Value of a row, if it is known.
     pub fn get(&self, name: &str) -> Option<u64> {
         self.0.iter().find(|row| row.name == name).map(|row| row.value)

@@ -1,5 +1,6 @@
 //! One module a command: arguments in, calls to the backend, text out.
 
+pub mod compare;
 pub mod cut;
 pub mod generate;
 pub mod inspect;

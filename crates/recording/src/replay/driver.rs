@@ -9,7 +9,7 @@ use crate::pagelog::{AGAIN, Class, MEMBER, Object, ObjectId, Op, OpKind, PageLog
 use lab::outcome::{Sample, SlowRequest};
 use lab::{Executor, VirtualEnv, Watch, start_daemons};
 use mm::{Env, Mm, State, Tag, TaskContext};
-use pagealloc::{CpuId, Gfp, NR_ORDERS, NodeId, Pfn, Request};
+use pagealloc::{CpuId, Gfp, NR_ORDERS, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
