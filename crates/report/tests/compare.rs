@@ -264,7 +264,7 @@ fn json_has_the_documented_shape() {
     assert_eq!(new["significant"], true);
     assert!((new["change"].as_f64().expect("a number") + 0.981_818).abs() < 1e-5, "{new}");
     let (low, high) = (new["change_low"].as_f64().expect("a number"), new["change_high"].as_f64().expect("a number"));
-    assert!(-1.0 <= low && low < -0.981 && -0.981 < high && high < -0.9, "{low} to {high}");
+    assert!((-1.0..-0.981).contains(&low) && (-0.981..-0.9).contains(&high), "{low} to {high}");
     assert_eq!(json["variants"][0]["runs"].as_array().expect("an array").len(), 5);
 }
 
@@ -283,6 +283,28 @@ fn runs_are_grouped_by_policy_or_by_name() {
     assert_eq!(names(&compare(&named, Options::default())), [("mixed".into(), vec![3.0, 1.0])]);
     let kernel = compare(&all, Options { kernel: true, ..Options::default() });
     assert_eq!(names(&kernel)[0], ("kernel".into(), vec![7.0]), "the kernel is one run, however often it is seen");
+}
+
+/// What most runs measured decides; runs that did not measure do not count.
+#[test]
+fn rows_that_are_not_calibrated_are_marked() {
+    let runs = Runs::new();
+    let all = runs.seeds("old", "extfrag_total", &[3, 4, 5]);
+    assert!(compare(&all, Options::default()).to_table().contains("no row is known to be calibrated"));
+    for (at, verdict) in [(0, "calibrated"), (1, "not_calibrated")] {
+        let file = runs.path(&format!("old-{at}")).join("manifest.json");
+        let text = fs::read_to_string(&file).expect("written before");
+        let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        manifest["calibration"] = json!({"measured": true, "rows": [
+            {"row": "extfrag_total", "verdict": "not_calibrated"}, {"row": "pgscan_kswapd", "verdict": verdict},
+        ]});
+        fs::write(file, manifest.to_string()).expect("written");
+    }
+    let comparison = compare(&all, Options::default());
+    let calibrated = ["extfrag_total", "pgscan_kswapd", "oom_kill"].map(|row| comparison.calibrated(row));
+    assert_eq!(calibrated, [Some(false), Some(false), None]);
+    assert_eq!(line(&comparison.to_table(), "Amean  extfrag_total"), "Amean extfrag_total 4.00 ( 0.00%) !");
+    assert_eq!(comparison.to_json()["rows"][0]["calibrated"], false);
 }
 
 /// A deterministic replay that is listed twice would make every difference look surer than it is.

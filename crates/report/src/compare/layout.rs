@@ -12,6 +12,11 @@ pub(super) fn legend(comparison: &Comparison) -> String {
         let role = if at == 0 { "Baseline" } else { "Variant" };
         let _ = writeln!(text, "{role:<9}  {}: {}", variant.name, runs(variant));
     }
+    let measured = comparison.rows.iter().any(|row| comparison.calibrated(row).is_some());
+    text.push_str(match measured {
+        true => "Mirror     !: not calibrated, most runs miss the recorded kernel there by more than 25%\n",
+        false => "Mirror     not measured: no row is known to be calibrated (docs/cli.md)\n",
+    });
     text
 }
 
