@@ -307,6 +307,26 @@ fn rows_that_are_not_calibrated_are_marked() {
     assert_eq!(comparison.to_json()["rows"][0]["calibrated"], false);
 }
 
+/// Named variants of several recordings have their recorded kernels beside them, a sample each.
+#[test]
+fn recorded_kernels_of_named_variants() {
+    let runs = Runs::new();
+    let recordings = ["a", "b", "c", "d"];
+    for (at, recording) in recordings.into_iter().enumerate() {
+        runs.add(recording, &Made { recording, ..DEMO }, &[("extfrag_total", 10)]);
+        runs.write(recording, "counters.json", &json!({"kernel": {"extfrag_total": at}, "recorded": {}}).to_string());
+    }
+    let named = |name: &str, dirs: &[&str]| Selection::Named {
+        name: name.into(),
+        dirs: dirs.iter().map(|dir| runs.path(dir)).collect(),
+    };
+    let options = Options { kernel: true, across: true, base: Some("kernel of old".into()), ..Options::default() };
+    let comparison = compare(&[named("old", &["a", "b"]), named("new", &["c", "d"])], options);
+    let kernels: Vec<_> = comparison.variants.iter().map(|v| (v.name.as_str(), v.samples("extfrag_total"))).collect();
+    assert_eq!(kernels[0], ("kernel of old", vec![0.0, 1.0]));
+    assert_eq!(kernels[2], ("kernel of new", vec![2.0, 3.0]));
+}
+
 /// A deterministic replay that is listed twice would make every difference look surer than it is.
 #[test]
 fn repeated_runs_count_once() {

@@ -83,6 +83,8 @@ impl Grouping<'_> {
 
     fn add_named(&self, variants: &mut Vec<Variant>, name: &str, dirs: &[PathBuf]) -> Result<(), CompareError> {
         let mut named = Variant { name: name.to_owned(), runs: Vec::new() };
+        // Of several recordings the kernels are as many samples: recorded machines can be compared like replays.
+        let mut kernels = Variant { name: format!("{KERNEL} of {name}"), runs: Vec::new() };
         for dir in dirs {
             let (kernel, mut replays): (Vec<_>, Vec<_>) =
                 run::read(dir, self.wanted)?.into_iter().partition(|run| run.column == KERNEL);
@@ -91,10 +93,13 @@ impl Grouping<'_> {
                 (None, _) => return Err(CompareError::NoReplay(dir.clone())),
                 (Some(_), false) => return Err(CompareError::SeveralPolicies(dir.clone())),
             }
-            kernel.into_iter().for_each(|run| self.add_by_policy(variants, run));
+            kernels.runs.extend(kernel);
         }
         if variants.iter().any(|variant| variant.name == name) {
             return Err(CompareError::SameName(name.to_owned()));
+        }
+        if self.kernel && !kernels.runs.is_empty() {
+            variants.push(kernels);
         }
         variants.push(named);
         Ok(())
