@@ -30,8 +30,10 @@ impl Rows {
     /// Rows of an outcome.
     pub fn of(outcome: &Outcome) -> Rows {
         let mut rows = Rows::default();
-        rows.fragmentation(outcome);
-        rows.weiner(outcome);
+        if !outcome.untraced {
+            rows.fragmentation(outcome);
+            rows.weiner(outcome);
+        }
         rows.memory(&outcome.zones);
         rows.requests(outcome);
         rows.counters(outcome);
@@ -177,6 +179,8 @@ mod tests {
         assert_eq!(rows.get("pageblocks.movable"), None);
         assert_eq!(rows.get("allocstall"), None);
         assert_eq!(rows.get("failed.order0"), None);
+        let untraced = Outcome { untraced: true, ..Outcome::default() };
+        assert_eq!(Rows::of(&untraced).get("extfrag_total"), None);
     }
 
     #[test]

@@ -4,8 +4,11 @@ pub mod compare;
 pub mod cut;
 pub mod generate;
 pub mod inspect;
+pub mod ops;
 pub mod policies;
+pub mod record;
 pub mod replay;
+pub mod run;
 pub mod validate;
 pub mod vm;
 

@@ -147,6 +147,9 @@ fn conclude(result: &VmResult, kept: Option<&Path>) -> Result<(), Failure> {
     let place = kept.map_or_else(String::new, |path| format!("; results in {}", path.display()));
     let seconds = Duration::from_millis(report.task_ms).as_secs_f64();
     eprintln!("{}: {seconds:.1} s in the guest, {:.1} s in all{place}", report.release, result.wall.as_secs_f64());
+    for doubt in report.doubts() {
+        warn(&format!("{}: {doubt}: see kmsg among the results", report.release));
+    }
     match report.exit_code {
         0 => Ok(()),
         code => Err(Failure::Guest(format!("the command ended with exit code {code}"))),

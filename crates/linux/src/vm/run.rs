@@ -7,7 +7,7 @@ use super::job::{CONSOLE_TAG, Disk, Plan, REPORT_FILE, Report};
 use super::kernel::Kernel;
 use super::qemu::{self, BootFiles};
 use super::spec::Machine;
-use super::{disks, guest_binary, stream};
+use super::{disks, guest_binary, manifest, stream};
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,7 @@ pub fn run(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Res
     if let Some(error) = &report.error {
         return Err(VmError::Plan(error.clone()));
     }
+    manifest::write(results, machine, kernel, job, &command, wall)?;
     Ok(VmResult { results: results.to_owned(), report, wall, command })
 }
 
@@ -82,7 +83,9 @@ impl Boot {
         let init = guest_binary::find()?;
         let modules = kernel.modules_in_load_order()?;
         fs::create_dir_all(results).at(results)?;
-        if fs::read_dir(results).at(results)?.next().is_some() {
+        // The console of a boot that failed may lie there.
+        let is_in_the_way = |entry: fs::DirEntry| entry.file_name() != CONSOLE_FILE;
+        if fs::read_dir(results).at(results)?.flatten().any(is_in_the_way) {
             return Err(VmError::Specification(format!("{} is not empty: name another directory", results.display())));
         }
         // Beside the results, since the images may grow to their size.

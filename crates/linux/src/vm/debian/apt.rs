@@ -14,11 +14,13 @@ pub const SOURCES_VARIABLE: &str = "FRAGLAB_APT_SOURCES";
 /// Lists older than this are fetched anew before something that isn't cached is looked for.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
 
-/// apt, set up to see Debian's kernels.
+/// apt, set up to see Debian's kernels. One process at a time has it: others wait.
 #[derive(Debug)]
 pub struct Apt {
     directory: PathBuf,
     config: PathBuf,
+    /// Locked; released when it is closed.
+    _lock: fs::File,
 }
 
 impl Apt {
@@ -31,6 +33,9 @@ impl Apt {
             ));
         }
         let directory = cache.directory("apt")?;
+        let path = directory.join("lock");
+        let lock = fs::File::create(&path).at(&path)?;
+        lock.lock().at(&path)?;
         for name in ["lists/partial", "cache/archives/partial", "sources.d"] {
             let path = directory.join(name);
             fs::create_dir_all(&path).at(&path)?;
@@ -39,7 +44,7 @@ impl Apt {
         write_if_changed(&directory.join("status"), "")?;
         let config = directory.join("apt.conf");
         write_if_changed(&config, &configuration(&directory))?;
-        Ok(Apt { directory, config })
+        Ok(Apt { directory, config, _lock: lock })
     }
 
     /// Fetches the lists of packages if they are old or `force` is set. `say` hears that it takes time, and what apt
