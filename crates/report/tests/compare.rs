@@ -371,6 +371,10 @@ fn different_recordings_are_refused() {
     assert!(words.contains("`demo`") && words.contains("`other`") && words.contains("--across"), "{words}");
     let across = compare(&all, Options { across: true, ..Options::default() });
     assert!(across.caveats[0].contains("different recordings"), "{:?}", across.caveats);
+    assert_eq!(across.caveats.len(), 1, "windows are of one length");
+    let longer = [all[0].clone(), runs.add("c", &Made { recording: "other", seconds: 12.5, ..DEMO }, &[])];
+    let across = compare(&longer, Options { across: true, ..Options::default() });
+    assert!(across.caveats[1].contains("10.0 to 12.5 s"), "{:?}", across.caveats);
 }
 
 #[test]

@@ -121,6 +121,7 @@ impl Grouping<'_> {
                 first.recording, other.recording
             ));
         }
+        caveats.extend(windows(variants));
         let versions: BTreeSet<&str> = variants.iter().flat_map(|v| &v.runs).map(|run| run.version.as_str()).collect();
         if versions.len() > 1 {
             let versions: Vec<&str> = versions.into_iter().collect();
@@ -128,6 +129,17 @@ impl Grouping<'_> {
         }
         Ok(())
     }
+}
+
+/// Counts over a longer window are larger without anything being different: more than a hundredth is said.
+fn windows(variants: &[Variant]) -> Option<String> {
+    let seconds = || variants.iter().flat_map(|variant| &variant.runs).filter_map(|run| run.seconds);
+    let (shortest, longest) = (seconds().reduce(f64::min)?, seconds().reduce(f64::max)?);
+    (longest > 1.01 * shortest).then(|| {
+        format!(
+            "windows are {shortest:.1} to {longest:.1} s long: counts are over each run's own, and larger in longer ones"
+        )
+    })
 }
 
 /// Whether two runs differ in nothing but their seed. The recorded kernel is the same whichever replay it stands beside.
