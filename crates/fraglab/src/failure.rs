@@ -8,6 +8,7 @@
 //! | 3 | the recording is missing, damaged or of an unknown kind |
 //! | 4 | an invariant of fraglab is broken: a bug of ours |
 //! | 5 | a virtual machine, or the command in it, failed |
+//! | 6 | this host does not allow it, or lacks what it needs |
 
 use crate::column_spec::SpecError;
 use anstream::eprintln;
@@ -38,6 +39,9 @@ pub enum Failure {
     /// The result can't be written.
     #[error("{0}")]
     Output(String),
+    /// The host doesn't allow it.
+    #[error("{0}")]
+    Host(String),
     /// The reader of stdout went away.
     #[error("nobody reads the output any more")]
     ReaderGone,
@@ -53,6 +57,7 @@ impl Failure {
             Failure::Input(_) => 3,
             Failure::Invariant(_) => 4,
             Failure::Guest(_) => 5,
+            Failure::Host(_) => 6,
         };
         eprintln!("{RED}error:{RED:#} {self}");
         ExitCode::from(code)

@@ -10,6 +10,7 @@ pub mod disks;
 pub mod error;
 pub mod init;
 pub mod kernel;
+pub mod load;
 pub mod mounts;
 pub mod network;
 pub mod results;

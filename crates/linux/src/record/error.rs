@@ -1,5 +1,6 @@
 //! Why a host cannot be recorded, and what to do about it.
 
+use super::kernel_file;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -134,7 +135,7 @@ fn tracefs_advice(error: &io::Error) -> &'static str {
 
 /// The lockdown mode, if the kernel is locked down.
 fn lockdown_mode() -> Option<String> {
-    let text = std::fs::read_to_string("/sys/kernel/security/lockdown").ok()?;
+    let text = kernel_file::read_text(Path::new("/sys/kernel/security/lockdown")).ok()?;
     let mode = text.split_once('[')?.1.split_once(']')?.0;
     (mode != "none").then(|| mode.to_owned())
 }

@@ -1,6 +1,7 @@
 //! Facts about the machine, copied beside the trace: kernel, settings, configuration.
 
 use super::error::RecordError;
+use super::kernel_file;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -88,11 +89,8 @@ pub(crate) fn save(meta: &Path, roots: &Roots) -> Result<u64, RecordError> {
         list(roots, directory, &mut names);
     }
     for name in names {
-        let mut text = Vec::new();
         // What is not there, or may only be written, is no setting.
-        if fs::File::open(roots.path(&name)).and_then(|mut file| file.read_to_end(&mut text)).is_err() {
-            continue;
-        }
+        let Ok(text) = kernel_file::read(&roots.path(&name)) else { continue };
         size += text.len() as u64;
         let path = target.join(name.replace('/', "_"));
         fs::write(&path, text).map_err(RecordError::io(&path, "writing"))?;
@@ -123,8 +121,8 @@ fn list(roots: &Roots, directory: &str, names: &mut Vec<String>) {
 
 /// The options of the kernel's configuration that matter here, if the kernel or its package left it readable.
 fn config(roots: &Roots) -> Option<String> {
-    let release = fs::read_to_string(roots.proc.join("sys/kernel/osrelease")).ok()?;
-    let packed = fs::read(roots.proc.join("config.gz")).ok();
+    let release = kernel_file::read_text(&roots.proc.join("sys/kernel/osrelease")).ok()?;
+    let packed = kernel_file::read(&roots.proc.join("config.gz")).ok();
     let unpacked = packed.and_then(|bytes| {
         let mut text = String::new();
         flate2::read::GzDecoder::new(&bytes[..]).read_to_string(&mut text).ok().map(|_| text)

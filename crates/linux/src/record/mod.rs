@@ -8,9 +8,11 @@
 
 mod assemble;
 mod clock;
+mod conduct;
 mod error;
 mod event_set;
 mod facts;
+mod kernel_file;
 mod memmap;
 mod options;
 mod owner;
@@ -30,6 +32,7 @@ mod tracedat;
 mod tracedat_tests;
 mod tracefs;
 
+pub use conduct::{Conducted, Until, conduct};
 pub use error::RecordError;
 pub use event_set::EventSet;
 pub use options::{RecordOptions, parse_duration, parse_size};
@@ -41,7 +44,7 @@ use std::path::Path;
 
 /// Bytes of memory that the kernel manages, from `MemTotal` of /proc/meminfo.
 fn memory(proc: &Path) -> u64 {
-    let text = std::fs::read_to_string(proc.join("meminfo")).unwrap_or_default();
+    let text = kernel_file::read_text(&proc.join("meminfo")).unwrap_or_default();
     let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
     let kib = total.and_then(|rest| rest.split_ascii_whitespace().next()?.parse::<u64>().ok());
     kib.unwrap_or(0) << 10

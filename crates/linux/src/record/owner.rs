@@ -4,6 +4,7 @@
 //! whose process is gone is a leftover. Numbers are given out again, but not with the same start time.
 
 use super::error::RecordError;
+use super::kernel_file;
 use super::tracefs::{self, Tracefs};
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -51,7 +52,7 @@ impl Owner {
 
 /// Start time of a process: field 22 of its `stat`, counted behind the name, which may hold anything.
 fn start_of(proc: &Path, pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(proc.join(pid.to_string()).join("stat")).ok()?;
+    let stat = kernel_file::read_text(&proc.join(pid.to_string()).join("stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
     fields.split(' ').nth(19)?.parse().ok()
 }

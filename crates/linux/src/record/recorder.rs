@@ -4,6 +4,7 @@ use super::assemble;
 use super::clock;
 use super::error::RecordError;
 use super::facts::{self, Roots};
+use super::kernel_file;
 use super::memmap::Memmap;
 use super::options::RecordOptions;
 use super::session::{Session, counts};
@@ -104,7 +105,7 @@ impl Recorder {
     pub fn start(options: &RecordOptions) -> Result<Self, RecordError> {
         let roots = Roots::default();
         let tracefs = Tracefs::open(options.tracefs.as_deref())?;
-        make_output(&options.output)?;
+        check_output(&options.output)?;
         // A reader that waits for its own pages to be read from swap loses events.
         let _ = rustix::mm::mlockall(locked());
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
@@ -112,7 +113,21 @@ impl Recorder {
         let frames = snapshot::frames(&roots.proc.join("kpageflags"));
         let memmap = Memmap::open(&roots.proc, &roots.sys, frames);
         let session = Session::open(&tracefs, options.events, options.probes, ring)?;
+        // It was empty, or was not there.
+        Self::begin(options, roots, session, memmap, ring).inspect_err(|_| drop(fs::remove_dir_all(&options.output)))
+    }
+
+    /// Makes the directory, and lets the recording run.
+    fn begin(
+        options: &RecordOptions,
+        roots: Roots,
+        session: Session,
+        memmap: Result<Memmap, String>,
+        ring: u64,
+    ) -> Result<Self, RecordError> {
+        let frames = snapshot::frames(&roots.proc.join("kpageflags"));
         let meta = options.output.join("meta");
+        fs::create_dir_all(&meta).map_err(RecordError::io(&meta, "making the directory"))?;
         let mut fixed_bytes = facts::save(&meta, &roots)?;
         fixed_bytes += save_choices(&meta, options, &session, &memmap)?;
         let order = pageblock_order(&roots.proc);
@@ -221,7 +236,7 @@ impl Recorder {
             clock: self.session.clock.to_owned(),
             uname: uname(),
             cpus: self.cpus.len() as u32,
-            cmdlines: as_text(names, &fs::read(self.session.cmdlines_path()).unwrap_or_default()),
+            cmdlines: as_text(names, &kernel_file::read(&self.session.cmdlines_path()).unwrap_or_default()),
             stats: self.session.stats(&self.cpus),
         };
         let mut summary = Summary {
@@ -277,14 +292,14 @@ fn locked() -> rustix::mm::MlockAllFlags {
     MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT
 }
 
-/// The directory, which must have nothing in it.
-fn make_output(output: &Path) -> Result<(), RecordError> {
-    fs::create_dir_all(output).map_err(RecordError::io(output, "making the directory"))?;
-    let mut entries = fs::read_dir(output).map_err(RecordError::io(output, "listing"))?;
-    if entries.next().is_some() {
-        return Err(RecordError::OutputTaken { path: output.to_path_buf() });
-    }
-    Ok(())
+/// The directory must have nothing in it, if it is there.
+fn check_output(output: &Path) -> Result<(), RecordError> {
+    let taken = match fs::read_dir(output) {
+        Ok(entries) => entries.count() > 0,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => return Err(RecordError::io(output, "listing")(error)),
+    };
+    if taken { Err(RecordError::OutputTaken { path: output.to_path_buf() }) } else { Ok(()) }
 }
 
 /// What was chosen and what the kernel allowed, as `meta/fraglab`: lines of `name=value`.
@@ -316,7 +331,7 @@ fn save_choices(
 
 /// `Page block order: 9` of /proc/pagetypeinfo.
 fn pageblock_order(proc: &Path) -> u32 {
-    let text = fs::read_to_string(proc.join("pagetypeinfo")).unwrap_or_default();
+    let text = kernel_file::read_text(&proc.join("pagetypeinfo")).unwrap_or_default();
     let order = text.lines().find_map(|line| line.strip_prefix("Page block order:"));
     order.and_then(|order| order.trim().parse().ok()).unwrap_or(9)
 }

@@ -2,6 +2,7 @@
 
 use super::error::RecordError;
 use super::event_set::EventSet;
+use super::kernel_file;
 use super::owner::{self, Owner};
 use super::probes::Probes;
 use super::tracedat::Formats;
@@ -102,7 +103,7 @@ impl Session {
         let directories = fs::read_dir(&ftrace).map_err(RecordError::tracefs(&ftrace, "listing"))?;
         let mut paths: Vec<_> = directories.flatten().map(|entry| entry.path().join("format")).collect();
         paths.sort_unstable();
-        formats.ftrace = paths.iter().filter_map(|path| fs::read(path).ok()).collect();
+        formats.ftrace = paths.iter().filter_map(|path| kernel_file::read(path).ok()).collect();
         for event in self.events.iter().chain(&self.probing) {
             let Some((system, _)) = event.split_once('/') else { continue };
             let text = self.instance.read(&format!("events/{event}/format"))?;

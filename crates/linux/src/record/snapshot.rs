@@ -2,6 +2,7 @@
 
 use super::clock;
 use super::error::RecordError;
+use super::kernel_file;
 use super::store::{AlignedBuffer, copy};
 use super::ticks::Blocks;
 use std::fs::File;
@@ -41,7 +42,7 @@ pub(crate) fn take(
             size += copy(&proc.join(part), &path(part), &mut buffer)?;
         }
     }
-    if let Ok(zones) = std::fs::read(proc.join("zoneinfo")) {
+    if let Ok(zones) = kernel_file::read(&proc.join("zoneinfo")) {
         size += put("zoneinfo", &zones)?;
     }
     let end = clock::monotonic_ns();

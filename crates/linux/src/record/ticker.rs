@@ -1,6 +1,7 @@
 //! The thread that samples /proc once a second, collects the names of processes, and watches the bounds.
 
 use super::error::RecordError;
+use super::kernel_file;
 use super::recorder::StopReason;
 use super::stream::Shared;
 use super::ticks::{Blocks, Ticks};
@@ -131,7 +132,7 @@ impl Work {
             }
             let ticks = self.ticks.bytes();
             control.bytes.store(ticks, Ordering::Relaxed);
-            add_names(&mut self.seen, &std::fs::read(&self.names).unwrap_or_default());
+            add_names(&mut self.seen, &kernel_file::read(&self.names).unwrap_or_default());
             let reached = self.limits.reached(ticks + self.shared.bytes.load(Ordering::Relaxed));
             if let (Some(reason), Ok(mut ended)) = (reached, control.ended.lock()) {
                 ended.get_or_insert(reason);

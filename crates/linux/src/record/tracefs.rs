@@ -1,6 +1,7 @@
 //! tracefs: reading and writing its control files, and a trace instance that goes away with its owner.
 
 use super::error::RecordError;
+use super::kernel_file;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -133,7 +134,7 @@ impl Drop for Instance {
 
 /// Reads a whole control file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, RecordError> {
-    fs::read(path).map_err(RecordError::tracefs(path, "reading"))
+    kernel_file::read(path).map_err(RecordError::tracefs(path, "reading"))
 }
 
 /// Writes a control file, in one piece and without truncating it: truncating some of them has a meaning of its own.

@@ -158,5 +158,5 @@ kernel, model: medians over the cells; spread: largest difference between two ru
 no model can be closer than that.
 error: mean of (model - kernel) / kernel over the cells; +-95%: confidence of that mean.
 in bar: cells in which the row is within its bar, of those in which it has one.
-signs: cells in which the model moved the row the kernel's way, of those in which the kernel moved it.
+signs: cells in which the model moved the row the kernel's way, of those in which that moved it.
 ";
