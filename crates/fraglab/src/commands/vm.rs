@@ -111,6 +111,9 @@ fn equip(job: &mut Job, args: &MachineArgs) {
 fn run_command(args: &VmRunArgs) -> Result<(), Failure> {
     let mut job = Job::command(&args.command)?;
     equip(&mut job, &args.machine);
+    if let Some(events) = args.record {
+        job = job.recorded(events);
+    }
     let machine = args.machine.machine(Duration::from_secs(args.timeout));
     machine.check()?;
     linux::vm::check_host()?;

@@ -60,10 +60,10 @@ impl Apt {
         say("fetching Debian's lists of packages");
         let output = self.command("apt-get").arg("update").output().at(Path::new("apt-get"))?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        said.lines().filter(|line| line.starts_with("E:") || line.starts_with("W:")).for_each(say);
         if self.has_no_lists()? {
             return Err(failed("apt-get update, which fetches the lists of packages,", &said));
         }
+        said.lines().filter(|line| line.starts_with("E:") || line.starts_with("W:")).for_each(say);
         // What a mirror lacks will be lacking tomorrow; what could not be fetched is tried again next time.
         if said.contains("Failed to fetch") { Ok(()) } else { fs::File::create(&stamp).at(&stamp).map(|_| ()) }
     }
