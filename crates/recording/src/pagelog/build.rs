@@ -12,6 +12,7 @@ use crate::Record;
 use crate::error::Error;
 use crate::event::{Event, PageAlloc, PageFree};
 use crate::marker::{Edge, Mark};
+use lab::outcome::FailedAttempt;
 use pagealloc::Migratetype;
 use std::collections::{BTreeMap, HashMap};
 
@@ -148,10 +149,18 @@ impl<'a> Builder<'a> {
         }
         let gfp = Gfp(event.gfp_flags as u32);
         self.attribution.allocs += 1;
+        if event.pfn.is_none() && self.phase == Phase::Running {
+            self.beside.failures.push(FailedAttempt { ts: record.ts_ns, order: event.order as Order, gfp });
+        }
         if event.order as u8 == pagealloc::Geometry::PAGES_4K.pmd_order && gfp.contains(Gfp::MOVABLE) {
             return self.thp_attempt(record, task, gfp, event.pfn);
         }
+        let internal = event.order == 0 && mm::swap::is_table_request(gfp) && self.tasks.get(task).reclaiming();
         let Some(pfn) = event.pfn else {
+            if internal {
+                self.attribution.swap_table_requests += 1;
+                return;
+            }
             self.attribution.attempts_refused += 1;
             let object = self.new_object(gfp, event.order as Order, task);
             return self.push(record, task, OpKind::Attempt, object);
@@ -161,6 +170,11 @@ impl<'a> Builder<'a> {
             None => self.new_object(gfp, event.order as Order, task),
         };
         self.occupy(record.ts_ns, pfn, event.order as Order, object);
+        if internal {
+            self.attribution.swap_table_requests += 1;
+            self.objects[object as usize].flags |= INTERNAL;
+            return;
+        }
         self.push(record, task, OpKind::Alloc, object);
         let class = self.objects[object as usize].class;
         if class == Class::Anon && !gfp.contains(Gfp::ZERO) && gfp.contains(Gfp::HIGHUSER_MOVABLE) {
@@ -231,7 +245,8 @@ impl<'a> Builder<'a> {
             _ => Class::Kernel,
         };
         let gfp = self.gfp_index(gfp);
-        self.objects.push(Object { leave: NEVER, link: 0, gfp, order, class, flags: 0 });
+        let flags = if self.tasks.get(task).reclaiming() { MEMALLOC } else { 0 };
+        self.objects.push(Object { leave: NEVER, link: 0, gfp, order, class, flags });
         self.asker.push(self.tasks.get(task).index);
         self.objects.len() as ObjectId - 1
     }
@@ -314,6 +329,9 @@ impl<'a> Builder<'a> {
     }
 
     fn released(&mut self, record: &Record, task: usize, object: ObjectId, class: Class) {
+        if self.objects[object as usize].flags & INTERNAL != 0 {
+            return;
+        }
         if self.tasks.get(task).reclaiming() && class != Class::Kernel {
             self.attribution.frees_by_reclaim += 1;
             self.objects[object as usize].leave = leave_time(record.ts_ns);
@@ -368,8 +386,8 @@ impl<'a> Builder<'a> {
 
     fn link_again(&mut self, object: ObjectId, before: ObjectId) {
         let again = &mut self.objects[object as usize];
-        if again.flags == 0 {
-            again.flags = AGAIN;
+        if again.flags & !MEMALLOC == 0 {
+            again.flags |= AGAIN;
             again.link = before;
         }
     }
@@ -379,7 +397,8 @@ impl<'a> Builder<'a> {
     fn settle_swapin(&mut self, task: usize) {
         let state = self.tasks.get(task);
         let Some(object) = state.maybe_swapin.take() else { return };
-        if let Some(before) = state.swapped.pop_front().filter(|_| self.objects[object as usize].flags == 0) {
+        if let Some(before) = state.swapped.pop_front().filter(|_| self.objects[object as usize].flags & !MEMALLOC == 0)
+        {
             self.attribution.refaults_anon_assumed += 1;
             self.link_again(object, before);
         }
@@ -457,6 +476,7 @@ impl<'a> Builder<'a> {
         let end = self.window.1;
         self.ops.truncate(self.ops.partition_point(|op| op.ts <= end));
         self.beside.extfrag.retain(|event| event.ts <= end);
+        self.beside.failures.retain(|event| event.ts <= end);
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
         self.attribution.in_use_at_start = start.used.len() as u64;
         let log = PageLog {

@@ -54,6 +54,8 @@ pub(super) struct Objects {
     log: Rc<PageLog>,
     slots: Vec<Slot>,
     pieces: BTreeMap<ObjectId, Vec<Pfn>>,
+    /// What the eviction of pieces left; they are not read back.
+    piece_shadows: BTreeMap<ObjectId, Vec<Shadow>>,
     shadows: Vec<Shadow>,
     vacant_shadows: Vec<u32>,
     /// Reclaimable slab pages by the time at which the kernel's shrinkers emptied them.
@@ -85,6 +87,7 @@ impl Objects {
             log,
             slots,
             pieces: BTreeMap::new(),
+            piece_shadows: BTreeMap::new(),
             shadows: Vec::new(),
             vacant_shadows: Vec::new(),
             cold_slab: BTreeSet::new(),
@@ -161,6 +164,15 @@ impl Objects {
     /// Forgets the pieces.
     pub fn take_pieces(&mut self, object: ObjectId) -> Vec<Pfn> {
         self.pieces.remove(&object).unwrap_or_default()
+    }
+
+    /// What the eviction of pieces left, once.
+    pub fn take_piece_shadows(&mut self, object: ObjectId) -> Vec<Shadow> {
+        let shadows = self.piece_shadows.remove(&object).unwrap_or_default();
+        if self.log.objects[object as usize].class == Class::Anon {
+            self.swapped = self.swapped.saturating_sub(shadows.len() as u64);
+        }
+        shadows
     }
 
     /// What eviction left, once.
@@ -272,6 +284,7 @@ impl Owner for Objects {
             self.swapped += 1;
         }
         if self.place(object) == PIECES && self.forget_piece(object, pfn) {
+            self.piece_shadows.entry(object).or_default().push(shadow);
             return;
         }
         self.set_place(object, NOWHERE);

@@ -250,7 +250,7 @@ fn a_quick_refault_is_activated_and_permits_deactivation() {
     let near = Shadow { age: 0, workingset: true, ..Shadow::default() };
     mm.state.borrow_mut().nodes[0].lru.nonresident_age = 100;
     mm.state.borrow_mut().owner.swap_free = 0;
-    mm.state.borrow_mut().refault(page, near);
+    mm.state.borrow_mut().refault(page, near, CPU);
     assert_eq!(mm.on(ActiveFile), 101);
     for counter in [Counter::WorkingsetRefaultFile, Counter::WorkingsetActivateFile, Counter::WorkingsetRestoreFile] {
         assert_eq!(mm.count(counter), 1, "{}", counter.name());
@@ -258,7 +258,7 @@ fn a_quick_refault_is_activated_and_permits_deactivation() {
     assert_eq!(mm.state.borrow().nodes[0].lru.nonresident_age, 101);
     let far = mm.fill(1, 0, PageFlags::NONE, 201)[0];
     mm.state.borrow_mut().nodes[0].lru.nonresident_age = 102;
-    mm.state.borrow_mut().refault(far, near);
+    mm.state.borrow_mut().refault(far, near, CPU);
     assert_eq!((mm.count(Counter::WorkingsetRefaultFile), mm.count(Counter::WorkingsetActivateFile)), (2, 1));
     mm.state.borrow_mut().snapshot_refaults(NODE);
     assert_eq!(mm.state.borrow().nodes[0].lru.activated_snapshot, [0, 1]);
