@@ -2,7 +2,7 @@
 
 use crate::chance::Chance;
 use crate::speeds::Speeds;
-use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
+use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use pagealloc::Pfn;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -42,6 +42,8 @@ pub struct VirtualEnv {
     /// The task that runs; set by the executor.
     pub current: Cell<TaskId>,
     speeds: Speeds,
+    /// When each CPU will be done with the work that it was given.
+    cpus: Vec<Cell<Nanos>>,
     /// When the disk and the swap device will have written what they were given.
     devices: [Cell<Nanos>; 2],
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
@@ -58,12 +60,14 @@ pub struct VirtualEnv {
 }
 
 impl VirtualEnv {
-    /// Surroundings at the clock's time; `seed` decides who holds a lock when.
-    pub fn new(clock: Clock, speeds: Speeds, seed: u64) -> VirtualEnv {
+    /// Surroundings at the clock's time; `seed` decides who holds a lock when. Work goes to as many CPUs, whichever is
+    /// free first: what there is more of than CPUs has to wait.
+    pub fn new(clock: Clock, speeds: Speeds, cpus: usize, seed: u64) -> VirtualEnv {
         VirtualEnv {
             clock,
             current: Cell::new(0),
             speeds,
+            cpus: (0..cpus.max(1)).map(|_| Cell::new(0)).collect(),
             devices: [const { Cell::new(0) }; 2],
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
@@ -128,17 +132,28 @@ impl VirtualEnv {
         WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None }
     }
 
-    fn cost(&self, work: Work) -> Nanos {
+    fn cost(&self, task: &TaskContext, work: Work) -> Nanos {
+        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
+        let shrink = if kswapd { self.speeds.shrink_kswapd } else { self.speeds.shrink };
         let per_page = |pages: u32, ns: u64| u64::from(pages) * ns;
         match work {
-            Work::Shrink { scanned, .. } => per_page(scanned, self.speeds.shrink),
-            Work::Deactivate(pages) => per_page(pages, self.speeds.shrink / 4),
+            Work::Shrink { scanned, .. } => per_page(scanned, shrink),
+            Work::Deactivate(pages) => per_page(pages, shrink / 4),
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
             Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),
             Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
             Work::Migrate(pages) => per_page(pages, self.speeds.migrate),
+            Work::FailedRequests(requests) => per_page(requests, self.speeds.failed_request),
             Work::Resched => RESCHED_NS,
         }
+    }
+
+    /// Time until work that costs this much is done, on the CPU that is free first (the first of several).
+    fn run_on_cpu(&self, cost: Nanos) -> Nanos {
+        let Some(cpu) = self.cpus.iter().min_by_key(|cpu| cpu.get()) else { return cost };
+        let done = cpu.get().max(self.now()) + cost;
+        cpu.set(done);
+        (done - self.now()).max(cost * self.speeds.stretch / 1024)
     }
 }
 
@@ -150,11 +165,12 @@ impl Env for VirtualEnv {
         self.clock.get()
     }
 
-    fn work(&self, _task: &TaskContext, work: Work) -> impl Future<Output = ()> {
-        let cost = self.cost(work);
+    fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
+        let cost = self.cost(task, work);
+        let time = if cost > 0 { self.run_on_cpu(cost) } else { 0 };
         async move {
-            if cost > 0 {
-                self.sleep(cost).await;
+            if time > 0 {
+                self.sleep(time).await;
             }
         }
     }

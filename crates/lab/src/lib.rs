@@ -10,7 +10,7 @@
 //! use mm::Env;
 //! use std::{cell::Cell, rc::Rc};
 //!
-//! let env = VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1);
+//! let env = VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1, 1);
 //! let woke_at = Cell::new(0);
 //! let mut executor = Executor::default();
 //! executor.spawn(&env, async {

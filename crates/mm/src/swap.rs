@@ -126,8 +126,8 @@ impl Swap {
 
 impl<W: World> State<W> {
     /// Gives a page that enters the swap cache its slots. `false`: there are none, or no memory for the cluster's table.
-    /// `wakes` is set when the table's request wakes kswapd.
-    pub(crate) fn take_swap_slots(&mut self, pfn: Pfn, task: &TaskContext, wakes: &mut bool) -> bool {
+    /// `failed` counts requests for tables that failed.
+    pub(crate) fn take_swap_slots(&mut self, pfn: Pfn, task: &TaskContext, failed: &mut u32) -> bool {
         let (tag, order) = (self.pages.tag(pfn), self.alloc.frames.order(pfn));
         if self.alloc.policy.reclaim.swap_tables == SwapTableRule::AtSwapon {
             return self.owner.add_to_swap(tag, pfn, 1 << order);
@@ -135,7 +135,7 @@ impl<W: World> State<W> {
         if self.owner.free_swap_pages() < 1 << order {
             return false;
         }
-        let Some(entry) = self.find_slots(order, task, wakes) else { return false };
+        let Some(entry) = self.find_slots(order, task, failed) else { return false };
         if !self.owner.add_to_swap(tag, pfn, 1 << order) {
             self.swap_put(entry, task.cpu);
             return false;
@@ -144,27 +144,27 @@ impl<W: World> State<W> {
         true
     }
 
-    fn find_slots(&mut self, order: Order, task: &TaskContext, wakes: &mut bool) -> Option<SwapEntry> {
+    fn find_slots(&mut self, order: Order, task: &TaskContext, failed: &mut u32) -> Option<SwapEntry> {
         let size = 1 << self.alloc.geometry.pmd_order;
         let limit = self.owner.total_swap_pages() / u64::from(size);
         if let Some(entry) = self.swap.take_nonfull(order, size) {
             return Some(entry);
         }
         if self.swap.any_empty(limit)
-            && let Some(table) = self.alloc_swap_table(task, wakes)
+            && let Some(table) = self.alloc_swap_table(task, failed)
         {
             return self.swap.open(order, limit, table);
         }
         if order == 0 { self.swap.steal(size) } else { None }
     }
 
-    fn alloc_swap_table(&mut self, task: &TaskContext, wakes: &mut bool) -> Option<Pfn> {
+    fn alloc_swap_table(&mut self, task: &TaskContext, failed: &mut u32) -> Option<Pfn> {
         if let Some(table) = self.alloc_inside_reclaim(&Request::new(0, TABLE_LOCKED, task.cpu), task) {
             return Some(table);
         }
         let request = sleeping_table_request(task.cpu);
         let table = self.alloc_inside_reclaim(&request, task);
-        *wakes |= table.is_none();
+        *failed += 1 + u32::from(table.is_none());
         table
     }
 

@@ -180,14 +180,14 @@ impl<W: World> State<W> {
         if order > 0 && flags.contains(PageFlags::PARTIALLY_MAPPED) && !self.split_taken(pfn, taken) {
             return Err(Fate::Activate);
         }
-        if !self.take_swap_slots(pfn, &rules.task, &mut batch.wakes_kswapd) {
+        if !self.take_swap_slots(pfn, &rules.task, &mut batch.failed_tables) {
             if self.pages_in(pfn) == 1 || !self.split_taken(pfn, taken) {
                 return Err(Fate::Activate);
             }
             if order >= self.alloc.geometry.pmd_order {
                 self.alloc.vmstat.bump(Counter::ThpSwpoutFallback);
             }
-            if !self.take_swap_slots(pfn, &rules.task, &mut batch.wakes_kswapd) {
+            if !self.take_swap_slots(pfn, &rules.task, &mut batch.failed_tables) {
                 return Err(Fate::Activate);
             }
         }

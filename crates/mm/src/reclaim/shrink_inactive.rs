@@ -43,8 +43,9 @@ impl<W: World> Mm<W> {
         };
         sc.nr_scanned += u64::from(batch.scanned);
         totals.add(&batch, list.is_file());
-        if batch.wakes_kswapd {
+        if batch.failed_tables > 0 {
             self.wake_kswapds_for(&sleeping_table_request(task.cpu));
+            self.env.work(task, Work::FailedRequests(batch.failed_tables)).await;
         }
         let swap = !list.is_file();
         writes.drain(..).for_each(|pfn| self.env.start_write(pfn, swap));

@@ -3,7 +3,7 @@
 use super::beside::Beside;
 use super::files::{FileKey, Files};
 use super::migration::Migrations;
-use super::speed::Measured;
+use super::speed::{Measured, Step, Turns};
 use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
 use super::thp::{OpenUnit, is_base_page, is_first_attempt};
@@ -34,6 +34,7 @@ struct Builder<'a> {
     files: Files,
     migrations: Migrations,
     measured: Measured,
+    turns: Turns,
     owner: Vec<ObjectId>,
     /// Time of the last event on each frame.
     seen: Vec<u64>,
@@ -82,6 +83,7 @@ impl<'a> Builder<'a> {
             files: Files::default(),
             migrations: Migrations::default(),
             measured: Measured::default(),
+            turns: Turns::default(),
             seen: vec![0; owner.len()],
             start_owner: Vec::new(),
             owner,
@@ -103,6 +105,7 @@ impl<'a> Builder<'a> {
     fn record(&mut self, record: &Record) {
         self.attribution.records += 1;
         self.cpus = self.cpus.max(record.cpu + 1);
+        self.turns.runs(record.cpu, record.pid);
         let task = self.tasks.index_of(record.pid);
         match &record.event {
             Event::PageAlloc(event) => self.page_alloc(record, task, event),
@@ -120,7 +123,7 @@ impl<'a> Builder<'a> {
             }
             Event::Marker(marker) => self.marker(record.ts_ns, marker.mark()),
             Event::Lost(lost) => self.attribution.lost += lost.count.unwrap_or(1),
-            other => self.daemon(record.ts_ns, task, other),
+            other => self.daemon(record, task, other),
         }
     }
 
@@ -159,6 +162,7 @@ impl<'a> Builder<'a> {
         let Some(pfn) = event.pfn else {
             if internal {
                 self.attribution.swap_table_requests += 1;
+                self.table_failed(record, task);
                 return;
             }
             self.attribution.attempts_refused += 1;
@@ -406,9 +410,12 @@ impl<'a> Builder<'a> {
 
     // ---- reclaim and compaction
 
-    fn daemon(&mut self, ts: u64, task: usize, event: &Event) {
+    fn daemon(&mut self, record: &Record, task: usize, event: &Event) {
+        let (ts, cpu) = (record.ts_ns, record.cpu);
         let state = self.tasks.get(task);
-        let elapsed = state.last_step.map(|last| ts - last);
+        let step = Step { ts, cpu, turn: self.turns.turn(cpu) };
+        let elapsed = state.last_step.and_then(|last| last.worked_until(step));
+        let wall = state.last_step.map(|last| ts - last.ts);
         match event {
             Event::MigratePages(pages) if &*pages.reason == "compaction" => {
                 return self.measured.migrated(pages.succeeded, pages.failed);
@@ -430,7 +437,10 @@ impl<'a> Builder<'a> {
                 return state.last_step = None;
             }
             Event::VmscanLruShrinkInactive(shrink) => {
-                self.measured.shrink.add(elapsed.unwrap_or(u64::MAX), shrink.nr_scanned)
+                let failed = state.last_failure.take().is_some();
+                if !failed {
+                    self.measured.shrank(state.kswapd, elapsed, wall, shrink.nr_scanned);
+                }
             }
             Event::CompactionFinished(finished) => {
                 let contended = finished.ret == crate::CompactResult::Contended;
@@ -455,7 +465,17 @@ impl<'a> Builder<'a> {
             }
             _ => return,
         }
-        self.tasks.get(task).last_step = Some(ts);
+        self.tasks.get(task).last_step = Some(step);
+    }
+
+    /// A request for a swap table failed: what that costs, if the step before it was another failure. The step of reclaim
+    /// that it lies in is no measure of what scanning a page costs.
+    fn table_failed(&mut self, record: &Record, task: usize) {
+        let step = Step { ts: record.ts_ns, cpu: record.cpu, turn: self.turns.turn(record.cpu) };
+        let state = self.tasks.get(task);
+        if let Some(elapsed) = state.last_failure.replace(step).and_then(|last| last.worked_until(step)) {
+            self.measured.failed_request.add(elapsed, 1);
+        }
     }
 
     fn took_targets(&mut self, run: u32, ts: u64, start: u64, end: u64) {

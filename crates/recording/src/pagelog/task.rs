@@ -1,6 +1,7 @@
 //! What each task is doing: inside reclaim, inside compaction, inside a THP fault.
 
 use super::ObjectId;
+use super::speed::Step;
 use super::thp::OpenUnit;
 use std::collections::{HashMap, VecDeque};
 
@@ -26,7 +27,9 @@ pub(super) struct Task {
     /// Its anonymous pages that reclaim took, oldest first.
     pub swapped: VecDeque<ObjectId>,
     /// Time of its last step of reclaim or compaction, for [`super::speed`].
-    pub last_step: Option<u64>,
+    pub last_step: Option<Step>,
+    /// Time of its last request for a swap table that failed in the same step.
+    pub last_failure: Option<Step>,
 }
 
 impl Task {

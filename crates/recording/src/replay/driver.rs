@@ -86,7 +86,8 @@ pub fn replay(
     let clock = Rc::new(Cell::new(log.window.0));
     let objects = Objects::new(Rc::clone(log), SWAP_PAGES, options.seed);
     let state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
-    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed));
+    let cpus = state.alloc.nr_cpus();
+    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, cpus, options.seed));
     let (served, slow) = (RefCell::default(), RefCell::default());
     let mut driver = Driver::new(log, &mm, &served, &slow);
     let started = Instant::now();
