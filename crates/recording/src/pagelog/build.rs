@@ -2,7 +2,7 @@
 
 use super::beside::Beside;
 use super::files::{FileKey, Files};
-use super::migration::Migrations;
+use super::migration::{Freed, Migrations};
 use super::speed::{Measured, Step, Turns};
 use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
@@ -289,35 +289,67 @@ impl<'a> Builder<'a> {
             return;
         }
         self.attribution.frees += 1;
-        let Some(object) = self.vacate(record.ts_ns, event) else {
-            self.attribution.frees_unknown += 1;
-            return;
-        };
-        let class = self.objects[object as usize].class;
+        let Some((object, since)) = self.vacate(record.ts_ns, event) else { return };
         let state = self.tasks.get(task);
-        if state.compacting && matches!(class, Class::Anon | Class::File) {
+        if object != NOBODY {
+            let class = self.objects[object as usize].class;
             let run = state.run;
-            self.migrations.moved(run, object, event.order as Order);
-            self.attribution.frees_by_migration += 1;
-        } else if self.all_freed(object, event.order) {
-            self.released(record, task, object, class);
+            if state.compacting && matches!(class, Class::Anon | Class::File) {
+                self.moved(run, object, event.order as Order);
+            } else if self.all_freed(object, event.order) {
+                self.released(record, task, object, class);
+            }
+        } else if state.compacting {
+            // Moved once more, or a target that was not needed: what comes next tells.
+            state.unsettled.push((event.pfn, event.order as Order, since));
+        } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since) {
+            let class = self.objects[object as usize].class;
+            if self.all_freed(object, event.order) {
+                self.released(record, task, object, class);
+            }
         }
     }
 
-    /// The object whose last frames these were, or whose frames compaction had moved here.
-    fn vacate(&mut self, ts: u64, event: &PageFree) -> Option<ObjectId> {
+    fn moved(&mut self, run: u32, object: ObjectId, order: Order) {
+        self.migrations.moved(run, object, order, self.asker[object as usize]);
+        self.attribution.frees_by_migration += 1;
+    }
+
+    /// A list of pages was migrated: frames without a known owner that were freed on the way had been targets before.
+    fn moved_again(&mut self, task: usize) {
+        let run = self.tasks.get(task).run;
+        for (pfn, order, since) in std::mem::take(&mut self.tasks.get(task).unsettled) {
+            if let Some(object) = self.recover(task, pfn, order, since) {
+                self.moved(run, object, order);
+            }
+        }
+    }
+
+    /// Empties the frames. The object in them, if one is known, and when they were last seen.
+    fn vacate(&mut self, ts: u64, event: &PageFree) -> Option<(ObjectId, u64)> {
         let frames = event.pfn as usize..event.pfn as usize + (1 << event.order);
         let object = *self.owner.get(frames.start)?;
         let since = std::mem::replace(&mut self.seen[frames.start], ts);
-        self.owner.get_mut(frames.clone())?.fill(NOBODY);
-        if object != NOBODY {
-            return Some(object);
-        }
+        self.owner.get_mut(frames)?.fill(NOBODY);
+        Some((object, since))
+    }
+
+    /// The object that compaction had put into frames that nobody was seen to allocate.
+    fn recover(&mut self, task: usize, pfn: u64, order: Order, since: u64) -> Option<ObjectId> {
         // Page cache pages have told their names on leaving; what is left is anonymous, or from before the trace.
         let (objects, files) = (&self.objects, &self.files);
         let nameless = |object: ObjectId| objects[object as usize].class == Class::Anon || !files.is_named(object);
-        let recovered = self.migrations.recover(frames.start >> 9, since, event.order as Order, nameless);
+        let state = self.tasks.get(task);
+        let recovered = self.migrations.recover(&Freed {
+            block: pfn as usize >> 9,
+            since,
+            order,
+            by: Some(state.index).filter(|_| !state.reclaiming() && !state.compacting),
+            may_be: &nameless,
+            asker: &|object| self.asker[object as usize],
+        });
         self.attribution.identities_recovered += u64::from(recovered.is_some());
+        self.attribution.frees_unknown += u64::from(recovered.is_none());
         recovered
     }
 
@@ -375,11 +407,14 @@ impl<'a> Builder<'a> {
     /// A page leaves the page cache: by truncation, or because reclaim is about to free it. Its name tells which object
     /// it is, even if compaction had moved it.
     fn left_page_cache(&mut self, pfn: u64, order: u32, key: FileKey) {
-        let Some(object) = self.files.leave(key) else { return };
+        let objects = &self.objects;
+        let order_of = |object: ObjectId| objects[object as usize].order;
+        let Some(object) = self.files.leave(key, order as Order, order_of) else { return };
         let frames = pfn as usize..pfn as usize + (1 << order);
         let Some(owners) = self.owner.get_mut(frames) else { return };
         if owners[0] == NOBODY {
             owners.fill(object);
+            self.migrations.placed(object, order as Order);
             self.attribution.identities_recovered += 1;
         }
     }
@@ -418,7 +453,8 @@ impl<'a> Builder<'a> {
         let wall = state.last_step.map(|last| ts - last.ts);
         match event {
             Event::MigratePages(pages) if &*pages.reason == "compaction" => {
-                return self.measured.migrated(pages.succeeded, pages.failed);
+                self.measured.migrated(pages.succeeded, pages.failed);
+                return self.moved_again(task);
             }
             Event::VmscanKswapdWake(_) => state.kswapd = true,
             Event::VmscanKswapdSleep(_) => return state.last_step = None,
@@ -434,6 +470,7 @@ impl<'a> Builder<'a> {
             }
             Event::CompactionEnd(_) => {
                 state.compacting = false;
+                self.attribution.targets_returned += state.unsettled.drain(..).count() as u64;
                 return state.last_step = None;
             }
             Event::VmscanLruShrinkInactive(shrink) => {

@@ -139,6 +139,8 @@ pub struct Attribution {
     pub frees_by_migration: u64,
     /// Frees of frames without a known allocation that were matched with a migration.
     pub identities_recovered: u64,
+    /// Frees of frames that compaction had taken as targets and did not need.
+    pub targets_returned: u64,
     /// Frees of frames without a known allocation that nothing explains: dropped.
     pub frees_unknown: u64,
     /// Requests for pages of swap tables, made by the recorded kernel's reclaim: left to the model's.

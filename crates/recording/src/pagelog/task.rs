@@ -3,6 +3,7 @@
 use super::ObjectId;
 use super::speed::Step;
 use super::thp::OpenUnit;
+use pagealloc::Order;
 use std::collections::{HashMap, VecDeque};
 
 /// State of a task while the trace is read.
@@ -18,6 +19,8 @@ pub(super) struct Task {
     pub kswapd: bool,
     /// That compaction is asynchronous.
     pub async_compaction: bool,
+    /// Frames without a known owner that it freed since the last list of pages was migrated: frame, order, when last seen.
+    pub unsettled: Vec<(u64, Order, u64)>,
     /// The run of compaction that it is in, by number.
     pub run: u32,
     /// A THP fault whose base pages may still come.

@@ -2,7 +2,8 @@
 //!
 //! A trace has no memory accesses. What it has is the time at which the recorded kernel's reclaim took a page: from
 //! then on (and shortly before) the page was cold. Until then it was in use, so a look at it finds it referenced, unless
-//! it was looked at a moment ago. If the model takes such a page all the same, it is read back after the same interval.
+//! it was looked at a moment ago; and the first look at an anonymous page finds the access of its own fault. If the model
+//! takes a page in use all the same, it is read back after the same interval.
 
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, Object, ObjectId, Op, PageLog, UNIT};
 use lab::Chance;
@@ -41,7 +42,7 @@ const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
 struct Slot {
     /// A frame number or one of the words above.
     place: u32,
-    /// When reclaim last looked at it, in units of 2^16 ns.
+    /// When reclaim last looked at it since it came into its frame, in units of 2^16 ns; 0 if it did not.
     looked: u32,
     /// One more than the index of what its eviction left, or 0.
     shadow: u32,
@@ -127,7 +128,8 @@ impl Objects {
     /// The same for a caller that knows the object's class.
     #[inline(always)]
     pub fn put_as(&mut self, object: ObjectId, class: Class, pfn: Pfn) {
-        self.slots[object as usize].place = pfn.0;
+        let slot = &mut self.slots[object as usize];
+        (slot.place, slot.looked) = (pfn.0, 0);
         if class == Class::Slab {
             self.enter_slab(object);
         }
@@ -261,19 +263,19 @@ fn coarse(now: Nanos) -> u32 {
 impl Owner for Objects {
     fn referenced(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> References {
         let now = coarse(now);
-        if self.is_cold(tag.0, now) {
-            return References::None;
-        }
+        let cold = self.is_cold(tag.0, now);
         let reuse = coarse(self.reuse(tag.0));
         let slot = &mut self.slots[tag.0 as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        if now - looked.min(now) < reuse {
-            References::None
-        } else if slot.leave == NEVER {
-            References::Ptes(2)
-        } else {
-            // Reclaim took it in the end: used, but not so much that it would have been activated.
-            References::Ptes(1)
+        let idle = cold || now - looked.min(now) < reuse;
+        match self.log.objects[tag.0 as usize].class {
+            // The fault that brought it has set the accessed bit of its only mapping.
+            Class::Anon if looked == 0 => References::Ptes(1),
+            Class::Anon if !idle => References::Ptes(1),
+            // Page cache is read and written by system calls: what is read twice is activated there, and a page that
+            // reached the tail of the inactive list was not. Of a page that the kernel kept it is made up for here.
+            Class::File if !idle => References::Ptes(2),
+            _ => References::None,
         }
     }
 
