@@ -32,8 +32,10 @@ const FILE_REUSE_NS: Nanos = 20_000_000_000;
 /// The same for anonymous memory, which its task works in. With it the share of anonymous pages among those that the
 /// recorded kernels' reclaim took is met (swap-outs within a tenth on the recording that it was tuned on).
 const ANON_REUSE_NS: Nanos = 3_000_000_000;
-/// Objects in a slab page: a typical mix of dentries (21 a page) and ext4 inodes (7 in two pages).
-const OBJECTS_PER_SLAB_PAGE: u64 = 16;
+/// Objects of a reclaimable slab page that a shrinker counts as freeable. The rest is in use, or no shrinker's: a page
+/// holds 21 dentries or 3 to 4 ext4 inodes, but also nodes of page cache trees and buffer heads. With it the recorded
+/// kernel's `slabs_scanned` is met on the recording that it was tuned on.
+const FREEABLE_PER_SLAB_PAGE: u64 = 2;
 
 const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
 
@@ -334,12 +336,12 @@ impl Owner for Objects {
     }
 
     fn shrinker_count(&mut self, _: usize, _: NodeId) -> (u64, u32) {
-        (self.slab_pages * OBJECTS_PER_SLAB_PAGE, 2)
+        (self.slab_pages * FREEABLE_PER_SLAB_PAGE, 2)
     }
 
     fn shrinker_scan(&mut self, _: usize, _: NodeId, nr: u64, now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
         let limit = coarse(now) + COLD_AHEAD;
-        let mut pages = nr.div_ceil(OBJECTS_PER_SLAB_PAGE);
+        let mut pages = nr.div_ceil(FREEABLE_PER_SLAB_PAGE);
         while pages > 0 {
             let Some(&(leave, object)) = self.cold_slab.first() else { break };
             if leave > limit {
