@@ -25,9 +25,10 @@ pub(crate) struct Computer {
     pub inode_sequence: u64,
     /// Nodes of file trees that hold nothing but shadows: file and node.
     pub shadow_nodes: BTreeSet<(u32, u32)>,
+    /// Of these, as many as may stay: one for each eight pages of memory, own simplification of pages on LRU lists.
+    pub shadow_nodes_kept: u64,
     pub swap_total: u64,
     pub swap_used: u64,
-    pub swapped_in: u64,
     /// Pages that user space has locked since boot.
     pub locked: Vec<FolioId>,
     /// Share of pages, in 1/65536, that compaction finds held by somebody.
@@ -80,11 +81,12 @@ impl Computer {
         }
     }
 
-    /// An inode without pages, that no dentry holds, can be freed by the shrinker (5.15+: those with pages can't).
+    /// An inode that no dentry holds can be freed by the shrinker, unless its file's tree has nodes: those hold pages, or
+    /// what evictions have left (5.16+).
     pub fn inode_may_be_unused(&mut self, file: u32) {
         let held = self.dentries.holds(file) || file == BLOCK_DEVICE;
         let Some(of) = self.files.get_mut(&file) else { return };
-        if !held && of.cached == 0 && !of.inode.is_empty() && of.unused.is_none() {
+        if !held && of.cached == 0 && of.nodes.is_empty() && !of.inode.is_empty() && of.unused.is_none() {
             self.inode_sequence += 1;
             of.unused = Some(self.inode_sequence);
             self.unused_inodes.insert(self.inode_sequence, file);
@@ -134,6 +136,7 @@ impl Computer {
             if let Some(object) = of.nodes.remove(&node) {
                 self.slabs.free(object);
             }
+            self.inode_may_be_unused(file);
         }
         nr
     }
@@ -278,8 +281,7 @@ impl Owner for Computer {
                 let objects = self.dentries.unused() + self.unused_inodes.len() as u64;
                 (objects * self.cache_pressure / 100, 2)
             }
-            // Own simplification: the kernel tolerates an eighth of memory's worth of such nodes first.
-            SHADOW_NODES => (self.shadow_nodes.len() as u64, 0),
+            SHADOW_NODES => ((self.shadow_nodes.len() as u64).saturating_sub(self.shadow_nodes_kept), 0),
             _ => (0, 2),
         }
     }

@@ -311,8 +311,8 @@ impl Sim {
             return Ok(());
         };
         let ready = self.mm.env.device(true).transfer(now, 1);
-        state.owner.swapped_in += 1;
         state.alloc.vmstat.bump(Counter::PswpIn);
+        state.alloc.vmstat.add(Counter::PgpgIn, 4);
         let folio = state.owner.folios.get_mut(of);
         (folio.place, folio.ready, folio.young) = (Place::Frame(pfn), ready, true);
         let flags = state.fresh_anon_flags().with(PageFlags::MAPPED);

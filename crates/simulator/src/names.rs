@@ -15,6 +15,7 @@ impl Sim {
             return Ok(());
         }
         let object = self.object(Cache::Dentry, pid).await?;
+        self.spend(self.spec.costs.lookup_miss).await;
         let mut state = self.mm.state.borrow_mut();
         if state.owner.dentries.find(name) {
             drop(state);
