@@ -11,7 +11,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut policy = preset("linux-6.18").map_err(|error| format!("{error:?}"))?;
     let (mut seed, mut check, mut limit) = (1, false, None);
     for argument in arguments {
-        let (name, value) = argument.split_once('=').ok_or("arguments are sysctl=value, seed=N, limit=SECONDS or check=1")?;
+        let (name, value) =
+            argument.split_once('=').ok_or("arguments are sysctl=value, seed=N, limit=SECONDS or check=1")?;
         match name {
             "seed" => seed = value.parse()?,
             "limit" => limit = Some(value.parse::<u64>()? * 1_000_000_000),

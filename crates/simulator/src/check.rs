@@ -53,7 +53,9 @@ fn check_frames(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
         ensure(frames.state(pfn).is_allocated_head() && frames.order(pfn) == folio.order, || {
             format!("{id:?} ({folio:?}): its frame is {:?} of order {}", frames.state(pfn), frames.order(pfn))
         })?;
-        ensure(state.pages.tag(pfn).0 == id.0, || format!("{id:?} is in {pfn:?}, which is {:?}'s", state.pages.tag(pfn)))?;
+        ensure(state.pages.tag(pfn).0 == id.0, || {
+            format!("{id:?} is in {pfn:?}, which is {:?}'s", state.pages.tag(pfn))
+        })?;
         if let Use::Slab(slab) = folio.what {
             ensure(state.owner.slabs.folio(slab) == Some(id), || format!("{id:?} is slab {slab}, which is elsewhere"))?;
         }
@@ -130,7 +132,9 @@ fn check_files(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
             let range = node * crate::file::NODE_PAGES..(node + 1) * crate::file::NODE_PAGES;
             let empty = of.slots.range(range).next().is_none();
             let listed = owner.shadow_nodes.contains(&(file, *node));
-            ensure(listed == (shadows_only && !empty) || empty, || format!("node {node} of file {file}: listed {listed}"))?;
+            ensure(listed == (shadows_only && !empty) || empty, || {
+                format!("node {node} of file {file}: listed {listed}")
+            })?;
         }
     }
     let folios = owner.folios.iter().filter(|(_, folio)| matches!(folio.what, Use::File { .. })).count() as u64;

@@ -329,4 +329,3 @@ impl Owner for Computer {
         Some(pid)
     }
 }
-

@@ -67,7 +67,14 @@ enum Found {
 
 impl Sim {
     /// Touches a range of a region, page by page.
-    pub async fn touch(&self, pid: Pid, region: RegionId, first: u32, pages: u32, access: Access) -> Result<Touched, Errno> {
+    pub async fn touch(
+        &self,
+        pid: Pid,
+        region: RegionId,
+        first: u32,
+        pages: u32,
+        access: Access,
+    ) -> Result<Touched, Errno> {
         let (start, madvised) = self.region_start(pid, region, first)?;
         let (mut at, end) = (At { pid, page: start }, start + pages);
         while at.page < end {
@@ -324,7 +331,7 @@ impl Sim {
             state.owner.swap_used -= 1;
         }
         state.lru_add(pfn, flags, Tag::from(of));
-        state.refault(pfn, shadow);
+        state.refault(pfn, shadow, self.mm.env.cpu());
         Ok(())
     }
 }

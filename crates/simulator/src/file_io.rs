@@ -170,14 +170,15 @@ impl Sim {
         state.owner.inode_is_used(at.file);
         state.lru_add(pfn, flags, Tag::from(id));
         if let Some(shadow) = shadow {
-            state.refault(pfn, shadow);
+            state.refault(pfn, shadow, cpu);
         }
         Some(id)
     }
 
     /// The tree's node for a stretch of pages. A file of one page needs none.
     async fn add_node(&self, pid: Pid, file: u32, node: u32, last: u32) {
-        let has = |sim: &Sim| sim.mm.state.borrow().owner.files.get(&file).is_none_or(|of| of.nodes.contains_key(&node));
+        let has =
+            |sim: &Sim| sim.mm.state.borrow().owner.files.get(&file).is_none_or(|of| of.nodes.contains_key(&node));
         if last == 0 || has(self) {
             return;
         }

@@ -12,8 +12,7 @@ const PIPE: Gfp = Gfp(Gfp::HIGHUSER.0 | Gfp::ACCOUNT.0);
 /// A socket buffer's head of up to 16 KiB: a large `kmalloc` above 8 KiB.
 const SKB_HEAD: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::COMP.0 | Gfp::NOWARN.0 | Gfp::NOMEMALLOC.0);
 /// Its fragments, tried for without direct reclaim, and in single pages at last.
-const SKB_FRAGMENT: Gfp =
-    Gfp(Gfp::KERNEL_ACCOUNT.0 & !Gfp::DIRECT_RECLAIM.0 | Gfp::COMP.0 | Gfp::NOWARN.0);
+const SKB_FRAGMENT: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 & !Gfp::DIRECT_RECLAIM.0 | Gfp::COMP.0 | Gfp::NOWARN.0);
 const SKB_PAGE: Gfp = Gfp::KERNEL_ACCOUNT;
 /// Bytes of a head, and of all fragments of one buffer (`SKB_MAX_ALLOC`, `UNIX_SKB_FRAGS_SZ`).
 const SKB_HEAD_BYTES: u64 = 16_064;

@@ -12,7 +12,22 @@ use workload::{Access, Errno, RegionId, Spawn};
 const OBJECTS: [Cache; 17] = {
     use Cache::*;
     [
-        Task, Signal, Sighand, Mm, Files, Pid, Cred, Vma, Vma, Vma, Vma, Vma, AnonVma, AnonVma, AnonVma, AnonVmaChain,
+        Task,
+        Signal,
+        Sighand,
+        Mm,
+        Files,
+        Pid,
+        Cred,
+        Vma,
+        Vma,
+        Vma,
+        Vma,
+        Vma,
+        AnonVma,
+        AnonVma,
+        AnonVma,
+        AnonVmaChain,
         AnonVmaChain,
     ]
 };
@@ -245,7 +260,8 @@ impl Sim {
     }
 
     async fn tear_down(&self, pid: Pid) {
-        let handles: Vec<u32> = self.with_process(pid, |process| process.handles.values().copied().collect()).unwrap_or_default();
+        let handles: Vec<u32> =
+            self.with_process(pid, |process| process.handles.values().copied().collect()).unwrap_or_default();
         for handle in handles {
             self.drop_handle(handle);
         }

@@ -85,8 +85,28 @@ impl Cache {
     pub const ALL: [Cache; 23] = {
         use Cache::*;
         [
-            Dentry, Inode, InodeSecurity, ExtentStatus, BufferHead, XarrayNode, Task, Signal, Sighand, Mm, Vma,
-            AnonVma, AnonVmaChain, Files, Pid, Cred, Filp, PipeRing, PseudoInode, SocketInode, UnixSocket, SkbHead,
+            Dentry,
+            Inode,
+            InodeSecurity,
+            ExtentStatus,
+            BufferHead,
+            XarrayNode,
+            Task,
+            Signal,
+            Sighand,
+            Mm,
+            Vma,
+            AnonVma,
+            AnonVmaChain,
+            Files,
+            Pid,
+            Cred,
+            Filp,
+            PipeRing,
+            PseudoInode,
+            SocketInode,
+            UnixSocket,
+            SkbHead,
             SkbData,
         ]
     };

@@ -2,16 +2,19 @@
 
 use super::beside::Beside;
 use super::files::{FileKey, Files};
-use super::migration::Migrations;
-use super::speed::Measured;
+use super::infer::may_be_cached;
+use super::migration::{Freed, Migrations};
+use super::moves::{Moves, PageArray};
+use super::speed::{Measured, Step, Turns};
 use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
 use super::thp::{OpenUnit, is_base_page, is_first_attempt};
 use super::*;
 use crate::Record;
 use crate::error::Error;
-use crate::event::{Event, PageAlloc, PageFree};
+use crate::event::{Event, PageAlloc, PageFree, PageMoved};
 use crate::marker::{Edge, Mark};
+use lab::outcome::FailedAttempt;
 use pagealloc::Migratetype;
 use std::collections::{BTreeMap, HashMap};
 
@@ -32,7 +35,9 @@ struct Builder<'a> {
     tasks: Tasks,
     files: Files,
     migrations: Migrations,
+    moves: Moves,
     measured: Measured,
+    turns: Turns,
     owner: Vec<ObjectId>,
     /// Time of the last event on each frame.
     seen: Vec<u64>,
@@ -53,16 +58,18 @@ struct Builder<'a> {
     beside: Beside,
 }
 
-/// Reads a whole trace. `thp`: transparent huge pages were on.
+/// Reads a whole trace. `array`: where the kernel had its pages, if the trace shows moves; `thp`: transparent huge pages
+/// were on.
 ///
 /// # Errors
 /// Those of the trace.
 pub fn build(
     snapshot: &Snapshot<'_>,
     records: impl Iterator<Item = Result<Record, Error>>,
+    array: Option<PageArray>,
     thp: bool,
 ) -> Result<(PageLog, Beside), Error> {
-    let mut builder = Builder::new(snapshot);
+    let mut builder = Builder::new(snapshot, array);
     for record in records {
         builder.record(&record?);
     }
@@ -70,7 +77,7 @@ pub fn build(
 }
 
 impl<'a> Builder<'a> {
-    fn new(snapshot: &'a Snapshot<'a>) -> Builder<'a> {
+    fn new(snapshot: &'a Snapshot<'a>, array: Option<PageArray>) -> Builder<'a> {
         let mut objects = Vec::new();
         let owner = snapshot.objects(&mut objects);
         let asker = vec![0; objects.len()];
@@ -80,7 +87,9 @@ impl<'a> Builder<'a> {
             tasks: Tasks::default(),
             files: Files::default(),
             migrations: Migrations::default(),
+            moves: Moves::new(array),
             measured: Measured::default(),
+            turns: Turns::default(),
             seen: vec![0; owner.len()],
             start_owner: Vec::new(),
             owner,
@@ -102,6 +111,7 @@ impl<'a> Builder<'a> {
     fn record(&mut self, record: &Record) {
         self.attribution.records += 1;
         self.cpus = self.cpus.max(record.cpu + 1);
+        self.turns.runs(record.cpu, record.pid);
         let task = self.tasks.index_of(record.pid);
         match &record.event {
             Event::PageAlloc(event) => self.page_alloc(record, task, event),
@@ -117,9 +127,10 @@ impl<'a> Builder<'a> {
             Event::PageAllocExtfrag(event) if self.phase == Phase::Running => {
                 self.beside.fell_back(record.ts_ns, event)
             }
+            Event::PageMoved(event) => self.page_moved(record.ts_ns, event),
             Event::Marker(marker) => self.marker(record.ts_ns, marker.mark()),
             Event::Lost(lost) => self.attribution.lost += lost.count.unwrap_or(1),
-            other => self.daemon(record.ts_ns, task, other),
+            other => self.daemon(record, task, other),
         }
     }
 
@@ -148,10 +159,19 @@ impl<'a> Builder<'a> {
         }
         let gfp = Gfp(event.gfp_flags as u32);
         self.attribution.allocs += 1;
+        if event.pfn.is_none() && self.phase == Phase::Running {
+            self.beside.failures.push(FailedAttempt { ts: record.ts_ns, order: event.order as Order, gfp });
+        }
         if event.order as u8 == pagealloc::Geometry::PAGES_4K.pmd_order && gfp.contains(Gfp::MOVABLE) {
             return self.thp_attempt(record, task, gfp, event.pfn);
         }
+        let internal = event.order == 0 && mm::swap::is_table_request(gfp) && self.tasks.get(task).reclaiming();
         let Some(pfn) = event.pfn else {
+            if internal {
+                self.attribution.swap_table_requests += 1;
+                self.table_failed(record, task);
+                return;
+            }
             self.attribution.attempts_refused += 1;
             let object = self.new_object(gfp, event.order as Order, task);
             return self.push(record, task, OpKind::Attempt, object);
@@ -161,6 +181,11 @@ impl<'a> Builder<'a> {
             None => self.new_object(gfp, event.order as Order, task),
         };
         self.occupy(record.ts_ns, pfn, event.order as Order, object);
+        if internal {
+            self.attribution.swap_table_requests += 1;
+            self.objects[object as usize].flags |= INTERNAL;
+            return;
+        }
         self.push(record, task, OpKind::Alloc, object);
         let class = self.objects[object as usize].class;
         if class == Class::Anon && !gfp.contains(Gfp::ZERO) && gfp.contains(Gfp::HIGHUSER_MOVABLE) {
@@ -231,7 +256,8 @@ impl<'a> Builder<'a> {
             _ => Class::Kernel,
         };
         let gfp = self.gfp_index(gfp);
-        self.objects.push(Object { leave: NEVER, link: 0, gfp, order, class, flags: 0 });
+        let flags = if self.tasks.get(task).reclaiming() { MEMALLOC } else { 0 };
+        self.objects.push(Object { leave: NEVER, link: 0, gfp, order, class, flags });
         self.asker.push(self.tasks.get(task).index);
         self.objects.len() as ObjectId - 1
     }
@@ -249,8 +275,11 @@ impl<'a> Builder<'a> {
 
     fn occupy(&mut self, ts: u64, pfn: u64, order: Order, object: ObjectId) {
         let frames = pfn as usize..pfn as usize + (1 << order);
+        self.moves.allocated(pfn);
         let Some(owners) = self.owner.get_mut(frames.clone()) else { return };
-        if owners.iter().any(|owner| *owner != NOBODY) {
+        if owners.iter().any(|owner| *owner != NOBODY)
+            && !was_cached(self.snapshot, &self.seen, &mut self.start_owner, &frames)
+        {
             self.attribution.frees_unseen += 1;
         }
         owners.fill(object);
@@ -270,36 +299,88 @@ impl<'a> Builder<'a> {
             return;
         }
         self.attribution.frees += 1;
-        let Some(object) = self.vacate(record.ts_ns, event) else {
-            self.attribution.frees_unknown += 1;
-            return;
-        };
-        let class = self.objects[object as usize].class;
-        let state = self.tasks.get(task);
-        if state.compacting && matches!(class, Class::Anon | Class::File) {
-            let run = state.run;
-            self.migrations.moved(run, object, event.order as Order);
+        if self.moves.freed(event.pfn) {
             self.attribution.frees_by_migration += 1;
-        } else if self.all_freed(object, event.order) {
-            self.released(record, task, object, class);
+            return;
+        }
+        let Some((object, since)) = self.vacate(record.ts_ns, event) else { return };
+        let moves_known = self.moves.known();
+        let state = self.tasks.get(task);
+        let compacting = state.compacting && !moves_known;
+        if object != NOBODY {
+            let class = self.objects[object as usize].class;
+            let run = state.run;
+            if compacting && matches!(class, Class::Anon | Class::File) {
+                self.moved(run, object, event.order as Order);
+            } else if self.all_freed(object, event.order) {
+                self.released(record, task, object, class);
+            }
+        } else if compacting {
+            // Moved once more, or a target that was not needed: what comes next tells.
+            state.unsettled.push((event.pfn, event.order as Order, since));
+        } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since) {
+            let class = self.objects[object as usize].class;
+            if self.all_freed(object, event.order) {
+                self.released(record, task, object, class);
+            }
         }
     }
 
-    /// The object whose last frames these were, or whose frames compaction had moved here.
-    fn vacate(&mut self, ts: u64, event: &PageFree) -> Option<ObjectId> {
+    fn moved(&mut self, run: u32, object: ObjectId, order: Order) {
+        self.migrations.moved(run, object, order, self.asker[object as usize]);
+        self.attribution.frees_by_migration += 1;
+    }
+
+    /// A list of pages was migrated: frames without a known owner that were freed on the way had been targets before.
+    fn moved_again(&mut self, task: usize) {
+        let run = self.tasks.get(task).run;
+        for (pfn, order, since) in std::mem::take(&mut self.tasks.get(task).unsettled) {
+            if let Some(object) = self.recover(task, pfn, order, since) {
+                self.moved(run, object, order);
+            }
+        }
+    }
+
+    /// Empties the frames. The object in them, if one is known, and when they were last seen.
+    fn vacate(&mut self, ts: u64, event: &PageFree) -> Option<(ObjectId, u64)> {
         let frames = event.pfn as usize..event.pfn as usize + (1 << event.order);
         let object = *self.owner.get(frames.start)?;
         let since = std::mem::replace(&mut self.seen[frames.start], ts);
-        self.owner.get_mut(frames.clone())?.fill(NOBODY);
-        if object != NOBODY {
-            return Some(object);
+        self.owner.get_mut(frames)?.fill(NOBODY);
+        Some((object, since))
+    }
+
+    /// The object that compaction had put into frames that nobody was seen to allocate.
+    fn recover(&mut self, task: usize, pfn: u64, order: Order, since: u64) -> Option<ObjectId> {
+        if self.moves.known() {
+            self.attribution.frees_unknown += 1;
+            return None;
         }
         // Page cache pages have told their names on leaving; what is left is anonymous, or from before the trace.
         let (objects, files) = (&self.objects, &self.files);
         let nameless = |object: ObjectId| objects[object as usize].class == Class::Anon || !files.is_named(object);
-        let recovered = self.migrations.recover(frames.start >> 9, since, event.order as Order, nameless);
+        let state = self.tasks.get(task);
+        let recovered = self.migrations.recover(&Freed {
+            block: pfn as usize >> 9,
+            since,
+            order,
+            by: Some(state.index).filter(|_| !state.reclaiming() && !state.compacting),
+            may_be: &nameless,
+            asker: &|object| self.asker[object as usize],
+        });
         self.attribution.identities_recovered += u64::from(recovered.is_some());
+        self.attribution.frees_unknown += u64::from(recovered.is_none());
         recovered
+    }
+
+    /// The recording shows where a page went.
+    fn page_moved(&mut self, ts: u64, event: &PageMoved) {
+        let objects = &self.objects;
+        let pages = |object: ObjectId| 1 << objects[object as usize].order;
+        if let Some(frames) = self.moves.moved(event, &mut self.owner, pages) {
+            self.seen[frames].fill(ts);
+            self.attribution.moves_recorded += 1;
+        }
     }
 
     /// Whether the object is gone; a large one may go in parts.
@@ -314,6 +395,9 @@ impl<'a> Builder<'a> {
     }
 
     fn released(&mut self, record: &Record, task: usize, object: ObjectId, class: Class) {
+        if self.objects[object as usize].flags & INTERNAL != 0 {
+            return;
+        }
         if self.tasks.get(task).reclaiming() && class != Class::Kernel {
             self.attribution.frees_by_reclaim += 1;
             self.objects[object as usize].leave = leave_time(record.ts_ns);
@@ -353,11 +437,14 @@ impl<'a> Builder<'a> {
     /// A page leaves the page cache: by truncation, or because reclaim is about to free it. Its name tells which object
     /// it is, even if compaction had moved it.
     fn left_page_cache(&mut self, pfn: u64, order: u32, key: FileKey) {
-        let Some(object) = self.files.leave(key) else { return };
+        let objects = &self.objects;
+        let order_of = |object: ObjectId| objects[object as usize].order;
+        let Some(object) = self.files.leave(key, order as Order, order_of) else { return };
         let frames = pfn as usize..pfn as usize + (1 << order);
         let Some(owners) = self.owner.get_mut(frames) else { return };
         if owners[0] == NOBODY {
             owners.fill(object);
+            self.migrations.placed(object, order as Order);
             self.attribution.identities_recovered += 1;
         }
     }
@@ -368,8 +455,8 @@ impl<'a> Builder<'a> {
 
     fn link_again(&mut self, object: ObjectId, before: ObjectId) {
         let again = &mut self.objects[object as usize];
-        if again.flags == 0 {
-            again.flags = AGAIN;
+        if again.flags & !MEMALLOC == 0 {
+            again.flags |= AGAIN;
             again.link = before;
         }
     }
@@ -379,7 +466,8 @@ impl<'a> Builder<'a> {
     fn settle_swapin(&mut self, task: usize) {
         let state = self.tasks.get(task);
         let Some(object) = state.maybe_swapin.take() else { return };
-        if let Some(before) = state.swapped.pop_front().filter(|_| self.objects[object as usize].flags == 0) {
+        if let Some(before) = state.swapped.pop_front().filter(|_| self.objects[object as usize].flags & !MEMALLOC == 0)
+        {
             self.attribution.refaults_anon_assumed += 1;
             self.link_again(object, before);
         }
@@ -387,12 +475,16 @@ impl<'a> Builder<'a> {
 
     // ---- reclaim and compaction
 
-    fn daemon(&mut self, ts: u64, task: usize, event: &Event) {
+    fn daemon(&mut self, record: &Record, task: usize, event: &Event) {
+        let (ts, cpu) = (record.ts_ns, record.cpu);
         let state = self.tasks.get(task);
-        let elapsed = state.last_step.map(|last| ts - last);
+        let step = Step { ts, cpu, turn: self.turns.turn(cpu) };
+        let elapsed = state.last_step.and_then(|last| last.worked_until(step));
+        let wall = state.last_step.map(|last| ts - last.ts);
         match event {
             Event::MigratePages(pages) if &*pages.reason == "compaction" => {
-                return self.measured.migrated(pages.succeeded, pages.failed);
+                self.measured.migrated(pages.succeeded, pages.failed);
+                return self.moved_again(task);
             }
             Event::VmscanKswapdWake(_) => state.kswapd = true,
             Event::VmscanKswapdSleep(_) => return state.last_step = None,
@@ -408,10 +500,14 @@ impl<'a> Builder<'a> {
             }
             Event::CompactionEnd(_) => {
                 state.compacting = false;
+                self.attribution.targets_returned += state.unsettled.drain(..).count() as u64;
                 return state.last_step = None;
             }
             Event::VmscanLruShrinkInactive(shrink) => {
-                self.measured.shrink.add(elapsed.unwrap_or(u64::MAX), shrink.nr_scanned)
+                let failed = state.last_failure.take().is_some();
+                if !failed {
+                    self.measured.shrank(state.kswapd, elapsed, wall, shrink.nr_scanned);
+                }
             }
             Event::CompactionFinished(finished) => {
                 let contended = finished.ret == crate::CompactResult::Contended;
@@ -436,7 +532,17 @@ impl<'a> Builder<'a> {
             }
             _ => return,
         }
-        self.tasks.get(task).last_step = Some(ts);
+        self.tasks.get(task).last_step = Some(step);
+    }
+
+    /// A request for a swap table failed: what that costs, if the step before it was another failure. The step of reclaim
+    /// that it lies in is no measure of what scanning a page costs.
+    fn table_failed(&mut self, record: &Record, task: usize) {
+        let step = Step { ts: record.ts_ns, cpu: record.cpu, turn: self.turns.turn(record.cpu) };
+        let state = self.tasks.get(task);
+        if let Some(elapsed) = state.last_failure.replace(step).and_then(|last| last.worked_until(step)) {
+            self.measured.failed_request.add(elapsed, 1);
+        }
     }
 
     fn took_targets(&mut self, run: u32, ts: u64, start: u64, end: u64) {
@@ -457,6 +563,7 @@ impl<'a> Builder<'a> {
         let end = self.window.1;
         self.ops.truncate(self.ops.partition_point(|op| op.ts <= end));
         self.beside.extfrag.retain(|event| event.ts <= end);
+        self.beside.failures.retain(|event| event.ts <= end);
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
         self.attribution.in_use_at_start = start.used.len() as u64;
         let log = PageLog {
@@ -473,4 +580,20 @@ impl<'a> Builder<'a> {
         };
         (log, self.beside)
     }
+}
+
+/// Whether frames that are handed out, and seemed in use at the start, were on a per-CPU list then: nothing happened to
+/// them since. They count as free at the start from now on.
+fn was_cached(
+    snapshot: &Snapshot<'_>,
+    seen: &[u64],
+    start_owner: &mut [ObjectId],
+    frames: &std::ops::Range<usize>,
+) -> bool {
+    let untouched = |pfn: usize| seen[pfn] == 0 && may_be_cached(snapshot.flags[pfn]);
+    let cached = snapshot.inferred && frames.clone().all(untouched);
+    if let Some(owners) = start_owner.get_mut(frames.clone()).filter(|_| cached) {
+        owners.fill(NOBODY);
+    }
+    cached
 }

@@ -23,10 +23,12 @@ impl Driver<'_> {
         let outcome = Outcome {
             counters: last.counters,
             extfrag: state.alloc.observer.extfrag.clone(),
+            untraced: false,
             zones: if series.is_empty() { zones(&state.alloc) } else { last.zones },
             slow_requests: self.slow.take(),
             fast_requests: self.fast_requests,
             failed_requests: self.failed_requests,
+            failures: Some(state.alloc.observer.failures.clone()),
             series,
         };
         let counts = [
