@@ -45,6 +45,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         swap_total: spec.swap / 4096,
         swap_used: 0,
         locked: Vec::new(),
+        swapped_gone: Vec::new(),
         busy_pages: spec.costs.speeds.busy_pages,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
         chance: Chance::new(seed ^ 0x5eed),

@@ -31,6 +31,8 @@ pub(crate) struct Computer {
     pub swap_used: u64,
     /// Pages that user space has locked since boot.
     pub locked: Vec<FolioId>,
+    /// What was on the swap device and is wanted no more, for `mm` to free the slots.
+    pub swapped_gone: Vec<Shadow>,
     /// Share of pages, in 1/65536, that compaction finds held by somebody.
     pub busy_pages: u64,
     pub cache_pressure: u64,
@@ -46,7 +48,11 @@ impl Computer {
         }
         match folio.place {
             Place::Frame(pfn) => Some(pfn),
-            Place::Swapped(_) | Place::Split(_) => None,
+            Place::Swapped(shadow) => {
+                self.swapped_gone.push(shadow);
+                None
+            }
+            Place::Split(_) => None,
         }
     }
 
@@ -184,16 +190,11 @@ impl Computer {
         process.windows.values().map(|window| self.pages_of(&window.entry)).sum()
     }
 
+    /// A huge page's base pages become folios of their own.
     fn split_anon(&mut self, head: FolioId) {
-        if let Place::Frame(pfn) = self.folios.get(head).place {
-            self.split_anon_to(head, |index| Place::Frame(pfn.add(index)));
-        }
-    }
-
-    /// A huge page's base pages become folios of their own, at these places.
-    fn split_anon_to(&mut self, head: FolioId, place: impl Fn(u32) -> Place) {
         let folio = *self.folios.get(head);
-        let per_page = |index| Folio { order: 0, place: place(index), ..folio };
+        let Place::Frame(pfn) = folio.place else { return };
+        let per_page = |index| Folio { order: 0, place: Place::Frame(pfn.add(index)), ..folio };
         let first = self.folios.add_run((0..folio.pages()).map(per_page));
         let whole = self.folios.get_mut(head);
         // Its slots now belong to the base pages.
@@ -241,7 +242,6 @@ impl Owner for Computer {
                 self.uncache(file, index, folio.pages(), Some(shadow));
                 self.forget(id);
             }
-            _ if folio.order > 0 => self.split_anon_to(id, |_| Place::Swapped(shadow)),
             _ => self.folios.get_mut(id).place = Place::Swapped(shadow),
         }
     }
@@ -309,8 +309,9 @@ impl Owner for Computer {
     }
 
     fn add_to_swap(&mut self, tag: Tag, _: Pfn, pages: u32) -> bool {
+        // Huge pages are split first: the device takes base pages only.
         let folio = self.folios.get_mut(FolioId(tag.0));
-        if folio.slots || self.swap_total - self.swap_used < u64::from(pages) {
+        if pages > 1 || folio.slots || self.swap_total - self.swap_used < u64::from(pages) {
             return folio.slots;
         }
         folio.slots = true;

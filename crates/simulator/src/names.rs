@@ -70,7 +70,7 @@ impl Sim {
         };
         let nanos = self.spec.costs.page * frames.len() as u64;
         self.free_frames(frames);
-        self.free_empty_slabs();
+        self.settle();
         self.spend(nanos).await;
     }
 
@@ -86,7 +86,7 @@ impl Sim {
             owner.files.remove(&file);
             owner.dentries.set_positive(Name::File(file), false);
         }
-        self.free_empty_slabs();
+        self.settle();
         Ok(())
     }
 

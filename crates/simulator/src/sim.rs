@@ -179,13 +179,19 @@ impl Sim {
 
     pub fn free_objects(&self, objects: impl IntoIterator<Item = Object>) {
         self.mm.state.borrow_mut().owner.free_objects(objects);
-        self.free_empty_slabs();
+        self.settle();
     }
 
-    /// Gives back the pages of slabs that became empty.
-    pub fn free_empty_slabs(&self) {
-        let frames = self.mm.state.borrow_mut().owner.empty_slab_frames();
-        self.free_frames(frames);
+    /// Gives back what the owner could not: pages of slabs that became empty, and slots of the swap device.
+    pub fn settle(&self) {
+        let cpu = self.mm.env.cpu();
+        let mut state = self.mm.state.borrow_mut();
+        for shadow in std::mem::take(&mut state.owner.swapped_gone) {
+            state.forget_swapped(shadow, cpu);
+        }
+        for pfn in state.owner.empty_slab_frames() {
+            state.free_page(pfn, cpu);
+        }
     }
 
     /// Counts pages read from a device.

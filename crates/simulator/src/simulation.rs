@@ -159,7 +159,7 @@ impl Run<'_> {
         if env.flushers_woken.get() {
             sim.wake_flusher();
         }
-        sim.free_empty_slabs();
+        sim.settle();
         if env.next_due() == Nanos::MAX {
             return Err(SimulationError::Stuck { at_ms, tasks: sim.alive.get() });
         }

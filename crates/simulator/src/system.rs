@@ -125,7 +125,7 @@ impl System for Task<'_> {
             Op::Map { .. } | Op::Advise { .. } | Op::Unmap { .. } | Op::Touch { .. } => self.memory(op).await,
             _ => self.other(op).await.map(|()| Touched::default()),
         };
-        self.sim.free_empty_slabs();
+        self.sim.settle();
         done
     }
 

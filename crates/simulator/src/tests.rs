@@ -209,7 +209,7 @@ fn run(thp: ThpEnabled, seed: u64, ops: u32) -> u64 {
     });
     while !done.get() {
         if !executor.run_next(sim.env()) {
-            sim.free_empty_slabs();
+            sim.settle();
             sim.env().advance().into_iter().for_each(|pfn| sim.end_write(pfn));
         }
     }
