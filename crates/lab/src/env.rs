@@ -87,10 +87,11 @@ impl VirtualEnv {
         }
     }
 
-    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds.
+    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds. The machine has `percent` of each
+    /// CPU: work takes longer by as much.
     #[must_use]
-    pub fn with_cpus(mut self, cpus: u16, slice: Nanos) -> VirtualEnv {
-        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice)));
+    pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
+        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice, percent)));
         self
     }
 
@@ -209,7 +210,7 @@ impl VirtualEnv {
 
     /// Works for a time: on a CPU, if tasks have to share them.
     pub async fn run(&self, nanos: Nanos) {
-        let mut left = nanos;
+        let mut left = self.elapsed(nanos);
         while left > 0 {
             self.occupy().await;
             let chunk = self.slice_left().min(left);
