@@ -131,6 +131,13 @@ pub enum Bars {
     Mirror3,
 }
 
+impl ValidateArgs {
+    /// Replays of a recording under one setting.
+    pub fn replays(&self) -> u64 {
+        self.seeds.get()
+    }
+}
+
 impl Bars {
     /// The bars themselves.
     pub const fn set(self) -> &'static BarSet {

@@ -10,6 +10,7 @@ mod commands;
 mod describe;
 mod facts;
 mod failure;
+mod grid;
 mod output;
 mod progress;
 mod recorded;

@@ -8,11 +8,12 @@ pub mod replay;
 pub mod validate;
 
 use crate::backend::{self, Loaded, Run};
-use crate::cli::EngineArgs;
+use crate::cli::{EngineArgs, ValidateArgs};
 use crate::column_spec::ColumnSpec;
 use crate::failure::{Failure, warn};
 use crate::progress::Progress;
 use anstream::eprintln;
+use lab::outcome::Outcome;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
 use recording::replay::Replayed;
@@ -56,6 +57,16 @@ fn replay_policy(
         unattributed: replayed.unattributed.clone(),
     };
     Ok((replayed, facts))
+}
+
+/// The same replay with as many seeds as asked for, the first of them `--seed`.
+pub fn over_seeds(loaded: &Loaded, policy: &Policy, name: &str, args: &ValidateArgs) -> Result<Vec<Outcome>, Failure> {
+    let first = args.engine.seed;
+    let replay = |seed: u64| {
+        let engine = EngineArgs { seed, check: args.engine.check };
+        Ok(replay_policy(loaded, policy, name, &engine)?.0.outcome)
+    };
+    (first..first.saturating_add(args.replays())).map(replay).collect()
 }
 
 /// How fast a replay was. On stderr, because the table shall not differ from run to run.

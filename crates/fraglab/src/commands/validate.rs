@@ -1,20 +1,24 @@
 //! `fraglab validate`: how far is the model from the kernel?
 
-use super::{load, replay_policy};
-use crate::backend::{Loaded, Truth, load_truth};
-use crate::cli::{EngineArgs, ValidateArgs};
+use super::{load, over_seeds};
+use crate::backend::{Truth, load_truth};
+use crate::cli::ValidateArgs;
 use crate::column_spec::RECORDED;
 use crate::failure::Failure;
+use crate::grid;
 use crate::output::{self, Format};
 use crate::settings::{Settings, changes};
 use lab::outcome::Outcome;
-use pagealloc::Policy;
+use report::grid::plan::Plan;
 use report::validate::{KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
 use report::window;
 use std::path::Path;
 
-/// Prints the mirror, or with a pair the prediction.
+/// Prints the mirror, or with a pair the prediction; of a directory with a plan, the report of the grid.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
+    if Plan::is_in(&args.recording) {
+        return grid::report(&args.recording, args);
+    }
     let validation = match &args.pair {
         None => Validation::Mirror(mirror_of(&args.recording, args)?),
         Some(other) => Validation::Prediction(prediction_of(&args.recording, other, args)?),
@@ -93,14 +97,4 @@ fn spread(first: (&str, &Outcome), others: &[Truth], length_ns: Option<u64>) -> 
 /// Of spreads that are known: those of at least two recordings.
 fn names_of(spreads: &[KernelSpread]) -> Vec<String> {
     spreads.iter().filter(|spread| spread.names.len() > 1).flat_map(|spread| spread.names.clone()).collect()
-}
-
-/// The same replay with as many seeds as asked for, the first of them `--seed`.
-fn over_seeds(loaded: &Loaded, policy: &Policy, name: &str, args: &ValidateArgs) -> Result<Vec<Outcome>, Failure> {
-    let first = args.engine.seed;
-    let replay = |seed: u64| {
-        let engine = EngineArgs { seed, check: args.engine.check };
-        Ok(replay_policy(loaded, policy, name, &engine)?.0.outcome)
-    };
-    (first..first.saturating_add(args.seeds.get())).map(replay).collect()
 }
