@@ -17,6 +17,7 @@
 
 pub mod bars;
 pub mod calibration;
+pub mod compare;
 mod csv;
 pub mod grid;
 mod json;
@@ -26,6 +27,7 @@ pub mod matrix;
 pub mod over_runs;
 pub mod rows;
 mod run_dir;
+mod scenario;
 pub mod stats;
 mod table;
 mod text;
@@ -38,5 +40,6 @@ pub use csv::field as csv_field;
 pub use json::SCHEMA_VERSION;
 pub use matrix::{Matrix, Weiner};
 pub use rows::{Row, Rows};
-pub use run_dir::{RunDirError, write_run};
+pub use run_dir::{RunDirError, write_run, write_scenario};
+pub use scenario::{Ran, ScenarioReport};
 pub use table::{Column, Facts, Report};

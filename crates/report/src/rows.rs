@@ -30,8 +30,10 @@ impl Rows {
     /// Rows of an outcome.
     pub fn of(outcome: &Outcome) -> Rows {
         let mut rows = Rows::default();
-        rows.fragmentation(outcome);
-        rows.weiner(outcome);
+        if !outcome.untraced {
+            rows.fragmentation(outcome);
+            rows.weiner(outcome);
+        }
         rows.memory(&outcome.zones);
         rows.requests(outcome);
         rows.counters(outcome);
@@ -46,6 +48,11 @@ impl Rows {
             Some((row.name.clone(), Summary::of(&values)?))
         };
         first.iter().filter_map(summary_of).collect()
+    }
+
+    /// Rows as they were written to a file.
+    pub(crate) fn read(rows: Vec<Row>) -> Rows {
+        Rows(rows)
     }
 
     /// Value of a row, if it is known.
@@ -172,6 +179,8 @@ mod tests {
         assert_eq!(rows.get("pageblocks.movable"), None);
         assert_eq!(rows.get("allocstall"), None);
         assert_eq!(rows.get("failed.order0"), None);
+        let untraced = Outcome { untraced: true, ..Outcome::default() };
+        assert_eq!(Rows::of(&untraced).get("extfrag_total"), None);
     }
 
     #[test]

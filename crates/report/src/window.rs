@@ -26,6 +26,7 @@ pub fn clip(outcome: &Outcome, length_ns: u64) -> Outcome {
         extfrag,
         zones: last.zones.clone(),
         series: outcome.series[..kept].to_vec(),
+        untraced: outcome.untraced,
         ..Outcome::default()
     }
 }

@@ -19,6 +19,7 @@ mod truth;
 mod whole;
 
 pub use start::{StartFrame, StartState, StartUse};
+pub use truth::{ProcTexts, between};
 pub use whole::{Normalised, kernel_alone, normalise};
 
 use lab::Speeds;
