@@ -12,6 +12,7 @@ mod describe;
 mod facts;
 mod failure;
 mod grid;
+mod grid_args;
 mod machines;
 mod output;
 mod progress;

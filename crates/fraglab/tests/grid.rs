@@ -35,7 +35,7 @@ fn plan(cells: &[(&str, u64, &str)]) -> String {
 
 fn validate(directory: &Path, format: &str) -> assert_cmd::assert::Assert {
     let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
-    command.arg("validate").arg(directory).args(["--seeds", "2", "--format", format]).assert()
+    command.arg("validate").arg(directory).args(["--replays", "2", "--format", format]).assert()
 }
 
 #[test]

@@ -23,6 +23,7 @@ use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
 use recording::replay::Replayed;
 use report::Facts;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Loads a recording, and says what to beware of.
@@ -64,14 +65,19 @@ fn replay_policy(
     Ok((replayed, facts))
 }
 
-/// The same replay with as many seeds as asked for, the first of them `--seed`.
-pub fn over_seeds(loaded: &Loaded, policy: &Policy, name: &str, args: &ValidateArgs) -> Result<Vec<Outcome>, Failure> {
-    let first = args.engine.seed;
+/// The same replay with every one of the seeds.
+pub fn over_seeds(
+    loaded: &Loaded,
+    policy: &Policy,
+    name: &str,
+    seeds: RangeInclusive<u64>,
+    args: &ValidateArgs,
+) -> Result<Vec<Outcome>, Failure> {
     let replay = |seed: u64| {
         let engine = EngineArgs { seed, check: args.engine.check };
         Ok(replay_policy(loaded, policy, name, &engine)?.0.outcome)
     };
-    (first..first.saturating_add(args.replays())).map(replay).collect()
+    seeds.map(replay).collect()
 }
 
 /// How fast a replay was. On stderr, because the table shall not differ from run to run.

@@ -6,22 +6,34 @@ use crate::cli::ValidateArgs;
 use crate::column_spec::RECORDED;
 use crate::failure::Failure;
 use crate::grid;
+use crate::grid_args::Seeds;
 use crate::output::{self, Format};
 use crate::settings::{Settings, changes};
 use lab::outcome::Outcome;
 use report::grid::plan::Plan;
 use report::validate::{KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
 use report::window;
+use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// Prints the mirror, or with a pair the prediction; of a directory with a plan, the report of the grid.
+/// Seeds of the replays, if the command line names none.
+const REPLAY_SEEDS: Seeds = Seeds::Count(NonZero::new(5).unwrap());
+
+/// Prints the mirror, or with a pair the prediction; of a directory with a plan or of a scenario, the report of the grid.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
-    if Plan::is_in(&args.recording) {
-        return grid::report(&args.recording, args);
+    if let (Some(scenario), Some(directory)) = (&args.grid.scenario, &args.grid.output) {
+        return grid::make(scenario, directory, args);
+    }
+    let Some(recording) = &args.recording else {
+        return Err(Failure::Usage("there is neither a RECORDING nor a --scenario".to_owned()));
+    };
+    if Plan::is_in(recording) {
+        return grid::report(recording, args);
     }
     let validation = match &args.pair {
-        None => Validation::Mirror(mirror_of(&args.recording, args)?),
-        Some(other) => Validation::Prediction(prediction_of(&args.recording, other, args)?),
+        None => Validation::Mirror(mirror_of(recording, args)?),
+        Some(other) => Validation::Prediction(prediction_of(recording, other, args)?),
     };
     match args.format.format {
         Format::Table => output::print(&validation.to_table()),
@@ -30,11 +42,15 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     }
 }
 
+fn seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
+    args.seeds.unwrap_or(REPLAY_SEEDS).from(args.engine.seed)
+}
+
 fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {
     let loaded = load(path)?;
     let [others] = again(args, [&loaded.settings])?;
     let spread = spread((&loaded.name, &loaded.kernel), &others, window::length_ns(&loaded.kernel));
-    let models = over_seeds(&loaded, loaded.recorded()?, RECORDED, args)?;
+    let models = over_seeds(&loaded, loaded.recorded()?, RECORDED, seeds(args), args)?;
     let bars = args.bars.set();
     Ok(Mirror {
         rows: mirror(&loaded.kernel, &models, bars, &spread),
@@ -48,8 +64,8 @@ fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {
 fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Prediction, Failure> {
     let (loaded, truth) = (load(path)?, load_truth(other)?);
     let [like_before, like_after] = again(args, [&loaded.settings, &truth.settings])?;
-    let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, args)?;
-    let after = over_seeds(&loaded, &truth.policy, &format!("the settings of {}", truth.name), args)?;
+    let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, seeds(args), args)?;
+    let after = over_seeds(&loaded, &truth.policy, &format!("the settings of {}", truth.name), seeds(args), args)?;
     let pair =
         Pair { kernel_before: &loaded.kernel, model_before: &before, kernel_after: &truth.kernel, model_after: &after };
     let window = pair.window_ns();

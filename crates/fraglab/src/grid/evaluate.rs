@@ -1,14 +1,18 @@
 //! From recordings to the rows of a report: mirror, prediction to every other setting, operation stream.
 
+use super::cell_run;
 use crate::backend::{self, Loaded, Truth, load_truth};
 use crate::cli::ValidateArgs;
 use crate::commands::over_seeds;
 use crate::failure::{Failure, warn};
+use crate::grid_args::Seeds;
 use lab::outcome::Outcome;
+use report::bars::STREAM_3;
 use report::grid::plan::{Plan, Planned};
 use report::grid::{Cell, CellId, Findings, Grid};
 use report::validate::{KernelSpread, Pair, mirror, predict};
 use report::window;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// A cell with what its kernel did.
@@ -35,12 +39,30 @@ pub fn evaluate(directory: &Path, plan: &Plan, args: &ValidateArgs) -> Result<Gr
         return Err(Failure::Input(format!("{}: no recording can be read: {reason}", directory.display())));
     }
     for one in &known {
-        let findings = findings(directory, one, &known, args)?;
+        let mut findings = findings(directory, one, &known, args)?;
+        // Recordings that others made come without the scenario.
+        if plan.scenario_text.is_some() {
+            stream(directory, one, &known, args, &mut findings);
+        }
         cells.push(Cell { id: one.cell.id.clone(), findings });
     }
     cells.sort_by(|a, b| a.id.cmp(&b.id));
-    let replay_seeds = args.replays() as usize;
+    let replay_seeds = seeds(args).count();
     Ok(Grid { scenario: plan.scenario.clone(), bars: args.bars.set().name, replay_seeds, cells })
+}
+
+/// Seeds of the replays.
+fn seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
+    Seeds::Count(args.grid.replays).from(args.engine.seed)
+}
+
+/// The scenario on the simulated computer, beside what the kernel made of it over the whole run.
+fn stream(directory: &Path, one: &Known, all: &[Known], args: &ValidateArgs, findings: &mut Findings) {
+    let (id, truth) = (&one.cell.id, &one.truth);
+    match cell_run::simulated(directory, id, truth.policy.name, &args.grid) {
+        Ok(outcome) => findings.stream = mirror(&truth.kernel, &[outcome], &STREAM_3, &spread(all, id, None)),
+        Err(why) => findings.problems.push(format!("simulated computer: {why}")),
+    }
 }
 
 fn failed(why: &Failure) -> Findings {
@@ -57,7 +79,7 @@ fn findings(directory: &Path, one: &Known, all: &[Known], args: &ValidateArgs) -
     for caveat in &loaded.caveats {
         warn(&format!("{}: {caveat}", one.cell.recording.display()));
     }
-    let before = over_seeds(&loaded, loaded.recorded()?, "its own settings", args)?;
+    let before = over_seeds(&loaded, loaded.recorded()?, "its own settings", seeds(args), args)?;
     let length = window::length_ns(&loaded.kernel);
     let rows = mirror(&loaded.kernel, &before, args.bars.set(), &spread(all, &one.cell.id, length));
     let mut findings = Findings { mirror: rows, ..Findings::default() };
@@ -82,7 +104,7 @@ fn prediction(
     args: &ValidateArgs,
 ) -> Result<(String, Vec<report::validate::PredictionRow>), Failure> {
     let to = &other.cell.id.setting;
-    let after = over_seeds(loaded, &other.truth.policy, to, args)?;
+    let after = over_seeds(loaded, &other.truth.policy, to, seeds(args), args)?;
     let pair = Pair {
         kernel_before: &loaded.kernel,
         model_before: before,
