@@ -32,7 +32,7 @@ pub struct CompareArgs {
     /// All statistics of mmtests: extremes, variation, means of the best
     #[arg(long)]
     pub full: bool,
-    /// Add the recorded kernel as a variant (one run: never a star)
+    /// Add the recorded kernel as a variant: one run a recording
     #[arg(long)]
     pub kernel: bool,
     /// Compare runs of different recordings all the same

@@ -13,6 +13,7 @@ pub mod kernel;
 pub mod load;
 pub mod mounts;
 pub mod network;
+pub mod recorded;
 pub mod results;
 pub mod swap;
 pub mod task;

@@ -7,8 +7,9 @@ fn main() -> ExitCode {
         guest::init::run();
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match guest::load::run(&arguments) {
-        Some(Ok(())) => ExitCode::SUCCESS,
+    let done = guest::load::run(&arguments).map(|done| done.map(|()| 0));
+    match done.or_else(|| guest::recorded::run(&arguments)) {
+        Some(Ok(code)) => ExitCode::from(code),
         Some(Err(error)) => {
             eprintln!("{error}");
             ExitCode::FAILURE

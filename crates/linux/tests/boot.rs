@@ -1,6 +1,7 @@
 //! Real boots: `make vm-test` runs them. Ignored otherwise, since each takes as long as a kernel needs to start under
 //! emulation. Where QEMU, a kernel or the network is missing they are skipped, with the reason.
 
+use linux::record::EventSet;
 use linux::vm::{Cache, Job, Kernel, KernelSetting, KernelSource, MANIFEST_FILE, Machine, VmError, VmResult, run};
 use std::fs;
 use std::path::Path;
@@ -54,7 +55,8 @@ fn results_come_back_from_every_kernel_and_from_two_nodes() {
         let directory = tempfile::tempdir().unwrap();
         let results = directory.path().join("results");
         let machine = Machine { nodes, swap_mib: 32, ..machine() };
-        let Some(booted) = boot(&machine, &kernel, &job, &results) else { return };
+        let recorded = job.clone().recorded(EventSet::Standard);
+        let Some(booted) = boot(&machine, &kernel, &recorded, &results) else { return };
         let booted = booted.unwrap_or_else(|error| panic!("{version}: {error}"));
         let read =
             |name: &str| fs::read_to_string(results.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -68,6 +70,7 @@ fn results_come_back_from_every_kernel_and_from_two_nodes() {
         let zoneinfo = read("end/zoneinfo");
         assert!((0..nodes).all(|node| zoneinfo.contains(&format!("Node {node}, zone"))));
         assert!(read("kmsg").contains("Linux version") && read("start/vmstat").contains("pgalloc"));
+        recording::Recording::open(&results.join("recording")).unwrap_or_else(|error| panic!("{version}: {error}"));
         let manifest: serde_json::Value = serde_json::from_str(&read(MANIFEST_FILE)).unwrap();
         assert_eq!(manifest["machine"]["nodes"], nodes);
         assert_eq!(manifest["kernel"]["packages"][0]["sha256"].as_str().unwrap().len(), 64);

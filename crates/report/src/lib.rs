@@ -25,6 +25,7 @@ pub mod latency;
 pub mod manifest;
 pub mod matrix;
 pub mod over_runs;
+mod pattern;
 pub mod rows;
 mod run_dir;
 mod scenario;

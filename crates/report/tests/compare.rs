@@ -264,7 +264,7 @@ fn json_has_the_documented_shape() {
     assert_eq!(new["significant"], true);
     assert!((new["change"].as_f64().expect("a number") + 0.981_818).abs() < 1e-5, "{new}");
     let (low, high) = (new["change_low"].as_f64().expect("a number"), new["change_high"].as_f64().expect("a number"));
-    assert!(-1.0 <= low && low < -0.981 && -0.981 < high && high < -0.9, "{low} to {high}");
+    assert!((-1.0..-0.981).contains(&low) && (-0.981..-0.9).contains(&high), "{low} to {high}");
     assert_eq!(json["variants"][0]["runs"].as_array().expect("an array").len(), 5);
 }
 
@@ -283,6 +283,48 @@ fn runs_are_grouped_by_policy_or_by_name() {
     assert_eq!(names(&compare(&named, Options::default())), [("mixed".into(), vec![3.0, 1.0])]);
     let kernel = compare(&all, Options { kernel: true, ..Options::default() });
     assert_eq!(names(&kernel)[0], ("kernel".into(), vec![7.0]), "the kernel is one run, however often it is seen");
+}
+
+/// What most runs measured decides; runs that did not measure do not count.
+#[test]
+fn rows_that_are_not_calibrated_are_marked() {
+    let runs = Runs::new();
+    let all = runs.seeds("old", "extfrag_total", &[3, 4, 5]);
+    assert!(compare(&all, Options::default()).to_table().contains("no row is known to be calibrated"));
+    for (at, verdict) in [(0, "calibrated"), (1, "not_calibrated")] {
+        let file = runs.path(&format!("old-{at}")).join("manifest.json");
+        let text = fs::read_to_string(&file).expect("written before");
+        let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        manifest["calibration"] = json!({"measured": true, "rows": [
+            {"row": "extfrag_total", "verdict": "not_calibrated"}, {"row": "pgscan_kswapd", "verdict": verdict},
+        ]});
+        fs::write(file, manifest.to_string()).expect("written");
+    }
+    let comparison = compare(&all, Options::default());
+    let calibrated = ["extfrag_total", "pgscan_kswapd", "oom_kill"].map(|row| comparison.calibrated(row));
+    assert_eq!(calibrated, [Some(false), Some(false), None]);
+    assert_eq!(line(&comparison.to_table(), "Amean  extfrag_total"), "Amean extfrag_total 4.00 ( 0.00%) !");
+    assert_eq!(comparison.to_json()["rows"][0]["calibrated"], false);
+}
+
+/// Named variants of several recordings have their recorded kernels beside them, a sample each.
+#[test]
+fn recorded_kernels_of_named_variants() {
+    let runs = Runs::new();
+    let recordings = ["a", "b", "c", "d"];
+    for (at, recording) in recordings.into_iter().enumerate() {
+        runs.add(recording, &Made { recording, ..DEMO }, &[("extfrag_total", 10)]);
+        runs.write(recording, "counters.json", &json!({"kernel": {"extfrag_total": at}, "recorded": {}}).to_string());
+    }
+    let named = |name: &str, dirs: &[&str]| Selection::Named {
+        name: name.into(),
+        dirs: dirs.iter().map(|dir| runs.path(dir)).collect(),
+    };
+    let options = Options { kernel: true, across: true, base: Some("kernel of old".into()), ..Options::default() };
+    let comparison = compare(&[named("old", &["a", "b"]), named("new", &["c", "d"])], options);
+    let kernels: Vec<_> = comparison.variants.iter().map(|v| (v.name.as_str(), v.samples("extfrag_total"))).collect();
+    assert_eq!(kernels[0], ("kernel of old", vec![0.0, 1.0]));
+    assert_eq!(kernels[2], ("kernel of new", vec![2.0, 3.0]));
 }
 
 /// A deterministic replay that is listed twice would make every difference look surer than it is.
@@ -329,6 +371,10 @@ fn different_recordings_are_refused() {
     assert!(words.contains("`demo`") && words.contains("`other`") && words.contains("--across"), "{words}");
     let across = compare(&all, Options { across: true, ..Options::default() });
     assert!(across.caveats[0].contains("different recordings"), "{:?}", across.caveats);
+    assert_eq!(across.caveats.len(), 1, "windows are of one length");
+    let longer = [all[0].clone(), runs.add("c", &Made { recording: "other", seconds: 12.5, ..DEMO }, &[])];
+    let across = compare(&longer, Options { across: true, ..Options::default() });
+    assert!(across.caveats[1].contains("10.0 to 12.5 s"), "{:?}", across.caveats);
 }
 
 #[test]

@@ -18,6 +18,9 @@ const SAVED_BEYOND: u64 = 100;
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let chosen = scenarios::choose(&args.scenario)?;
     args.policy.check()?;
+    if let Some(twice) = args.on.iter().enumerate().find(|(at, on)| args.on[..*at].contains(on)) {
+        return Err(Failure::Usage(format!("--on {} stands there twice: columns are told apart by it", twice.1)));
+    }
     if let Some(path) = &args.save_ops {
         scenarios::save(&chosen, SAVED_BEYOND, path)?;
     }

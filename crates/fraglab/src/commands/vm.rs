@@ -111,8 +111,12 @@ fn equip(job: &mut Job, args: &MachineArgs) {
 fn run_command(args: &VmRunArgs) -> Result<(), Failure> {
     let mut job = Job::command(&args.command)?;
     equip(&mut job, &args.machine);
+    if let Some(events) = args.record {
+        job = job.recorded(events);
+    }
     let machine = args.machine.machine(Duration::from_secs(args.timeout));
     machine.check()?;
+    linux::vm::check_host()?;
     let kernel = kernel(&args.machine)?;
     eprintln!("booting {}", kernel.release());
     let kept = args.output.as_deref();
@@ -161,6 +165,7 @@ fn shell(args: &VmShellArgs) -> Result<(), Failure> {
     equip(&mut job, &args.machine);
     let machine = args.machine.machine(Duration::MAX);
     machine.check()?;
+    linux::vm::check_host()?;
     let kernel = kernel(&args.machine)?;
     eprintln!("booting {}; leave with `exit` or Ctrl-D", kernel.release());
     let work = Cache::of_user()?.temporary()?;

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Runs the scenario here.
-pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure> {
+pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure> {
     if !args.sets.is_empty() {
         let advice = "--set is for sim and vm: fraglab leaves this machine's settings alone";
         return Err(Failure::Usage(advice.to_owned()));
@@ -32,7 +32,7 @@ pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure> {
         warn("the run was interrupted: its figures are of what was done until then");
     }
     Ok(Ran {
-        name: "host".to_owned(),
+        name,
         about: about(),
         outcome: from_proc("/proc", &before, &after)?,
         run: run.report,

@@ -19,9 +19,9 @@ use std::path::Path;
 /// When the machine can't run it; what went wrong in the scenario itself is part of the result.
 pub fn run(on: &On, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Ran, Failure> {
     match on {
-        On::Sim => sim::run(chosen, args),
-        On::Vm(kernel) => vm::run(kernel, chosen, args, kept),
-        On::Host => host::run(chosen, args),
+        On::Sim => sim::run(on.to_string(), chosen, args),
+        On::Vm(kernel) => vm::run(on.to_string(), kernel, chosen, args, kept),
+        On::Host => host::run(on.to_string(), chosen, args),
     }
 }
 

@@ -16,14 +16,14 @@ const HUGE_BYTES: u64 = 2 << 20;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Runs the scenario in virtual time.
-pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure> {
+pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure> {
     let spec = spec(chosen, args)?;
     let (column, policy) = policy(chosen, args)?;
     let simulated = Simulation::run(&*chosen.workload, &spec, &policy, chosen.scenario.seed).map_err(failure)?;
     let (virtual_seconds, wall_seconds) = (simulated.virtual_seconds, simulated.wall_seconds);
     eprintln!("sim: {virtual_seconds:.1} virtual seconds in {wall_seconds:.1} s");
     Ok(Ran {
-        name: "sim".to_owned(),
+        name,
         about: format!("{column}, event digest {:016x}", simulated.digest),
         outcome: simulated.outcome,
         run: simulated.report,

@@ -26,7 +26,7 @@ const MARGIN: Duration = Duration::from_secs(600);
 const HUGE_BYTES: u64 = 2 << 20;
 
 /// Boots a kernel, runs the scenario in it, and reads what came back into `kept`.
-pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Ran, Failure> {
+pub fn run(name: String, version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Ran, Failure> {
     let kernel = Kernel::get(&KernelSource::parse(version, None), &Cache::of_user()?, &mut |what| eprintln!("{what}"))?;
     let passing = Cache::of_user()?.temporary()?;
     let job = job(chosen, args, passing.path())?;
@@ -41,17 +41,13 @@ pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Resul
         about += &format!(", {}={}", short(&setting.path), setting.value);
     }
     let outcome = outcome(&result)?;
-    Ok(Ran { name: format!("vm:{}", name_of(version)), about, outcome, run, huge_bytes: HUGE_BYTES })
+    Ok(Ran { name, about, outcome, run, huge_bytes: HUGE_BYTES })
 }
 
 /// A setting's name without the directories that all have.
 fn short(path: &str) -> &str {
     let prefixes = ["/proc/sys/vm/", "/sys/kernel/mm/transparent_hugepage/", "/sys/kernel/mm/"];
     prefixes.iter().find_map(|prefix| path.strip_prefix(prefix)).unwrap_or(path)
-}
-
-fn name_of(version: &str) -> &str {
-    version.rsplit('/').next().unwrap_or(version)
 }
 
 fn machine(chosen: &Chosen, args: &RunArgs) -> Machine {

@@ -24,8 +24,8 @@ use std::time::{Duration, Instant};
 
 /// A reader's stack: it calls nothing deep.
 const STACK: usize = 256 << 10;
-/// Disk that is left for process names, formats, and the pieces that are moved at the end.
-const SPARE: u64 = 32 << 20;
+/// What formats, settings and process names take at most.
+const TEXTS: u64 = 2 << 20;
 
 /// Why a recording ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Recorder {
         let cpus = session.instance.cpus()?;
         let snapshots = frames * (8 + 8 + 2);
         let reserve = snapshots + ring * cpus.len() as u64;
-        let limits = Limits::new(&options.output, options.max_size, reserve, 2 * snapshots + SPARE)?;
+        let limits = Limits::new(&options.output, options.max_size, reserve, 2 * snapshots + TEXTS)?;
         let mut recorder = Self {
             output: options.output.clone(),
             trace_path,

@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// Time between samples.
 const PERIOD: Duration = Duration::from_secs(1);
 
+/// Disk that is left when a recording ends for want of it: for the pieces in which pages are moved, and some more.
+const SPARE: u64 = 32 << 20;
+
 /// Names of processes by number.
 pub(crate) type Names = BTreeMap<u32, String>;
 
@@ -38,7 +41,7 @@ impl Limits {
             Some(max) if max <= needed => return Err(RecordError::MaxSize { max, needed }),
             Some(max) => Some(max - needed),
         };
-        Ok(Self { output: output.to_path_buf(), pages, free: needed })
+        Ok(Self { output: output.to_path_buf(), pages, free: needed + SPARE })
     }
 
     /// Whether a bound is reached with this many bytes of pages and samples.
@@ -177,7 +180,7 @@ mod tests {
     fn a_bound_counts_what_is_still_to_come() {
         let here = Path::new(".");
         let limits = Limits::new(here, Some(100), 30, 20).unwrap();
-        assert_eq!((limits.pages, limits.free), (Some(50), 50));
+        assert_eq!((limits.pages, limits.free), (Some(50), 50 + SPARE));
         assert_eq!(limits.reached(50), Some(StopReason::MaxSize));
         assert_eq!(limits.reached(49), None);
         let error = Limits::new(here, Some(50), 30, 20).unwrap_err().to_string();

@@ -21,6 +21,10 @@ pub const REPORT_FILE: &str = "report.json";
 pub const STDOUT_FILE: &str = "stdout";
 /// Standard error of the job, a file among the results.
 pub const STDERR_FILE: &str = "stderr";
+/// Where the init itself lies.
+pub const INIT: &str = "/init";
+/// First argument of the init's binary where it runs a command beside a recorder; the events and the command follow.
+pub const RECORDED: &str = "recorded";
 /// What begins each line that the guest's init writes to the console.
 pub const CONSOLE_TAG: &str = "fraglab-guest:";
 

@@ -38,5 +38,5 @@ pub use initramfs::SentFile;
 pub use job::{KernelSetting, Report, Task};
 pub use kernel::{Kernel, KernelSource, Package, Provenance};
 pub use manifest::MANIFEST_FILE;
-pub use run::{CONSOLE_FILE, VmResult, run, shell};
+pub use run::{CONSOLE_FILE, VmResult, check_host, run, shell};
 pub use spec::{Accel, Machine};

@@ -64,6 +64,12 @@ pub fn shell(machine: &Machine, kernel: &Kernel, job: &Job, work: &Path) -> Resu
     boot.execute(machine, None).map(|_| ())
 }
 
+/// Whether this host can run a machine at all, before time is spent on a kernel.
+pub fn check_host() -> Result<(), VmError> {
+    let missing = VmError::Missing { program: qemu::PROGRAM, package: qemu::PACKAGE };
+    in_path(qemu::PROGRAM).map(|_| ()).ok_or(missing)
+}
+
 /// Everything that QEMU needs, in a directory that vanishes with it.
 struct Boot {
     files: BootFiles,
@@ -72,7 +78,7 @@ struct Boot {
 
 impl Boot {
     fn prepare(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Result<Boot, VmError> {
-        in_path(qemu::PROGRAM).ok_or(VmError::Missing { program: qemu::PROGRAM, package: qemu::PACKAGE })?;
+        check_host()?;
         let busybox = match job.busybox {
             true => Some(
                 initramfs::static_busybox()

@@ -35,7 +35,7 @@ pub(super) fn table(text: &mut String, comparison: &Comparison) {
                     let _ = write!(line, "{:>DIFFERENCE$}", difference(comparison, row, variant));
                 }
             }
-            let _ = writeln!(text, "{}", line.trim_end());
+            let _ = writeln!(text, "{}{}", line.trim_end(), comparison.mark(row));
         }
     }
     footer(text, comparison);

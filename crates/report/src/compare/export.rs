@@ -88,17 +88,19 @@ impl Comparison {
             object
         });
         let better = self.options.directions.of(row).map(|better| better.name());
-        json!({"row": row, "better": better, "variants": variants.collect::<Vec<_>>()})
+        let calibrated = self.calibrated(row);
+        json!({"row": row, "better": better, "calibrated": calibrated, "variants": variants.collect::<Vec<_>>()})
     }
 
     /// One line a row and variant.
     pub fn to_csv(&self) -> String {
         let mut text = String::from(
-            "row,better,variant,n,mean,stddev,median,median_low,median_high,change,change_low,change_high,\
+            "row,better,calibrated,variant,n,mean,stddev,median,median_low,median_high,change,change_low,change_high,\
              p_mann_whitney,p_welch,significant\n",
         );
         for row in &self.rows {
             let better = self.options.directions.of(row).map_or("", |better| better.name());
+            let calibrated = flag(self.calibrated(row));
             for (at, variant) in self.variants.iter().enumerate() {
                 let Figures { values, interval, against } = self.figures(row, at);
                 let against = against.as_ref();
@@ -115,15 +117,25 @@ impl Comparison {
                     against.and_then(|against| against.mann_whitney),
                     against.and_then(|against| against.welch),
                 ];
-                let _ = write!(text, "{},{better},{},{}", field(row), field(&variant.name), values.len());
+                let name = field(&variant.name);
+                let _ = write!(text, "{},{better},{calibrated},{name},{}", field(row), values.len());
                 for number in numbers {
                     let _ = write!(text, ",{}", number.map(|number| number.to_string()).unwrap_or_default());
                 }
                 let significant = against.and_then(|against| against.significant);
-                let _ = writeln!(text, ",{}", significant.map(|yes| u8::from(yes).to_string()).unwrap_or_default());
+                let _ = writeln!(text, ",{}", flag(significant));
             }
         }
         text
+    }
+}
+
+/// `1`, `0`, or nothing where it is not known.
+fn flag(known: Option<bool>) -> &'static str {
+    match known {
+        None => "",
+        Some(true) => "1",
+        Some(false) => "0",
     }
 }
 

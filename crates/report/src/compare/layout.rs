@@ -12,6 +12,11 @@ pub(super) fn legend(comparison: &Comparison) -> String {
         let role = if at == 0 { "Baseline" } else { "Variant" };
         let _ = writeln!(text, "{role:<9}  {}: {}", variant.name, runs(variant));
     }
+    let measured = comparison.rows.iter().any(|row| comparison.calibrated(row).is_some());
+    text.push_str(match measured {
+        true => "Mirror     !: not calibrated, most runs miss the recorded kernel there by more than 25%\n",
+        false => "Mirror     not measured: no row is known to be calibrated (docs/cli.md)\n",
+    });
     text
 }
 
@@ -71,7 +76,19 @@ fn head(name: &str, width: usize) -> Vec<String> {
         }
     });
     let pieces = split.unwrap_or_else(|| vec![name.to_owned()]);
-    pieces.iter().flat_map(|piece| break_name(piece, width)).collect()
+    pieces.iter().flat_map(|piece| fit(piece, width)).collect()
+}
+
+/// At blanks first, then where names are put together, and in the end anywhere: heads never run into each other.
+fn fit(piece: &str, width: usize) -> Vec<String> {
+    if piece.len() <= width {
+        return vec![piece.to_owned()];
+    }
+    if let Some((first, rest)) = piece.rsplit_once(' ') {
+        return [fit(first, width), fit(rest, width)].concat();
+    }
+    let letters: Vec<Vec<char>> = break_name(piece, width).iter().map(|line| line.chars().collect()).collect();
+    letters.iter().flat_map(|line| line.chunks(width).map(String::from_iter)).collect()
 }
 
 #[cfg(test)]
@@ -86,5 +103,7 @@ mod tests {
         assert_eq!(head("linux-6.18", 22), ["linux", "6.18"]);
         assert_eq!(head("recorded", 22), ["recorded"]);
         assert_eq!(head("recorded,vm.defrag_mode=1", 22), ["recorded,", "vm.defrag_mode=1"]);
+        assert_eq!(head("kernel of d1", 11), ["kernel of", "d1"]);
+        assert_eq!(head("withoutanyseparator", 11), ["withoutanys", "eparator"]);
     }
 }

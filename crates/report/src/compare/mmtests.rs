@@ -50,7 +50,7 @@ fn section(text: &mut String, comparison: &Comparison, title: &str, rows: &[&str
                 from_zero |= cells.iter().any(|cell| cell.from_zero);
                 let mut line = format!("{:<statistic_width$} {row:<row_width$}", statistic.name());
                 cells.iter().for_each(|cell| line.push_str(&cell.to_string()));
-                let _ = writeln!(text, "{}", line.trim_end());
+                let _ = writeln!(text, "{}{}", line.trim_end(), comparison.mark(row));
             }
         }
     }
@@ -126,6 +126,10 @@ fn footer(text: &mut String, comparison: &Comparison, from_zero: bool) {
         return;
     }
     let _ = writeln!(text, "\n{}", comparison.options.rule.explained());
+    let unmarked = told_apart_without_star(comparison);
+    if unmarked > 0 {
+        let _ = writeln!(text, "Mann-Whitney (p < 0.05) tells {unmarked} more apart, which --stat benchstat shows.");
+    }
     text.push_str(
         "Seeds stand for what a trace leaves open; that another recording would differ as much, no star says.\n",
     );

@@ -16,12 +16,13 @@ mod trend;
 mod variant;
 mod vmstat;
 
-pub use direction::{Better, Directions, matches};
+pub use direction::{Better, Directions};
 pub use rule::{Rule, Verdict, change, improvement};
 pub use run::{Replay, Run};
 pub use trend::RowTrend;
 pub use variant::{Selection, Variant};
 
+use crate::pattern::fits;
 use pagealloc::policy::closest;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -151,7 +152,7 @@ impl Comparison {
     /// # Errors
     /// [`CompareError`].
     pub fn read(selections: &[Selection], options: Options) -> Result<Comparison, CompareError> {
-        let wanted = |row: &str| options.every.is_some() && options.trend.iter().any(|pattern| matches(pattern, row));
+        let wanted = |row: &str| options.every.is_some() && options.trend.iter().any(|pattern| fits(pattern, row));
         let grouping = Grouping { wanted: &wanted, kernel: options.kernel, across: options.across };
         let Grouped { mut variants, mut caveats } = grouping.group(selections)?;
         if let Some(base) = &options.base {
@@ -169,6 +170,20 @@ impl Comparison {
         caveats.extend(missing_rows(&variants, &rows));
         caveats.extend(options.every.is_none().then(|| trend::caveat(&variants, &trends)).flatten());
         Ok(Comparison { variants, caveats, options, rows, trends })
+    }
+
+    /// Whether the model gets the row right under the settings that the recording was made with, as most of the runs
+    /// measured it; nothing where none did.
+    pub fn calibrated(&self, row: &str) -> Option<bool> {
+        let runs = self.variants.iter().flat_map(|variant| &variant.runs).filter(|run| run.replay.is_some());
+        let verdicts: Vec<bool> = runs.filter_map(|run| run.calibrated.get(row).copied()).collect();
+        let not = verdicts.iter().filter(|calibrated| !**calibrated).count();
+        (!verdicts.is_empty()).then_some(2 * not < verdicts.len())
+    }
+
+    /// What stands behind the line of a row.
+    fn mark(&self, row: &str) -> &'static str {
+        if self.calibrated(row) == Some(false) { " !" } else { "" }
     }
 
     /// What the runs are of: the recording, or all of them.
@@ -224,7 +239,7 @@ fn row_names(variants: &[Variant]) -> Vec<String> {
 fn in_order<'a>(patterns: impl Iterator<Item = &'a str>, known: &[String]) -> Vec<String> {
     let mut rows: Vec<String> = Vec::new();
     for pattern in patterns {
-        let fresh: Vec<_> = known.iter().filter(|row| matches(pattern, row) && !rows.contains(row)).cloned().collect();
+        let fresh: Vec<_> = known.iter().filter(|row| fits(pattern, row) && !rows.contains(row)).cloned().collect();
         rows.extend(fresh);
     }
     rows
@@ -233,7 +248,7 @@ fn in_order<'a>(patterns: impl Iterator<Item = &'a str>, known: &[String]) -> Ve
 /// Rows that were asked for. A pattern that matches none is a mistake that must not pass for an absent row.
 fn asked_for(asked: &[String], known: &[String]) -> Result<Vec<String>, CompareError> {
     for pattern in asked {
-        if !known.iter().any(|row| matches(pattern, row)) {
+        if !known.iter().any(|row| fits(pattern, row)) {
             let suggestion = suggestion(pattern, known);
             return Err(CompareError::NoRow { pattern: pattern.clone(), suggestion });
         }

@@ -1,6 +1,7 @@
 //! Reading run directories: what `fraglab replay -o DIR` left, column by column.
 
 use super::CompareError;
+use crate::calibration::Verdict;
 use crate::json::SCHEMA_VERSION;
 use crate::manifest::SCHEMA;
 use crate::rows::{Row, Rows};
@@ -28,6 +29,8 @@ pub struct Run {
     pub replay: Option<Replay>,
     /// Its rows.
     pub rows: Rows,
+    /// Whether rows are calibrated, where the run was compared with the recorded kernel.
+    pub calibrated: BTreeMap<String, bool>,
     /// Length of the window in seconds, where samples tell.
     pub seconds: Option<f64>,
     /// Counters over time, where they were asked for: nanoseconds and value, by row name.
@@ -61,7 +64,29 @@ struct Manifest {
 struct Contents {
     version: String,
     recording: String,
+    #[serde(default)]
+    calibration: Option<Measured>,
     runs: Vec<Replay>,
+}
+
+/// The mirror error; without rows where it was not measured.
+#[derive(Deserialize)]
+struct Measured {
+    #[serde(default)]
+    rows: Vec<MeasuredRow>,
+}
+
+#[derive(Deserialize)]
+struct MeasuredRow {
+    row: String,
+    verdict: String,
+}
+
+impl Contents {
+    fn calibrated(&self) -> BTreeMap<String, bool> {
+        let rows = self.calibration.iter().flat_map(|calibration| &calibration.rows);
+        rows.map(|row| (row.row.clone(), row.verdict != Verdict::NotCalibrated.name())).collect()
+    }
 }
 
 /// All outcomes of a run directory: the kernel's first, then the replays'. Only series that `wanted` names are kept.
@@ -71,6 +96,7 @@ pub(super) fn read(dir: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Run>
         parse(dir, "counters.json", &file(dir, "counters.json")?)?;
     let mut samples = samples(dir, wanted)?;
     let kernel = counters.contains_key(KERNEL).then(|| (KERNEL.to_owned(), None));
+    let calibrated = manifest.calibrated();
     let replays = manifest.runs.into_iter().map(|replay| (replay.column.clone(), Some(replay)));
     let columns = kernel.into_iter().chain(replays);
     columns
@@ -78,8 +104,9 @@ pub(super) fn read(dir: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Run>
             let missing = || CompareError::damaged(dir, "counters.json", format!("no column `{column}`"));
             let rows = rows(dir, counters.get(&column).ok_or_else(missing)?)?;
             let Samples { seconds, series } = samples.remove(&column).unwrap_or_default().finish();
+            let calibrated = calibrated.clone();
             let (recording, version) = (manifest.recording.clone(), manifest.version.clone());
-            Ok(Run { dir: dir.into(), recording, version, column, replay, rows, seconds, series })
+            Ok(Run { dir: dir.into(), recording, version, column, replay, rows, calibrated, seconds, series })
         })
         .collect()
 }

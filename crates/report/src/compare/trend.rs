@@ -146,6 +146,7 @@ pub(super) fn table(text: &mut String, comparison: &Comparison) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn stretches_end_at_the_last_sample_inside() {
@@ -158,6 +159,7 @@ mod tests {
             column: "recorded".into(),
             replay: None,
             rows: crate::Rows::default(),
+            calibrated: BTreeMap::new(),
             seconds: Some(10.0),
             series: [("pgfree".to_owned(), samples)].into(),
         };

@@ -83,6 +83,8 @@ impl Grouping<'_> {
 
     fn add_named(&self, variants: &mut Vec<Variant>, name: &str, dirs: &[PathBuf]) -> Result<(), CompareError> {
         let mut named = Variant { name: name.to_owned(), runs: Vec::new() };
+        // Of several recordings the kernels are as many samples: recorded machines can be compared like replays.
+        let mut kernels = Variant { name: format!("{KERNEL} of {name}"), runs: Vec::new() };
         for dir in dirs {
             let (kernel, mut replays): (Vec<_>, Vec<_>) =
                 run::read(dir, self.wanted)?.into_iter().partition(|run| run.column == KERNEL);
@@ -91,10 +93,13 @@ impl Grouping<'_> {
                 (None, _) => return Err(CompareError::NoReplay(dir.clone())),
                 (Some(_), false) => return Err(CompareError::SeveralPolicies(dir.clone())),
             }
-            kernel.into_iter().for_each(|run| self.add_by_policy(variants, run));
+            kernels.runs.extend(kernel);
         }
         if variants.iter().any(|variant| variant.name == name) {
             return Err(CompareError::SameName(name.to_owned()));
+        }
+        if self.kernel && !kernels.runs.is_empty() {
+            variants.push(kernels);
         }
         variants.push(named);
         Ok(())
@@ -116,6 +121,7 @@ impl Grouping<'_> {
                 first.recording, other.recording
             ));
         }
+        caveats.extend(windows(variants));
         let versions: BTreeSet<&str> = variants.iter().flat_map(|v| &v.runs).map(|run| run.version.as_str()).collect();
         if versions.len() > 1 {
             let versions: Vec<&str> = versions.into_iter().collect();
@@ -123,6 +129,17 @@ impl Grouping<'_> {
         }
         Ok(())
     }
+}
+
+/// Counts over a longer window are larger without anything being different: more than a hundredth is said.
+fn windows(variants: &[Variant]) -> Option<String> {
+    let seconds = || variants.iter().flat_map(|variant| &variant.runs).filter_map(|run| run.seconds);
+    let (shortest, longest) = (seconds().reduce(f64::min)?, seconds().reduce(f64::max)?);
+    (longest > 1.01 * shortest).then(|| {
+        format!(
+            "windows are {shortest:.1} to {longest:.1} s long: counts are over each run's own, and larger in longer ones"
+        )
+    })
 }
 
 /// Whether two runs differ in nothing but their seed. The recorded kernel is the same whichever replay it stands beside.

@@ -83,21 +83,38 @@ impl Layout {
         all.then(|| self.base.wrapping_add(pfn * self.page_size))
     }
 
-    /// The bits of the pageblock at a frame, as a recording has them; 0 where there is no memory. `None` if they cannot
+    /// The bits of all pageblocks up to a frame, as a recording has them; 0 where there is no memory. `None` if they cannot
     /// be read.
-    pub(super) fn block(&self, kcore: &Kcore, pfn: u64, order: u32) -> Option<u8> {
+    pub(super) fn blocks(&self, kcore: &Kcore, frames: u64, order: u32) -> Option<Vec<u8>> {
         let layout = self.blocks?;
-        let section = (pfn >> self.section_order) as usize;
-        let Some(Some(descriptor)) = self.sections.get(section) else { return Some(0) };
-        let flags = kcore.word(descriptor + layout.usage as u64)? + layout.flags as u64;
-        let in_section = (pfn & ((1 << self.section_order) - 1)) >> order;
-        let bit = in_section * u64::from(layout.bits);
-        let word = kcore.word(flags + bit / 64 * 8)?;
-        let bits = word >> (bit % 64);
-        let raw = (bits & if layout.bits > 4 { 0x1f } else { 0xf }) as u8;
-        let isolated = layout.isolate == Some(u64::from(raw & 7));
+        let number = frames.div_ceil(1 << order) as usize;
+        let per_section = 1_usize << self.section_order.checked_sub(order)?;
+        let mut bits = vec![0; per_section * layout.bits as usize / 8];
+        let mut blocks = Vec::with_capacity(number);
+        for section in 0..number.div_ceil(per_section) {
+            match self.sections.get(section) {
+                Some(Some(descriptor)) => {
+                    let usage = kcore.word(descriptor + layout.usage as u64)?;
+                    kcore.read(usage + layout.flags as u64, &mut bits)?;
+                    blocks.extend((0..per_section).map(|block| layout.decode(&bits, block)));
+                }
+                _ => blocks.resize(blocks.len() + per_section, 0),
+            }
+        }
+        blocks.truncate(number);
+        Some(blocks)
+    }
+}
+
+impl BlockLayout {
+    /// One block's bits: migratetype in bits 0-2, compaction skip in bit 3, isolated in bit 4.
+    fn decode(self, bits: &[u8], block: usize) -> u8 {
+        let at = block * self.bits as usize;
+        let raw = bits.get(at / 8).map_or(0, |byte| byte >> (at % 8));
+        let raw = raw & if self.bits > 4 { 0x1f } else { 0xf };
+        let isolated = self.isolate == Some(u64::from(raw & 7));
         // Where isolation is a type, what the block was before is not known; only movable blocks are isolated.
-        Some(if isolated { raw & 8 | 0x11 } else { raw })
+        if isolated { raw & 8 | 0x11 } else { raw }
     }
 }
 
@@ -111,4 +128,18 @@ fn sections(kcore: &Kcore, table: u64, [roots, per_root, descriptor]: [u64; 3]) 
         sections.extend((0..per_root).map(|section| Some(address + section * descriptor)));
     }
     sections
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blocks_have_four_or_eight_bits() {
+        let old = BlockLayout { usage: 8, flags: 24, bits: 4, isolate: Some(4) };
+        let seen: Vec<u8> = (0..4).map(|block| old.decode(&[0x91, 0xc2], block)).collect();
+        assert_eq!(seen, [0x01, 0x09, 0x02, 0x19]);
+        let new = BlockLayout { bits: 8, isolate: None, ..old };
+        assert_eq!([new.decode(&[0x11, 0x0a], 0), new.decode(&[0x11, 0x0a], 1)], [0x11, 0x0a]);
+    }
 }

@@ -87,7 +87,6 @@ impl Memmap {
     /// One byte a pageblock, from page frame 0: migratetype in bits 0-2, compaction skip in bit 3, isolated in bit 4.
     /// `None` if it cannot be read.
     pub(crate) fn pageblocks(&self, frames: u64, pageblock_order: u32) -> Option<Vec<u8>> {
-        let blocks = frames.div_ceil(1 << pageblock_order);
-        (0..blocks).map(|block| self.layout.block(&self.kcore, block << pageblock_order, pageblock_order)).collect()
+        self.layout.blocks(&self.kcore, frames, pageblock_order)
     }
 }

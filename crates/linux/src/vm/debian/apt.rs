@@ -54,17 +54,18 @@ impl Apt {
         let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
         let age = modified(&stamp).and_then(|time| time.elapsed().ok());
         let newer_sources = modified(&self.directory.join("sources.d/debian.sources")) > modified(&stamp);
-        if !force && !newer_sources && age.is_some_and(|age| age < FRESH) {
+        if !force && !newer_sources && age.is_some_and(|age| age < FRESH) && !self.has_no_lists()? {
             return Ok(());
         }
         say("fetching Debian's lists of packages");
         let output = self.command("apt-get").arg("update").output().at(Path::new("apt-get"))?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        said.lines().filter(|line| line.starts_with("E:") || line.starts_with("W:")).for_each(say);
-        if !output.status.success() && self.has_no_lists()? {
-            return Err(failed("apt-get update", &said));
+        if self.has_no_lists()? {
+            return Err(failed("apt-get update, which fetches the lists of packages,", &said));
         }
-        fs::File::create(&stamp).at(&stamp).map(|_| ())
+        said.lines().filter(|line| line.starts_with("E:") || line.starts_with("W:")).for_each(say);
+        // What a mirror lacks will be lacking tomorrow; what could not be fetched is tried again next time.
+        if said.contains("Failed to fetch") { Ok(()) } else { fs::File::create(&stamp).at(&stamp).map(|_| ()) }
     }
 
     fn has_no_lists(&self) -> Result<bool, VmError> {

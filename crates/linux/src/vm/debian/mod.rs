@@ -158,7 +158,10 @@ fn fetch(cache: &Cache, apt: &Apt, kernel: &Available, say: &mut dyn FnMut(&str)
     let work = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&kernels).at(&kernels)?;
     let show = apt.query(&["show", &format!("{name}={}", kernel.version)])?;
     let mut names = vec![name];
-    names.extend(parts(&show, &kernel.release));
+    // A base that is gone is no loss where the image's package has everything else.
+    let parts = parts(&show, &kernel.release);
+    let known = apt.query(&[&["madison"], &parts.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat())?;
+    names.extend(parts.into_iter().filter(|name| has_version(&known, name, &kernel.version)));
     let wanted: Vec<String> = names.iter().map(|name| format!("{name}={}", kernel.version)).collect();
     if apt.download(&wanted, work.path()).is_err() {
         // The lists were old, and the archive has moved on.
@@ -193,6 +196,14 @@ fn parts(show: &str, release: &str) -> Vec<String> {
             .any(|prefix| name.strip_prefix(prefix) == Some(release))
     };
     names.filter(is_part).map(str::to_owned).collect()
+}
+
+/// Whether `apt-cache madison` knows a package in a version.
+fn has_version(madison: &str, name: &str, version: &str) -> bool {
+    madison.lines().any(|line| {
+        let mut columns = line.split('|').map(str::trim);
+        columns.next() == Some(name) && columns.next() == Some(version)
+    })
 }
 
 fn downloaded(directory: &Path, name: &str) -> Result<PathBuf, VmError> {
@@ -244,6 +255,8 @@ mod tests {
             suite: "bookworm-security".to_owned(),
         };
         assert_eq!(parse_madison(text), [expected]);
+        assert!(has_version(text, "linux-image-6.1.0-56-cloud-amd64", "6.1.192-2"));
+        assert!(!has_version(text, "linux-image-6.1.0-56-cloud-amd64", "6.1.192-1"));
     }
 
     #[test]
