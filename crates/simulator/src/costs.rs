@@ -84,6 +84,9 @@ impl Costs {
         slice: 3_000_000,
         speeds: Speeds {
             shrink: 500,
+            shrink_kswapd: 500,
+            stretch: 1_024,
+            failed_request: 1_000,
             scan_migrate: 20,
             scan_free: 10,
             migrate: 1_500,
@@ -121,6 +124,9 @@ impl Costs {
         slice: 4_000_000,
         speeds: Speeds {
             shrink: 10_000,
+            shrink_kswapd: 10_000,
+            stretch: 1_024,
+            failed_request: 20_000,
             scan_migrate: 350,
             scan_free: 900,
             migrate: 17_000,

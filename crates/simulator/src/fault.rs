@@ -331,7 +331,7 @@ impl Sim {
             state.owner.swap_used -= 1;
         }
         state.lru_add(pfn, flags, Tag::from(of));
-        state.refault(pfn, shadow);
+        state.refault(pfn, shadow, self.mm.env.cpu());
         Ok(())
     }
 }

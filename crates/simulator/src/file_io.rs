@@ -163,7 +163,7 @@ impl Sim {
         state.owner.inode_is_used(at.file);
         state.lru_add(pfn, flags, Tag::from(id));
         if let Some(shadow) = shadow {
-            state.refault(pfn, shadow);
+            state.refault(pfn, shadow, cpu);
         }
         Some(id)
     }
