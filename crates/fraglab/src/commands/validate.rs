@@ -66,8 +66,13 @@ fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Predi
     let [like_before, like_after] = again(args, [&loaded.settings, &truth.settings])?;
     let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, seeds(args), args)?;
     let after = over_seeds(&loaded, &truth.policy, &format!("the settings of {}", truth.name), seeds(args), args)?;
-    let pair =
-        Pair { kernel_before: &loaded.kernel, model_before: &before, kernel_after: &truth.kernel, model_after: &after };
+    let pair = Pair {
+        kernel_before: &loaded.kernel,
+        model_before: &before,
+        kernel_after: &truth.kernel,
+        model_after: &after,
+        same_work: false,
+    };
     let window = pair.window_ns();
     let spreads = [
         spread((&loaded.name, &loaded.kernel), &like_before, window),

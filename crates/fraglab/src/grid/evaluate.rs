@@ -38,10 +38,11 @@ pub fn evaluate(directory: &Path, plan: &Plan, args: &ValidateArgs) -> Result<Gr
         let reason = cells.first().and_then(|cell| cell.findings.problems.first()).cloned().unwrap_or_default();
         return Err(Failure::Input(format!("{}: no recording can be read: {reason}", directory.display())));
     }
+    // Recordings that others made come without the scenario: nothing to simulate, and no quotas that end all at the same work.
+    let scenario_known = plan.scenario_text.is_some();
     for one in &known {
-        let mut findings = findings(directory, one, &known, args)?;
-        // Recordings that others made come without the scenario.
-        if plan.scenario_text.is_some() {
+        let mut findings = findings(directory, one, &known, scenario_known, args)?;
+        if scenario_known {
             stream(directory, one, &known, args, &mut findings);
         }
         cells.push(Cell { id: one.cell.id.clone(), findings });
@@ -69,7 +70,13 @@ fn failed(why: &Failure) -> Findings {
     Findings { problems: vec![why.to_string()], ..Findings::default() }
 }
 
-fn findings(directory: &Path, one: &Known, all: &[Known], args: &ValidateArgs) -> Result<Findings, Failure> {
+fn findings(
+    directory: &Path,
+    one: &Known,
+    all: &[Known],
+    same_work: bool,
+    args: &ValidateArgs,
+) -> Result<Findings, Failure> {
     let loaded = match backend::load(&directory.join(&one.cell.recording)) {
         Ok(loaded) => loaded,
         Err(why @ Failure::Invariant(_)) => return Err(why),
@@ -80,11 +87,11 @@ fn findings(directory: &Path, one: &Known, all: &[Known], args: &ValidateArgs) -
         warn(&format!("{}: {caveat}", one.cell.recording.display()));
     }
     let before = over_seeds(&loaded, loaded.recorded()?, "its own settings", seeds(args), args)?;
-    let length = window::length_ns(&loaded.kernel);
+    let length = if same_work { None } else { window::length_ns(&loaded.kernel) };
     let rows = mirror(&loaded.kernel, &before, args.bars.set(), &spread(all, &one.cell.id, length));
     let mut findings = Findings { mirror: rows, ..Findings::default() };
     for other in all.iter().filter(|other| is_pair(&one.cell.id, &other.cell.id)) {
-        findings.predictions.push(prediction(one, other, all, &loaded, &before, args)?);
+        findings.predictions.push(prediction(one, other, all, &loaded, &before, same_work, args)?);
     }
     Ok(findings)
 }
@@ -101,6 +108,7 @@ fn prediction(
     all: &[Known],
     loaded: &Loaded,
     before: &[Outcome],
+    same_work: bool,
     args: &ValidateArgs,
 ) -> Result<(String, Vec<report::validate::PredictionRow>), Failure> {
     let to = &other.cell.id.setting;
@@ -110,6 +118,7 @@ fn prediction(
         model_before: before,
         kernel_after: &other.truth.kernel,
         model_after: &after,
+        same_work,
     };
     let window = pair.window_ns();
     let spreads = [&one.cell.id, &other.cell.id].map(|id| spread(all, id, window));
