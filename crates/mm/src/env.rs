@@ -50,8 +50,10 @@ pub enum Work {
         /// Pages freed.
         reclaimed: u32,
     },
-    /// Pages moved from active to inactive.
+    /// Pages moved from active to inactive, or to another generation.
     Deactivate(u32),
+    /// Page table entries looked at for uses.
+    WalkPageTables(u32),
     /// Slab objects scanned.
     ShrinkSlab(u32),
     /// Pages looked at by the migrate scanner.

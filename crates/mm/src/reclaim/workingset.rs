@@ -21,6 +21,8 @@ pub struct Shadow {
     pub age: u64,
     /// The page was in the workingset.
     pub workingset: bool,
+    /// Generations: uses that its bits told. `age` is the kind's oldest generation then.
+    pub uses: u8,
 }
 
 /// Whether a page that was away for `distance` evictions fits into what a workingset may use (10.16). `sizes` are the
@@ -62,7 +64,7 @@ impl<W: World> State<W> {
         let lru = self.lruvec_mut(id);
         let age = lru.nonresident_age;
         lru.nonresident_age += pages;
-        Shadow { node, zone, age, workingset }
+        Shadow { node, zone, age, workingset, uses: 0 }
     }
 
     /// A page was activated: inactive pages move closer to eviction as if it had been evicted.
@@ -75,6 +77,9 @@ impl<W: World> State<W> {
     /// A page that reclaim evicted is back and on its list (10.16): activation by refault distance. `shadow` is what
     /// `reclaimed` left. Does nothing where the kernel keeps no shadow of such a page.
     pub fn refault(&mut self, pfn: Pfn, shadow: Shadow) {
+        if let Some(rules) = self.lru_gen {
+            return self.generation_refault(pfn, shadow, rules);
+        }
         let rules = self.alloc.policy.reclaim;
         let file = !self.pages.flags(pfn).contains(PageFlags::ANON);
         if !rules.workingset || !(file || rules.anon_workingset) {

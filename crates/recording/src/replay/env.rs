@@ -130,6 +130,7 @@ impl ReplayEnv {
         match work {
             Work::Shrink { scanned, .. } => per_page(scanned, self.speeds.shrink),
             Work::Deactivate(pages) => per_page(pages, self.speeds.shrink / 4),
+            Work::WalkPageTables(entries) => per_page(entries, self.speeds.scan_migrate),
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
             Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),
             Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
