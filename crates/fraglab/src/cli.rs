@@ -76,6 +76,9 @@ pub struct ReplayArgs {
     /// Change a sysctl
     #[arg(long = "set", value_name = "vm.NAME=VALUE")]
     pub sets: Vec<Setting>,
+    /// Do not compare the model with the recorded kernel first: no row is then known to be calibrated
+    #[arg(long)]
+    pub no_mirror: bool,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,

@@ -136,7 +136,7 @@ fn links_lead_somewhere() {
 #[test]
 fn every_row_is_documented() {
     let documented = fs::read_to_string(root().join("docs/rows.md")).expect("docs/rows.md is there");
-    let mut outcome = recording::outcome::Outcome { zones: vec![Default::default()], ..Default::default() };
+    let mut outcome = lab::outcome::Outcome { zones: vec![Default::default()], ..Default::default() };
     outcome.fast_requests[0] = 1;
     let rows = report::Rows::of(&outcome);
     let missing = rows.iter().filter(|row| !documented.contains(&format!("`{}`", row.name)));

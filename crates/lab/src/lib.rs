@@ -1,1 +1,46 @@
-//! Virtual time, observers, and the shape of what came out of a run.
+//! *What does every run share?* Virtual time, observers, and the shape of what came out.
+//!
+//! A replay of a recording and a simulated computer both run [`mm`] in virtual time. This crate holds what is the same
+//! in both: the [`Executor`], the [`VirtualEnv`] that the machinery sleeps and works in at given [`Speeds`], the
+//! [`Watch`] that sums events up to a digest, and the [`outcome`] that a run leaves, in one shape for models and for
+//! real kernels.
+//!
+//! ```
+//! use lab::{Executor, Speeds, VirtualEnv};
+//! use mm::Env;
+//! use std::{cell::Cell, rc::Rc};
+//!
+//! let env = VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1);
+//! let woke_at = Cell::new(0);
+//! let mut executor = Executor::default();
+//! executor.spawn(&env, async {
+//!     env.sleep(5_000).await;
+//!     woke_at.set(env.now());
+//! });
+//! while env.next_due() != u64::MAX {
+//!     env.advance();
+//!     executor.run_ready(&env);
+//! }
+//! assert_eq!(woke_at.get(), 5_000);
+//! ```
+#![forbid(unsafe_code)]
+
+mod chance;
+mod cpus;
+mod device;
+mod digest;
+mod env;
+mod executor;
+pub mod outcome;
+mod speeds;
+mod watch;
+mod zones;
+
+pub use chance::Chance;
+pub use device::Device;
+pub use digest::Digest;
+pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
+pub use executor::Executor;
+pub use speeds::Speeds;
+pub use watch::Watch;
+pub use zones::zones;

@@ -46,7 +46,6 @@ pub mod gfp;
 mod inspect;
 mod marker;
 mod meta;
-pub mod outcome;
 pub mod pagelog;
 pub mod proc;
 pub mod replay;

@@ -1,8 +1,8 @@
 //! How long requests took that were not served at once, by order and kind of mask.
 
 use hdrhistogram::Histogram;
+use lab::outcome::{Outcome, SlowRequest};
 use pagealloc::{Gfp, NR_ORDERS, Order};
-use recording::outcome::{Outcome, SlowRequest};
 use std::collections::BTreeMap;
 
 /// Kinds of requests, told apart by what the mask lets the allocator do for them.

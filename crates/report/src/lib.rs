@@ -1,19 +1,22 @@
 //! What does it mean?
 //!
-//! Turns an [`Outcome`](recording::outcome::Outcome), be it the recorded kernel's or a replay's, into rows with stable
+//! Turns an [`Outcome`](lab::outcome::Outcome), be it the recorded kernel's or a replay's, into rows with stable
 //! names ([`rows`]), and rows into tables, JSON, CSV, error measures and a run directory. Nothing here runs anything:
 //! every figure printed is a function of the outcomes that were handed in.
 //!
 //! ```
-//! use recording::outcome::Outcome;
+//! use lab::outcome::Outcome;
 //! use report::{Column, Report};
 //!
 //! let kernel = Outcome::default();
-//! let report = Report { recording: "demo".into(), columns: vec![Column::kernel(&kernel)] };
+//! let columns = vec![Column::kernel(&kernel)];
+//! let report = Report { recording: "demo".into(), calibration: None, columns };
 //! assert!(report.to_table().contains("Fragmentation events"));
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bars;
+pub mod calibration;
 mod csv;
 mod json;
 pub mod latency;
@@ -21,12 +24,14 @@ pub mod manifest;
 pub mod matrix;
 pub mod rows;
 mod run_dir;
+pub mod stats;
 mod table;
 mod text;
 pub mod validate;
 pub mod vmstat_block;
 pub mod window;
 
+pub use calibration::Calibration;
 pub use csv::field as csv_field;
 pub use json::SCHEMA_VERSION;
 pub use matrix::{Matrix, Weiner};

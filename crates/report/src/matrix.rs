@@ -1,8 +1,8 @@
 //! Fragmentation events, counted two ways: as the full matrix of types (Gorman's measure is one sum of it), and as
 //! Weiner's claimer, steal and pollute.
 
+use lab::outcome::ExtfragAt;
 use pagealloc::{Extfrag, Migratetype, NR_MIGRATETYPES};
-use recording::outcome::ExtfragAt;
 use std::fmt::Write;
 
 /// Events of one pair of types.

@@ -2,8 +2,8 @@
 //! `validate` all speak of these rows, so a figure has one name wherever it is printed.
 
 use crate::matrix::{Matrix, Weiner, fallback_pairs, type_name};
+use lab::outcome::{Outcome, ZoneEnd};
 use pagealloc::Migratetype;
-use recording::outcome::{Outcome, ZoneEnd};
 
 /// Highest order that always has a row; larger ones appear where a machine has them.
 const USUAL_MAX_ORDER: usize = 10;

@@ -2,8 +2,8 @@
 
 use crate::manifest::{self, Provenance};
 use crate::{Column, Report, Rows, csv, json};
+use lab::outcome::{Outcome, ZoneEnd};
 use pagealloc::Gfp;
-use recording::outcome::{Outcome, ZoneEnd};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn report(outcome: &Outcome) -> Report<'_> {
-        Report { recording: "demo".into(), columns: vec![Column::kernel(outcome)] }
+        Report { recording: "demo".into(), calibration: None, columns: vec![Column::kernel(outcome)] }
     }
 
     #[test]

@@ -21,6 +21,11 @@ pub fn heading(text: &mut String, title: &str) {
 
 /// One line: label, then cells right-aligned to `width`.
 pub fn line(text: &mut String, label: &str, width: usize, cells: impl IntoIterator<Item = String>) {
+    marked_line(text, label, width, cells, "");
+}
+
+/// The same, with a mark behind the last cell.
+pub fn marked_line(text: &mut String, label: &str, width: usize, cells: impl IntoIterator<Item = String>, mark: &str) {
     let mut line = format!("{label:<LABEL_WIDTH$}");
     for cell in cells {
         // A gap always remains, even beside a label or a number that is too long for its column.
@@ -30,6 +35,7 @@ pub fn line(text: &mut String, label: &str, width: usize, cells: impl IntoIterat
             write!(line, " {cell:>rest$}", rest = width - 1)
         };
     }
+    line.push_str(mark);
     text.push_str(line.trim_end());
     text.push('\n');
 }

@@ -4,7 +4,7 @@ use crate::json::SCHEMA_VERSION;
 use crate::rows::{Rows, Spread};
 use crate::text::{self, heading, line};
 use crate::window;
-use recording::outcome::Outcome;
+use lab::outcome::Outcome;
 use serde::Serialize;
 use serde_json::{Value, json};
 

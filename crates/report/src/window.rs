@@ -1,6 +1,6 @@
 //! The same length of time from outcomes of different lengths, so that counts can be compared.
 
-use recording::outcome::Outcome;
+use lab::outcome::Outcome;
 
 /// Length of the window that the samples span, in nanoseconds; nothing with fewer than two samples.
 pub fn length_ns(outcome: &Outcome) -> Option<u64> {
@@ -30,7 +30,7 @@ pub fn clip(outcome: &Outcome, length_ns: u64) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recording::outcome::Sample;
+    use lab::outcome::Sample;
 
     #[test]
     fn counts_stop_at_the_last_sample_inside() {

@@ -1,9 +1,9 @@
 //! The table of a made-up outcome, as a picture: `FRAGLAB_BLESS=1 cargo test -p report` draws it anew.
 
+use lab::outcome::{ExtfragAt, Outcome, Sample, SlowRequest, ZoneEnd};
 use pagealloc::{Extfrag, Gfp, Migratetype, Pfn};
-use recording::outcome::{ExtfragAt, Outcome, Sample, SlowRequest, ZoneEnd};
 use report::validate::{Pair, Validation, mirror, predict};
-use report::{Column, Facts, Report};
+use report::{Calibration, Column, Facts, Report};
 use std::path::Path;
 
 /// An outcome whose figures are multiples of `scale`: made up, and easy to check by eye.
@@ -82,7 +82,8 @@ fn replay_table() {
         column("recorded", &recorded, 0xfeed),
         column("recorded,vm.defrag_mode=1", &changed, 0xbeef),
     ];
-    let report = Report { recording: "made-up".into(), columns };
+    let calibration = Some(Calibration::of(&kernel, &recorded, 1));
+    let report = Report { recording: "made-up".into(), calibration, columns };
     assert_snapshot("replay.txt", &report.to_table());
     assert_snapshot("replay.csv", &report.to_csv());
     assert_snapshot("replay.json", &format!("{:#}\n", report.to_json()));

@@ -6,8 +6,8 @@ use crate::cli::{EngineArgs, ValidateArgs};
 use crate::column_spec::RECORDED;
 use crate::failure::Failure;
 use crate::output::{self, Format};
+use lab::outcome::Outcome;
 use pagealloc::Policy;
-use recording::outcome::Outcome;
 use report::validate::{Pair, Validation, mirror, predict};
 use std::path::Path;
 

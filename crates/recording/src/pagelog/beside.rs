@@ -2,7 +2,7 @@
 
 use crate::event::{Event, PageAllocExtfrag, Record};
 use crate::marker::{Edge, Mark};
-use crate::outcome::ExtfragAt;
+use lab::outcome::ExtfragAt;
 use pagealloc::{Extfrag, Geometry, Migratetype, Order, Pfn};
 use std::collections::BTreeMap;
 

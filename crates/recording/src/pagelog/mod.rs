@@ -18,10 +18,10 @@ mod thp;
 mod truth;
 mod whole;
 
-pub use speed::Speeds;
 pub use start::{StartFrame, StartState, StartUse};
 pub use whole::{Normalised, kernel_alone, normalise};
 
+use lab::Speeds;
 use pagealloc::{Gfp, Order};
 
 /// Index of an object.

@@ -1,6 +1,8 @@
 //! How fast the recorded machine reclaimed and migrated: nanoseconds a page, measured from the gaps between the steps
 //! that a task in reclaim or compaction reports. A replay spends the same virtual time for the same work.
 
+use lab::Speeds;
+
 /// Longest gap between two steps that is taken as work; a longer one is a wait or another task's turn.
 const LONGEST_STEP_NS: u64 = 20_000_000;
 
@@ -40,28 +42,6 @@ pub(super) struct Measured {
     pub stayed: u64,
 }
 
-/// Nanoseconds a page for each kind of work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Speeds {
-    /// Scanning a page of an LRU list, its reclaim included.
-    pub shrink: u64,
-    /// Looking at a page for migration.
-    pub scan_migrate: u64,
-    /// Looking at a page for a free target.
-    pub scan_free: u64,
-    /// Moving a page.
-    pub migrate: u64,
-    /// Scanning a slab object.
-    pub slab: u64,
-    /// Writing a page to disk or swap, one after the other. Not in the trace: the recorded machines wrote 5,300 pages a
-    /// second over their whole runs (`nr_written`), 190 microseconds each.
-    pub swap_write: u64,
-    /// Share of blocks, in 1/65536, at whose end asynchronous compaction found a lock taken: the other CPUs' doing.
-    pub lock_contention: u64,
-    /// Share of pages, in 1/65536, that compaction fails to move because somebody else holds them.
-    pub busy_pages: u64,
-}
-
 /// A migration that left this many pages or more behind ran out of targets; fewer were held by somebody.
 const BATCH: u64 = 32;
 
@@ -74,17 +54,17 @@ impl Measured {
         }
     }
 
-    /// The speeds; where the trace has no such step, what a 3 GHz machine needs (orders of magnitude, not measured).
+    /// The speeds; where the trace has no such step, the default's.
     pub fn speeds(&self) -> Speeds {
+        let default = Speeds::default();
         Speeds {
-            shrink: self.shrink.mean(500),
-            scan_migrate: self.scan_migrate.mean(20),
-            scan_free: self.scan_free.mean(10),
-            migrate: self.migrate.mean(1500),
-            slab: 200,
-            swap_write: 200_000,
+            shrink: self.shrink.mean(default.shrink),
+            scan_migrate: self.scan_migrate.mean(default.scan_migrate),
+            scan_free: self.scan_free.mean(default.scan_free),
+            migrate: self.migrate.mean(default.migrate),
             busy_pages: (self.stayed << 16).checked_div(self.stayed + self.moved).unwrap_or(0),
             lock_contention: (self.async_contended << 16).checked_div(self.async_blocks).unwrap_or(0),
+            ..default
         }
     }
 }

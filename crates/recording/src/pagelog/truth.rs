@@ -1,7 +1,7 @@
 //! What the recorded kernel itself made of the load, in the shape of a replay's outcome.
 
-use crate::outcome::{ExtfragAt, Outcome, Sample, ZoneEnd};
 use crate::proc::ticks::Tick;
+use lab::outcome::{ExtfragAt, Outcome, Sample, ZoneEnd};
 use pagealloc::{Migratetype, NR_ORDERS};
 use std::collections::BTreeMap;
 

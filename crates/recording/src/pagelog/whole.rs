@@ -6,8 +6,8 @@ use super::build::build;
 use super::start;
 use super::truth::kernel_outcome;
 use crate::marker::{Edge, Mark};
-use crate::outcome::Outcome;
 use crate::{Error, Event, Record, Recording, Trace};
+use lab::outcome::Outcome;
 
 /// A recording made ready: the demand, and what the kernel made of it.
 pub struct Normalised {

@@ -1,15 +1,13 @@
 //! The main loop of a replay: hands the log's operations to the machine at their times.
 
-use super::env::ReplayEnv;
-use super::executor::Executor;
 use super::flusher::Flusher;
 use super::objects::{DOOMED, GONE, NOWHERE, Objects, PENDING, PIECES};
 use super::pace::Held;
 use super::place::{ReplayWorld, page_flags, place};
-use super::watch::Watch;
 use super::{ReplayError, ReplayOptions, Replayed};
-use crate::outcome::{Sample, SlowRequest};
 use crate::pagelog::{AGAIN, Class, MEMBER, Object, ObjectId, Op, OpKind, PageLog, UNIT};
+use lab::outcome::{Sample, SlowRequest};
+use lab::{Executor, VirtualEnv, Watch};
 use mm::{Env, Mm, State, Tag, TaskContext};
 use pagealloc::{CpuId, Gfp, NR_ORDERS, NodeId, Pfn, Request};
 use std::cell::{Cell, RefCell};
@@ -88,7 +86,7 @@ pub fn replay(
     let clock = Rc::new(Cell::new(log.window.0));
     let objects = Objects::new(Rc::clone(log), SWAP_PAGES, options.seed);
     let state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
-    let mm = Mm::new(state, ReplayEnv::new(clock, log.speeds, options.seed));
+    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed));
     let (served, slow) = (RefCell::default(), RefCell::default());
     let mut driver = Driver::new(log, &mm, &served, &slow);
     let started = Instant::now();

@@ -2,14 +2,11 @@
 //!
 //! The log's operations come at their recorded times; a task that has to wait holds back its own later operations only.
 //! kswapd and kcompactd run beside them, and all work takes the time per page that was measured on the recorded machine
-//! ([`Speeds`](crate::pagelog::Speeds)). Memory accesses are not in a trace: that a page was cold shows in when the
+//! ([`Speeds`](lab::Speeds)). Memory accesses are not in a trace: that a page was cold shows in when the
 //! kernel's reclaim took it (`objects`).
 
-mod chance;
 mod counters;
 mod driver;
-mod env;
-mod executor;
 mod flusher;
 mod objects;
 mod pace;
@@ -17,12 +14,11 @@ mod place;
 mod policy;
 mod results;
 mod units;
-mod watch;
 
 pub use driver::replay;
 pub use policy::{RecordedPolicyError, recorded_policy};
 
-use crate::outcome::Outcome;
+use lab::outcome::Outcome;
 use pagealloc::Policy;
 
 /// How to replay.

@@ -4,8 +4,8 @@
 //! then on (and shortly before) the page was cold. Until then it was in use, so a look at it finds it referenced, unless
 //! it was looked at a moment ago. If the model takes such a page all the same, it is read back after the same interval.
 
-use super::chance::Chance;
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, Object, ObjectId, Op, PageLog, UNIT};
+use lab::Chance;
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, Tag};
 use pagealloc::{NodeId, Pfn};

@@ -1,10 +1,9 @@
 //! Setting up memory as the start snapshot has it.
 
 use super::ReplayOptions;
-use super::env::ReplayEnv;
 use super::objects::Objects;
-use super::watch::Watch;
 use crate::pagelog::{Class, PageLog, StartUse};
+use lab::{VirtualEnv, Watch};
 use mm::{PageFlags, State, Tag, World};
 use pagealloc::{BlockId, CpuId, MachineError, PageAllocator, ZoneId};
 
@@ -12,7 +11,7 @@ use pagealloc::{BlockId, CpuId, MachineError, PageAllocator, ZoneId};
 pub(super) struct ReplayWorld;
 
 impl World for ReplayWorld {
-    type Env = ReplayEnv;
+    type Env = VirtualEnv;
     type Owner = Objects;
     type Observer = Watch;
 }

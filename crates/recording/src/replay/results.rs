@@ -1,11 +1,9 @@
 //! What a replay leaves: samples on the way, the outcome at the end.
 
 use super::driver::Driver;
-use super::place::ReplayWorld;
 use super::{ReplayError, ReplayOptions, Replayed, counters};
-use crate::outcome::{Outcome, Sample, ZoneEnd};
-use mm::State;
-use pagealloc::{Migratetype, Order, Pfn, ZoneId};
+use lab::outcome::{Outcome, Sample};
+use lab::zones;
 
 impl Driver<'_> {
     /// The machine at this moment, after its invariants if they are to be checked.
@@ -17,7 +15,7 @@ impl Driver<'_> {
         }
         let extfrag = state.alloc.observer.extfrag.iter().filter(|e| e.event.fragmenting()).count() as u64;
         let counters = counters::known(&state.alloc.vmstat);
-        Ok(Sample { ts: at, zones: zones(&state), counters, extfrag })
+        Ok(Sample { ts: at, zones: zones(&state.alloc), counters, extfrag })
     }
 
     /// What the replay leaves.
@@ -27,7 +25,7 @@ impl Driver<'_> {
         let outcome = Outcome {
             counters: last.counters,
             extfrag: state.alloc.observer.extfrag.clone(),
-            zones: if series.is_empty() { zones(&state) } else { last.zones },
+            zones: if series.is_empty() { zones(&state.alloc) } else { last.zones },
             slow_requests: self.slow.take(),
             fast_requests: self.fast_requests,
             failed_requests: self.failed_requests,
@@ -52,25 +50,4 @@ impl Driver<'_> {
             unattributed: counts.map(|(what, count)| (what.to_owned(), count)).to_vec(),
         }
     }
-}
-
-fn zones(state: &State<ReplayWorld>) -> Vec<ZoneEnd> {
-    let alloc = &state.alloc;
-    let zone_end = |zone: ZoneId| {
-        let info = alloc.zone_info(zone);
-        let mut end = ZoneEnd { node: info.node.0, name: info.kind.name().to_owned(), ..ZoneEnd::default() };
-        let first = alloc.geometry.block_of(info.start).0;
-        let last = alloc.geometry.block_of(Pfn(info.end.0 - 1)).0;
-        for block in first..=last {
-            end.blocks[alloc.block_type(pagealloc::BlockId(block)).index()] += 1;
-        }
-        for migratetype in Migratetype::ALL {
-            for order in 0..=alloc.geometry.max_order {
-                end.free[migratetype.index()][usize::from(order)] =
-                    alloc.nr_free_of_type(zone, order as Order, migratetype);
-            }
-        }
-        end
-    };
-    (0..alloc.nr_zones() as u8).map(|zone| zone_end(ZoneId(zone))).collect()
 }

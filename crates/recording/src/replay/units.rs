@@ -2,8 +2,8 @@
 
 use super::driver::{Asked, Driver, Served, install};
 use super::objects::{DOOMED, GONE, NOWHERE, PENDING, PIECES};
-use crate::outcome::SlowRequest;
 use crate::pagelog::{Object, ObjectId, Op, UNIT};
+use lab::outcome::SlowRequest;
 use mm::{Env, TaskContext};
 use pagealloc::{Counter, CpuId, Gfp, Pfn, Request};
 

@@ -1,32 +1,34 @@
-//! Watches a replay: fragmentation events with their times, and a digest of the whole event stream.
+//! Watches a run: fragmentation events with their times, and a digest of the whole event stream.
 
-use super::env::Clock;
+use crate::digest::Digest;
+use crate::env::Clock;
 use crate::outcome::ExtfragAt;
 use mm::{MmEvent, MmObserver};
 use pagealloc::{Event, Observer};
 use std::hash::{Hash, Hasher};
 
 /// The watcher.
-pub(super) struct Watch {
+pub struct Watch {
     clock: Clock,
-    digest: u64,
+    digest: Digest,
+    /// Fragmentation events so far.
     pub extfrag: Vec<ExtfragAt>,
 }
 
 impl Watch {
+    /// A watcher that has seen nothing.
     pub fn new(clock: Clock) -> Watch {
-        Watch { clock, digest: 0xcbf2_9ce4_8422_2325, extfrag: Vec::new() }
+        Watch { clock, digest: Digest::default(), extfrag: Vec::new() }
     }
 
     /// Digest of all events so far.
     pub fn digest(&self) -> u64 {
-        self.digest
+        self.digest.value()
     }
 
-    /// Multiply and rotate: two instructions a word, and every bit of the past counts.
     #[inline(always)]
     fn fold(&mut self, word: u64) {
-        self.digest = (self.digest ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        self.digest.fold(word);
     }
 }
 
@@ -60,7 +62,7 @@ struct Folding<'w>(&'w mut Watch);
 
 impl Hasher for Folding<'_> {
     fn finish(&self) -> u64 {
-        self.0.digest
+        self.0.digest()
     }
 
     fn write(&mut self, bytes: &[u8]) {

@@ -1,19 +1,21 @@
-//! The surroundings of a replay: virtual time, wait queues, and work that takes as long as on the recorded machine.
+//! The surroundings of a run: virtual time, wait queues, and work that takes as long as the [`Speeds`] say.
 
-use super::chance::Chance;
-use crate::pagelog::Speeds;
+use crate::chance::Chance;
+use crate::cpus::{Cpus, OccupyFuture};
+use crate::device::Device;
+use crate::speeds::Speeds;
 use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
 use pagealloc::Pfn;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
 /// Index of a task of the executor.
-pub(super) type TaskId = usize;
+pub type TaskId = usize;
 
 /// One wait.
 struct Wait {
@@ -33,18 +35,24 @@ enum Due {
 }
 
 /// Clock that the watcher shares.
-pub(super) type Clock = Rc<Cell<Nanos>>;
+pub type Clock = Rc<Cell<Nanos>>;
 
 /// The environment. Single-threaded; ties of time are broken by order of registration.
-pub(super) struct ReplayEnv {
+pub struct VirtualEnv {
+    /// The time.
     pub clock: Clock,
+    /// The task that runs; set by the executor.
     pub current: Cell<TaskId>,
     speeds: Speeds,
-    /// When the disk and the swap device will have written what they were given.
-    devices: [Cell<Nanos>; 2],
+    /// The disk and the swap device.
+    devices: [Device; 2],
+    /// CPUs that tasks compete for; without any, each task has one of its own.
+    pub(crate) cpus: Option<RefCell<Cpus>>,
+    /// A task is being started, and perhaps others after it at the same moment.
+    pub(crate) starting: Cell<bool>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,
-    /// Who holds a lock at a moment is not in the log.
+    /// Who holds a lock at a moment is not known.
     chance: Chance,
     due: RefCell<BinaryHeap<Reverse<(Nanos, u64, Due)>>>,
     sequence: Cell<u64>,
@@ -55,13 +63,16 @@ pub(super) struct ReplayEnv {
     ready: RefCell<VecDeque<TaskId>>,
 }
 
-impl ReplayEnv {
-    pub fn new(clock: Clock, speeds: Speeds, seed: u64) -> ReplayEnv {
-        ReplayEnv {
+impl VirtualEnv {
+    /// Surroundings at the clock's time; `seed` decides who holds a lock when.
+    pub fn new(clock: Clock, speeds: Speeds, seed: u64) -> VirtualEnv {
+        VirtualEnv {
             clock,
             current: Cell::new(0),
             speeds,
-            devices: [const { Cell::new(0) }; 2],
+            devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)),
+            cpus: None,
+            starting: Cell::new(false),
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
             due: RefCell::default(),
@@ -71,6 +82,25 @@ impl ReplayEnv {
             free_waits: RefCell::default(),
             ready: RefCell::default(),
         }
+    }
+
+    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds.
+    #[must_use]
+    pub fn with_cpus(mut self, cpus: u16, slice: Nanos) -> VirtualEnv {
+        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice)));
+        self
+    }
+
+    /// The same with these devices: the disk, and the one that is swapped to.
+    #[must_use]
+    pub fn with_devices(mut self, disk: Device, swap: Device) -> VirtualEnv {
+        self.devices = [disk, swap];
+        self
+    }
+
+    /// The disk (0), or the swap device (1).
+    pub fn device(&self, swap: bool) -> &Device {
+        &self.devices[usize::from(swap)]
     }
 
     /// Time at which something falls due next; the end of time if nothing does.
@@ -103,7 +133,7 @@ impl ReplayEnv {
     fn end_wait(&self, wait: usize, how: Woken) {
         let mut waits = self.waits.borrow_mut();
         waits[wait].ended = Some(how);
-        self.ready.borrow_mut().push_back(waits[wait].task);
+        self.ready(waits[wait].task);
     }
 
     fn pop_due(&self) -> Option<Reverse<(Nanos, u64, Due)>> {
@@ -120,9 +150,78 @@ impl ReplayEnv {
         self.due.borrow_mut().push(Reverse((at, sequence, due)));
     }
 
-    /// Sleeps for a time.
+    /// Sleeps for a time. The task has no CPU afterwards: what it does costs nothing until it works.
     pub fn sleep(&self, nanos: Nanos) -> WaitFuture<'_> {
-        WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None }
+        WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None, keeps_cpu: false }
+    }
+
+    /// Sleeps until a time, then waits for a CPU.
+    pub async fn sleep_until(&self, at: Nanos) {
+        if at > self.now() {
+            self.sleep(at - self.now()).await;
+            self.occupy().await;
+        }
+    }
+
+    /// Waits for [`Self::unpark`], then for a CPU.
+    pub async fn park(&self) {
+        WaitFuture { env: self, queue: Queue::Timer, timeout: None, wait: None, keeps_cpu: false }.await;
+        self.occupy().await;
+    }
+
+    /// Ends a task's [`Self::park`], if it is parked.
+    pub fn unpark(&self, task: TaskId) {
+        let parked = |wait: &Wait| wait.task == task && wait.deadline.is_none() && wait.queue == Queue::Timer;
+        let found = self.waits.borrow().iter().position(|wait| parked(wait) && wait.ended.is_none());
+        if let Some(wait) = found {
+            self.end_wait(wait, Woken::Early { left: 0 });
+        }
+    }
+
+    /// Lets all others that are ready go first, at the same moment; the CPU is kept.
+    pub async fn yield_now(&self) {
+        let mut yielded = false;
+        poll_fn(|_| match std::mem::replace(&mut yielded, true) {
+            true => Poll::Ready(()),
+            false => {
+                self.ready(self.current.get());
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+
+    /// Works for a time: on a CPU, if tasks have to share them.
+    pub async fn run(&self, nanos: Nanos) {
+        let mut left = nanos;
+        while left > 0 {
+            self.occupy().await;
+            let chunk = self.slice_left().min(left);
+            // Nothing can happen meanwhile: the clock goes on without the detour through the queue.
+            if self.is_alone_until(self.now() + chunk) {
+                self.clock.set(self.now() + chunk);
+            } else {
+                let keeps_cpu = true;
+                WaitFuture { env: self, queue: Queue::Timer, timeout: Some(chunk), wait: None, keeps_cpu }.await;
+            }
+            self.spend(chunk);
+            left -= chunk;
+        }
+    }
+
+    /// Whether nothing can happen before or at this time but what the current task does.
+    fn is_alone_until(&self, at: Nanos) -> bool {
+        self.cpus.is_some() && !self.starting.get() && self.ready.borrow().is_empty() && at < self.next_due()
+    }
+
+    /// A CPU for the current task, now or later. Nothing to wait for where tasks don't share CPUs.
+    pub(crate) fn occupy(&self) -> OccupyFuture<'_> {
+        OccupyFuture::new(self)
+    }
+
+    /// The task can go on.
+    pub(crate) fn ready(&self, task: TaskId) {
+        self.ready.borrow_mut().push_back(task);
     }
 
     fn cost(&self, work: Work) -> Nanos {
@@ -143,7 +242,7 @@ impl ReplayEnv {
 /// A turn of the scheduler: what keeps a retry loop from standing still in virtual time.
 const RESCHED_NS: Nanos = 1_000;
 
-impl Env for ReplayEnv {
+impl Env for VirtualEnv {
     fn now(&self) -> Nanos {
         self.clock.get()
     }
@@ -152,13 +251,17 @@ impl Env for ReplayEnv {
         let cost = self.cost(work);
         async move {
             if cost > 0 {
-                self.sleep(cost).await;
+                self.run(cost).await;
             }
         }
     }
 
     fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> impl Future<Output = Woken> {
-        WaitFuture { env: self, queue, timeout, wait: None }
+        async move {
+            let woken = WaitFuture { env: self, queue, timeout, wait: None, keeps_cpu: false }.await;
+            self.occupy().await;
+            woken
+        }
     }
 
     fn wake(&self, queue: Queue) {
@@ -187,23 +290,26 @@ impl Env for ReplayEnv {
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
     fn start_write(&self, pfn: Pfn, swap: bool) {
-        let device = &self.devices[usize::from(swap)];
-        let done = device.get().max(self.now()) + self.speeds.swap_write;
-        device.set(done);
+        let done = self.device(swap).transfer(self.now(), 1);
         self.schedule(done, Due::Written(pfn));
     }
 }
 
 /// A wait as a future.
-pub(super) struct WaitFuture<'e> {
-    env: &'e ReplayEnv,
+pub struct WaitFuture<'e> {
+    env: &'e VirtualEnv,
     queue: Queue,
     timeout: Option<Nanos>,
     wait: Option<usize>,
+    /// It works rather than waits.
+    keeps_cpu: bool,
 }
 
 impl WaitFuture<'_> {
     fn register(&self) -> usize {
+        if !self.keeps_cpu {
+            self.env.leave_cpu(self.env.current.get());
+        }
         let deadline = self.timeout.map(|nanos| self.env.now() + nanos);
         let wait = Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None };
         let index = match self.env.free_waits.borrow_mut().pop() {

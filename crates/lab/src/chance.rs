@@ -1,11 +1,12 @@
-//! Chance: what a trace leaves open, drawn from one seed. Integers only, so a seed means the same on every platform.
+//! Chance: what a recording or scenario leaves open, drawn from one seed. Integers only, so a seed means the same on every platform.
 
 use std::cell::Cell;
 
 /// A 64-bit linear congruential generator (Knuth's MMIX constants), of which the high bits are used.
-pub(super) struct Chance(Cell<u64>);
+pub struct Chance(Cell<u64>);
 
 impl Chance {
+    /// Chances of this seed.
     pub fn new(seed: u64) -> Chance {
         Chance(Cell::new(seed))
     }

@@ -1,6 +1,6 @@
 //! Single-threaded executor in virtual time: runs what is ready, else lets the clock jump to what falls due next.
 
-use super::env::{ReplayEnv, TaskId};
+use crate::env::{TaskId, VirtualEnv};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -9,35 +9,39 @@ type Boxed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// Tasks by number; finished ones leave their place to new ones.
 #[derive(Default)]
-pub(super) struct Executor<'a> {
+pub struct Executor<'a> {
     tasks: Vec<Option<Boxed<'a>>>,
     vacant: Vec<TaskId>,
 }
 
 impl<'a> Executor<'a> {
-    /// Starts a task and runs it until it waits for the first time.
-    pub fn spawn(&mut self, env: &ReplayEnv, future: impl Future<Output = ()> + 'a) {
+    /// Starts a task and runs it until it waits for the first time. Returns its number.
+    pub fn spawn(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) -> TaskId {
         let task = self.vacant.pop().unwrap_or_else(|| {
             self.tasks.push(None);
             self.tasks.len() - 1
         });
         self.tasks[task] = Some(Box::pin(future));
+        let outer = env.starting.replace(true);
         self.poll(env, task);
+        env.starting.set(outer);
+        task
     }
 
     /// Runs all tasks that can go on at this moment.
-    pub fn run_ready(&mut self, env: &ReplayEnv) {
+    pub fn run_ready(&mut self, env: &VirtualEnv) {
         while let Some(task) = env.next_ready() {
             self.poll(env, task);
         }
     }
 
-    fn poll(&mut self, env: &ReplayEnv, task: TaskId) {
+    fn poll(&mut self, env: &VirtualEnv, task: TaskId) {
         let Some(future) = self.tasks[task].as_mut() else { return };
         let outer = env.current.replace(task);
         let done = matches!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(()));
         env.current.set(outer);
         if done {
+            env.leave_cpu(task);
             self.tasks[task] = None;
             self.vacant.push(task);
         }

@@ -1,0 +1,134 @@
+//! QEMU: its command line.
+
+use super::error::VmError;
+use super::job::Disk;
+use super::spec::{Accel, Machine};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// The program.
+pub const PROGRAM: &str = "qemu-system-x86_64";
+/// The Debian package that has it.
+pub const PACKAGE: &str = "qemu-system-x86";
+
+/// The files that a boot needs.
+#[derive(Clone, Debug)]
+pub struct BootFiles {
+    /// The kernel image.
+    pub kernel: PathBuf,
+    /// The initramfs.
+    pub initramfs: PathBuf,
+    /// Images of the drives.
+    pub disks: Vec<(Disk, PathBuf)>,
+    /// Where the serial console goes; `None` is the terminal.
+    pub console: Option<PathBuf>,
+}
+
+/// Decides [`Accel::Auto`].
+pub fn resolve_accel(accel: Accel) -> Result<Accel, VmError> {
+    let kvm_opens = || File::options().read(true).write(true).open("/dev/kvm");
+    match accel {
+        Accel::Auto if !is_virtual_host() && kvm_opens().is_ok() => Ok(Accel::Kvm),
+        Accel::Auto | Accel::Tcg => Ok(Accel::Tcg),
+        Accel::Kvm => match kvm_opens() {
+            Ok(_) => Ok(Accel::Kvm),
+            Err(error) => Err(VmError::Specification(format!(
+                "/dev/kvm can't be opened ({error}): ask for tcg, or leave it to auto"
+            ))),
+        },
+    }
+}
+
+fn is_virtual_host() -> bool {
+    let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let flags = text.lines().find(|line| line.starts_with("flags"));
+    flags.is_some_and(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
+}
+
+/// The kernel's command line: a panic ends the machine, addresses and clock are steady, the user's words come last and win.
+pub fn kernel_cmdline(machine: &Machine, accel: Accel) -> String {
+    let mut words = vec!["console=ttyS0", "quiet", "panic=-1", "nokaslr"];
+    if accel == Accel::Tcg {
+        // Emulated time-stamp counters look unstable to the kernel's watchdog when the host is busy.
+        words.push("tsc=reliable");
+    }
+    words.extend(machine.cmdline.iter().map(String::as_str));
+    words.join(" ")
+}
+
+/// QEMU's arguments.
+pub fn arguments(machine: &Machine, accel: Accel, files: &BootFiles) -> Vec<OsString> {
+    let mut arguments = Arguments::default();
+    let (accel_argument, cpu) = match accel {
+        Accel::Kvm => ("kvm", "host"),
+        _ => ("tcg,thread=multi", "max,la57=off"),
+    };
+    arguments.pair("-accel", accel_argument);
+    arguments.pair("-machine", "pc");
+    arguments.pair("-cpu", cpu);
+    arguments.pair("-m", format!("{}M", machine.memory_mib));
+    // One CPU a socket: only so can each of them be put on a node.
+    arguments.pair("-smp", format!("{0},sockets={0},cores=1,threads=1", machine.cpus));
+    if machine.nodes > 1 {
+        nodes(&mut arguments, machine);
+    }
+    arguments.flag("-nodefaults");
+    arguments.flag("-no-reboot");
+    arguments.pair("-display", "none");
+    arguments.pair("-nic", "none");
+    arguments.pair("-monitor", "none");
+    match &files.console {
+        Some(path) => arguments.pair("-serial", with_path("file:", path)),
+        None => arguments.pair("-serial", "stdio"),
+    }
+    arguments.pair("-kernel", &files.kernel);
+    arguments.pair("-initrd", &files.initramfs);
+    arguments.pair("-append", kernel_cmdline(machine, accel));
+    for (disk, path) in &files.disks {
+        drive(&mut arguments, *disk, path);
+    }
+    arguments.0
+}
+
+#[derive(Default)]
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn flag(&mut self, name: &str) {
+        self.0.push(name.into());
+    }
+
+    fn pair(&mut self, name: &str, value: impl Into<OsString>) {
+        self.0.push(name.into());
+        self.0.push(value.into());
+    }
+}
+
+/// A path as part of an argument; QEMU splits those at commas, and a doubled comma stands for one.
+fn with_path(before: &str, path: &Path) -> OsString {
+    let mut argument = OsString::from(before);
+    match path.to_str() {
+        Some(text) => argument.push(text.replace(',', ",,")),
+        None => argument.push(path),
+    }
+    argument
+}
+
+fn nodes(arguments: &mut Arguments, machine: &Machine) {
+    for (node, mib) in machine.node_memory().into_iter().enumerate() {
+        arguments.pair("-object", format!("memory-backend-ram,id=memory{node},size={mib}M"));
+        arguments.pair("-numa", format!("node,nodeid={node},memdev=memory{node}"));
+    }
+    for cpu in 0..machine.cpus {
+        arguments.pair("-numa", format!("cpu,node-id={},socket-id={cpu}", machine.node_of_cpu(cpu)));
+    }
+}
+
+fn drive(arguments: &mut Arguments, disk: Disk, path: &Path) {
+    let name = disk.serial();
+    // The images are thrown away after the run: nothing is gained by waiting for the host's disk.
+    let options = format!("if=none,id={name},format=raw,cache=unsafe,discard=unmap,file=");
+    arguments.pair("-drive", with_path(&options, path));
+    arguments.pair("-device", format!("virtio-blk-pci,drive={name},serial={name}"));
+}

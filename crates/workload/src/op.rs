@@ -1,0 +1,173 @@
+//! The operations: everything that a task of a scenario asks of its computer.
+//!
+//! Sizes are bytes, times are nanoseconds. Numbers of regions and handles belong to the process that made them; a forked
+//! child inherits them. Numbers of files belong to the scenario: all tasks see the same scratch directory.
+
+use crate::Spawn;
+
+/// A mapping of the process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct RegionId(pub u32);
+
+/// A file of the scratch directory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// A pipe, socket or packet ring of the process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+pub struct HandleId(pub u32);
+
+/// What a touch does to each page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Access {
+    /// Reads one word of each page.
+    Read,
+    /// Writes the whole range.
+    Write,
+}
+
+/// `madvise`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Advice {
+    /// `MADV_HUGEPAGE`
+    HugePage,
+    /// `MADV_NOHUGEPAGE`
+    NoHugePage,
+    /// `MADV_DONTNEED`
+    DontNeed,
+}
+
+/// One operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Op {
+    /// Private anonymous `mmap`, aligned to the huge page size where it is as large as one.
+    Map {
+        /// The new mapping.
+        region: RegionId,
+        /// Its length.
+        bytes: u64,
+    },
+    /// `madvise` on a whole mapping.
+    Advise {
+        /// The mapping.
+        region: RegionId,
+        /// The advice.
+        advice: Advice,
+    },
+    /// Accesses a range of a mapping, in ascending order.
+    Touch {
+        /// The mapping.
+        region: RegionId,
+        /// First byte of the range.
+        offset: u64,
+        /// Its length.
+        bytes: u64,
+        /// What is done.
+        access: Access,
+    },
+    /// `munmap` of a range of a mapping.
+    Unmap {
+        /// The mapping.
+        region: RegionId,
+        /// First byte of the range.
+        offset: u64,
+        /// Its length.
+        bytes: u64,
+    },
+    /// `fork`; the child runs the program of its [`Spawn`].
+    Fork(Spawn),
+    /// Waits until all children have exited.
+    Wait,
+    /// Creates a file, or empties it.
+    Create {
+        /// The file.
+        file: FileId,
+    },
+    /// `pwrite`.
+    Write {
+        /// The file.
+        file: FileId,
+        /// First byte of the range.
+        offset: u64,
+        /// Its length.
+        bytes: u64,
+    },
+    /// `pread`; what lies past the end of the file is not read.
+    Read {
+        /// The file.
+        file: FileId,
+        /// First byte of the range.
+        offset: u64,
+        /// Its length.
+        bytes: u64,
+    },
+    /// `fdatasync`.
+    Sync {
+        /// The file.
+        file: FileId,
+    },
+    /// `unlink`.
+    Unlink {
+        /// The file.
+        file: FileId,
+    },
+    /// Looks up names that do not exist, each of which leaves a negative dentry.
+    Lookup {
+        /// Number that makes up the first name; the others follow.
+        name: u64,
+        /// How many.
+        count: u32,
+    },
+    /// A pipe with this much in it.
+    Pipe {
+        /// The new pipe.
+        handle: HandleId,
+        /// Bytes written to it; its capacity is raised to hold them.
+        bytes: u64,
+    },
+    /// A pair of unix stream sockets with this much in flight.
+    Socket {
+        /// The new pair.
+        handle: HandleId,
+        /// Bytes sent.
+        bytes: u64,
+    },
+    /// An AF_PACKET receive ring: what user space can reach of unmovable high-order allocations (`GFP_KERNEL | __GFP_COMP |
+    /// __GFP_NORETRY` first).
+    Ring {
+        /// The new ring.
+        handle: HandleId,
+        /// Order of each block.
+        order: u8,
+        /// Number of blocks.
+        blocks: u32,
+    },
+    /// Closes a pipe, pair of sockets, or ring.
+    Close {
+        /// What to close.
+        handle: HandleId,
+    },
+    /// Sleeps.
+    Sleep {
+        /// For how long.
+        nanos: u64,
+    },
+    /// Keeps a beat: sleeps until this long after the task's last `Pace` was due (at first, after the task began). A task that
+    /// is late already does not sleep, and its next beat counts from now.
+    Pace {
+        /// Time from one beat to the next.
+        nanos: u64,
+    },
+    /// Computes without touching memory.
+    Compute {
+        /// CPU time.
+        nanos: u64,
+    },
+    /// From here on each touch of this task is timed and kept under the label.
+    Begin {
+        /// Label, an index into [`Workload::labels`](crate::Workload::labels).
+        label: u16,
+    },
+    /// Ends what `Begin` began.
+    End,
+}
