@@ -239,6 +239,9 @@ impl VirtualEnv {
     }
 }
 
+/// Pages that fit into a device's request queue: 256 requests (virtio-blk, and most disks) of 8 pages, about what
+/// neighbours merge to.
+const QUEUE_PAGES: Nanos = 256 * 8;
 /// A turn of the scheduler: what keeps a retry loop from standing still in virtual time.
 const RESCHED_NS: Nanos = 1_000;
 
@@ -286,6 +289,16 @@ impl Env for VirtualEnv {
 
     fn wake_flushers(&self) {
         self.flushers_woken.set(true);
+    }
+
+    fn write_room(&self, swap: bool) -> impl Future<Output = ()> {
+        let full = QUEUE_PAGES * self.speeds.swap_write;
+        let over = self.device(swap).idle_at().saturating_sub(self.now() + full);
+        async move {
+            if over > 0 {
+                self.sleep(over).await;
+            }
+        }
     }
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).

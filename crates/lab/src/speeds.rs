@@ -18,6 +18,9 @@ pub struct Speeds {
     pub swap_write: u64,
     /// Share of blocks, in 1/65536, at whose end asynchronous compaction found a lock taken: the other CPUs' doing.
     pub lock_contention: u64,
+    /// Share of mapped pages, in 1/65536, whose page tables reclaim could not look at because somebody else held the lock
+    /// that leads to them.
+    pub rmap_contention: u64,
     /// Share of pages, in 1/65536, that compaction fails to move because somebody else holds them.
     pub busy_pages: u64,
 }
@@ -33,6 +36,7 @@ impl Default for Speeds {
             slab: 200,
             swap_write: 200_000,
             lock_contention: 0,
+            rmap_contention: 0,
             busy_pages: 0,
         }
     }

@@ -124,6 +124,12 @@ pub trait Env {
     fn has_waiters(&self, queue: Queue) -> bool;
     /// Starts writing a page to swap or its file. The environment calls `State::end_writeback` when it is done.
     fn start_write(&self, pfn: Pfn, swap: bool);
+    /// Waits while the device that this was written to, swap or disk, has its request queue full: whoever submits writes
+    /// sleeps then.
+    fn write_room(&self, swap: bool) -> impl Future<Output = ()> {
+        let _ = swap;
+        core::future::ready(())
+    }
     /// Whether a task that only tries to take the LRU or zone lock would find it taken at this moment.
     fn lock_contended(&self, task: &TaskContext) -> bool {
         let _ = task;

@@ -3,7 +3,7 @@
 use super::{ANON, FILE};
 use crate::env::{Env, Nanos, TaskContext, Work};
 use crate::lru::{MAX_NR_GENS, MIN_NR_GENS, index_of, is_full, tier_of};
-use crate::owner::{Owner, References};
+use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use pagealloc::policy::GenerationRules;
@@ -54,7 +54,7 @@ impl<W: World> State<W> {
         if !flags.contains(PageFlags::MAPPED) || flags.contains(PageFlags::UNEVICTABLE) || skipped {
             return 0;
         }
-        if matches!(self.owner.referenced(self.pages.tag(pfn), pfn, now), References::Ptes(1..)) {
+        if self.owner.walked(self.pages.tag(pfn), pfn, now) {
             self.promote(pfn, rules);
         }
         1 << self.alloc.frames.order(pfn)

@@ -68,9 +68,13 @@ impl<W: World> Mm<W> {
         sc.nr_scanned += u64::from(batch.scanned);
         sc.nr_reclaimed += u64::from(batch.reclaimed);
         met.unqueued_dirty += u64::from(batch.unqueued_dirty);
+        let wrote = !writes.is_empty();
         writes.drain(..).for_each(|pfn| self.env.start_write(pfn, kind != FILE));
         if batch.examined != 0 {
             self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
+        }
+        if wrote {
+            self.env.write_room(kind != FILE).await;
         }
         self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;
         progress

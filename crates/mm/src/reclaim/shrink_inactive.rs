@@ -42,13 +42,16 @@ impl<W: World> Mm<W> {
         };
         sc.nr_scanned += u64::from(batch.scanned);
         totals.add(&batch, list.is_file());
-        let swap = !list.is_file();
+        let (swap, wrote) = (!list.is_file(), !writes.is_empty());
         writes.drain(..).for_each(|pfn| self.env.start_write(pfn, swap));
         if batch.taken != 0 && batch.unqueued_dirty == batch.taken {
             self.env.wake_flushers();
         }
         if batch.examined != 0 {
             self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
+        }
+        if wrote {
+            self.env.write_room(swap).await;
         }
 
         let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;

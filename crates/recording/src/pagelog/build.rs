@@ -411,6 +411,8 @@ impl<'a> Builder<'a> {
                 return state.last_step = None;
             }
             Event::VmscanLruShrinkInactive(shrink) => {
+                let kept = shrink.nr_ref_keep.unwrap_or(0);
+                self.measured.judged(shrink.nr_scanned, kept, shrink.reclaim_flags as u64);
                 self.measured.shrink.add(elapsed.unwrap_or(u64::MAX), shrink.nr_scanned)
             }
             Event::CompactionFinished(finished) => {
