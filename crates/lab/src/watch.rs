@@ -91,7 +91,9 @@ impl Hasher for Folding<'_> {
 impl MmObserver for Watch {
     fn mm(&mut self, event: &MmEvent) {
         let now = self.clock.get();
-        if std::env::var_os("DBGE").is_some() { std::eprintln!("EV {:.6} {:?}", now as f64 / 1e9, event); }
+        if std::env::var_os("DBGE").is_some() {
+            std::eprintln!("EV {:.6} {:?}", now as f64 / 1e9, event);
+        }
         self.fold(7 << 60 ^ now);
         event.hash(&mut Folding(self));
     }

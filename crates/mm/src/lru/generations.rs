@@ -148,8 +148,7 @@ impl Generations {
         let min_seq = self.min_seq[usize::from(!flags.contains(PageFlags::ANON))];
         let active = flags.contains(PageFlags::ACTIVE);
         let unready = flags.contains(PageFlags::ANON) && !flags.contains(PageFlags::SWAPCACHE)
-            || flags.contains(PageFlags::RECLAIM)
-                && flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK));
+            || flags.contains(PageFlags::RECLAIM) && flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK));
         if rules.second_look {
             let in_workingset = u64::from(flags.contains(PageFlags::WORKINGSET));
             let age = match () {

@@ -114,7 +114,11 @@ impl<W: World> State<W> {
             }
         }
         if swappiness > 0 {
-            min_seq = if rules.kinds_apart { hold_together(min_seq, max_seq) } else { anon_not_younger(min_seq, generations.min_seq) };
+            min_seq = if rules.kinds_apart {
+                hold_together(min_seq, max_seq)
+            } else {
+                anon_not_younger(min_seq, generations.min_seq)
+            };
         }
         let mut dropped = false;
         for kind in [ANON, FILE] {

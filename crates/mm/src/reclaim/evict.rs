@@ -57,8 +57,8 @@ impl<W: World> Mm<W> {
             let quota = if rules.exact_batches { quota.min(MAX_BATCH) } else { MAX_BATCH };
             let (scan, kind) = state.scan_kinds(node, quota, swappiness, rules, sc);
             let dropped = state.drop_empty_generations(node, swappiness, rules);
-            let out_of_old = state.evictable_min_seq(node, swappiness, rules) + MIN_NR_GENS
-                > state.generations(node).max_seq;
+            let out_of_old =
+                state.evictable_min_seq(node, swappiness, rules) + MIN_NR_GENS > state.generations(node).max_seq;
             let progress = if out_of_old { 0 } else { scan.progress() + u64::from(dropped) };
             met.note(&scan, kind);
             let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
@@ -112,7 +112,7 @@ impl<W: World> State<W> {
         let mut scan = self.scan_oldest(node, kind, tier, quota, rules, sc);
         if scan.progress() == 0 && evictable_kinds(swappiness).contains(&(1 - kind)) {
             kind = 1 - kind;
-            tier = self.generations(node).feedback[kind].fallback_tier(rules);
+            tier = self.generations(node).feedback[kind].evictable_tier(rules);
             scan = self.scan_oldest(node, kind, tier, quota, rules, sc);
         }
         (scan, kind)

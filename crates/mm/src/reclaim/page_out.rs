@@ -104,8 +104,7 @@ impl<W: World> State<W> {
             true => generations.entry_seq(flags, false, rules) == oldest,
             // Those that wait for their write come back by themselves when it ends.
             false => {
-                !(flags.contains(PageFlags::RECLAIM)
-                    && flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK)))
+                !(flags.contains(PageFlags::RECLAIM) && flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK)))
             }
         };
         if spare {
@@ -205,7 +204,11 @@ impl<W: World> State<W> {
             References::Contended => Use::Keep,
             References::None | References::Ptes(0) => Use::Reclaim,
             References::Ptes(_) if rules.second_look => {
-                if self.second_use(pfn) { Use::Activate } else { Use::Keep }
+                if self.second_use(pfn) {
+                    Use::Activate
+                } else {
+                    Use::Keep
+                }
             }
             References::Ptes(ptes) => {
                 let by_file = !flags.contains(PageFlags::ANON) && flags.contains(PageFlags::EXEC);

@@ -1,7 +1,7 @@
 //! What is one pass over a node's generations? (docs/mglru.md, 5)
 
 use super::aging::evictable_kinds;
-use super::evict::{Met, MIN_BATCH};
+use super::evict::{MIN_BATCH, Met};
 use super::{DEF_PRIORITY, ScanControl};
 use crate::env::{Env, TaskContext, Work};
 use crate::lru::{LruList, MIN_NR_GENS, index_of};

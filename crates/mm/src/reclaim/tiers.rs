@@ -72,7 +72,7 @@ impl TierFeedback {
     }
 
     /// The highest tier that is not protected, within the kind.
-    fn evictable_tier(&self, rules: GenerationRules) -> usize {
+    pub(crate) fn evictable_tier(&self, rules: GenerationRules) -> usize {
         // A margin against fluctuations: later tiers have been used at least twice as often as the first.
         let (first, other) = if rules.second_look { (2, 3) } else { (1, 2) };
         self.last_cheap_tier(self.position(0..1, first), other)
@@ -117,13 +117,6 @@ pub(crate) fn choose_kind(
     let first = |kind: usize| feedback[kind].position(0..1, gain[kind]);
     let kind = usize::from(first(FILE).is_cheaper_than(first(ANON)));
     (kind, feedback[kind].last_cheap_tier(first(1 - kind), gain[kind]))
-}
-
-impl TierFeedback {
-    /// The highest tier of the kind that is not protected, where it is scanned for lack of pages of the other kind.
-    pub(crate) fn fallback_tier(&self, rules: GenerationRules) -> usize {
-        self.evictable_tier(rules)
-    }
 }
 
 impl<W: World> State<W> {
@@ -214,4 +207,75 @@ enum Refault {
     Any,
     Activated,
     Restored,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use pagealloc::policy::preset;
+
+    fn rules(era: &str) -> GenerationRules {
+        preset(era).ok().and_then(|policy| policy.reclaim.generations).expect("a kernel with generations")
+    }
+
+    fn of(refaulted: [u64; 4], evicted: [u64; 4]) -> TierFeedback {
+        TierFeedback { refaulted, evicted, ..TierFeedback::default() }
+    }
+
+    #[test]
+    fn few_refaults_protect_nothing() {
+        let feedback = of([0, 63, 63, 63], [1000, 64, 64, 64]);
+        assert_eq!(feedback.evictable_tier(rules("linux-6.18")), 3);
+    }
+
+    #[test]
+    fn a_tier_that_comes_back_more_often_is_protected_with_those_above() {
+        // Tier 0: one in ten comes back; tier 1: one in eight; tier 2: one in two.
+        let feedback = of([100, 125, 500, 0], [1000; 4]);
+        assert_eq!(feedback.evictable_tier(rules("linux-6.18")), 1, "within the margin of 2 to 3");
+        assert_eq!(of([100, 190, 500, 0], [1000; 4]).evictable_tier(rules("linux-6.18")), 0);
+        assert_eq!(of([100, 190, 500, 0], [1000; 4]).evictable_tier(rules("linux-6.1")), 1, "margin of 1 to 2");
+    }
+
+    #[test]
+    fn pages_that_were_spared_count_as_not_missed() {
+        let mut feedback = of([100, 500, 0, 0], [1000, 1000, 0, 0]);
+        assert_eq!(feedback.evictable_tier(rules("linux-6.18")), 0);
+        feedback.note_protected(1, 5000);
+        assert_eq!(feedback.evictable_tier(rules("linux-6.18")), 3);
+    }
+
+    #[test]
+    fn averages_forget_by_half() {
+        let mut feedback = of([100, 0, 0, 0], [1000, 0, 0, 0]);
+        feedback.carry_over();
+        assert_eq!(feedback.position(0..1, 1), Position { refaulted: 50, total: 500, gain: 1 });
+        feedback.carry_over();
+        assert_eq!(feedback.position(0..1, 1), Position { refaulted: 25, total: 250, gain: 1 });
+    }
+
+    #[test]
+    fn the_kind_that_comes_back_less_is_evicted_weighted_by_swappiness() {
+        let rules = rules("linux-6.18");
+        let choose = |anon: u64, file: u64, swappiness| {
+            let feedback = [of([anon, 0, 0, 0], [1000, 0, 0, 0]), of([file, 0, 0, 0], [1000, 0, 0, 0])];
+            choose_kind(&feedback, [0, 0], swappiness, rules).0
+        };
+        assert_eq!(choose(0, 0, 60), FILE, "no refaults: page cache");
+        assert_eq!(choose(0, 500, 60), ANON);
+        assert_eq!(choose(300, 500, 60), FILE, "60 to 140");
+        assert_eq!(choose(300, 500, 150), ANON);
+        assert_eq!([choose(0, 500, 1), choose(0, 500, 0), choose(500, 0, 200)], [FILE, FILE, ANON]);
+    }
+
+    #[test]
+    fn before_6_14_the_older_kind_is_obvious_and_first_tiers_decide() {
+        let rules = rules("linux-6.1");
+        let feedback = [of([0; 4], [1000; 4]), of([500, 0, 0, 0], [1000; 4])];
+        assert_eq!(choose_kind(&feedback, [0, 1], 60, rules).0, ANON);
+        assert_eq!(choose_kind(&feedback, [0, 1], 0, rules).0, FILE);
+        assert_eq!(choose_kind(&feedback, [1, 1], 60, rules).0, ANON);
+        let quiet = [of([0; 4], [1000; 4]), of([0; 4], [1000; 4])];
+        assert_eq!(choose_kind(&quiet, [1, 1], 60, rules), (FILE, 3));
+    }
 }
