@@ -5,11 +5,12 @@ DEMO  ?= recordings/demo
 RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
 
-.PHONY: help demo readme bless validation test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man
+.PHONY: help demo readme bless validation test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
 	@echo "make test    everything that must be green before a merge (what CI runs)"
+	@echo "make vm-test boot real kernels under QEMU and see that their results come back (skipped, with the reason, without QEMU)"
 	@echo "make bless   after a wanted change of the model: golden digests, snapshots and the README's table anew"
 	@echo "make validation  docs/validation.md from ../shared/recordings: the model against real kernels"
 	@echo "make bench   criterion benches"
@@ -79,6 +80,10 @@ test-dev:
 # Optimised without link-time optimisation: the same digests as in debug, at a speed that allows the long tests.
 test-optimised:
 	$(CARGO) test --workspace --locked --profile optimised-test
+
+# One guest at a time: emulation takes all CPUs there are.
+vm-test:
+	$(CARGO) test --locked --package linux --test boot -- --ignored --nocapture --test-threads 1
 
 audit:
 	$(CARGO) deny check advisories

@@ -155,6 +155,12 @@ impl VirtualEnv {
         WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None, keeps_cpu: false }
     }
 
+    /// Starts writing a page of that many base pages to the disk, or to the swap device.
+    pub fn write(&self, pfn: Pfn, swap: bool, pages: u64) {
+        let done = self.device(swap).transfer(self.now(), pages);
+        self.schedule(done, Due::Written(pfn));
+    }
+
     /// Sleeps until a time, then waits for a CPU.
     pub async fn sleep_until(&self, at: Nanos) {
         if at > self.now() {
@@ -163,15 +169,14 @@ impl VirtualEnv {
         }
     }
 
-    /// Waits for [`Self::unpark`], then for a CPU.
-    pub async fn park(&self) {
-        WaitFuture { env: self, queue: Queue::Timer, timeout: None, wait: None, keeps_cpu: false }.await;
-        self.occupy().await;
+    /// Waits for [`Self::unpark`] or for a time, then for a CPU.
+    pub async fn park(&self, timeout: Option<Nanos>) {
+        self.wait(Queue::Timer, timeout).await;
     }
 
-    /// Ends a task's [`Self::park`], if it is parked.
+    /// Ends what a task waits for on no queue: its [`Self::park`].
     pub fn unpark(&self, task: TaskId) {
-        let parked = |wait: &Wait| wait.task == task && wait.deadline.is_none() && wait.queue == Queue::Timer;
+        let parked = |wait: &Wait| wait.task == task && wait.queue == Queue::Timer;
         let found = self.waits.borrow().iter().position(|wait| parked(wait) && wait.ended.is_none());
         if let Some(wait) = found {
             self.end_wait(wait, Woken::Early { left: 0 });
@@ -303,8 +308,7 @@ impl Env for VirtualEnv {
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
     fn start_write(&self, pfn: Pfn, swap: bool) {
-        let done = self.device(swap).transfer(self.now(), 1);
-        self.schedule(done, Due::Written(pfn));
+        self.write(pfn, swap, 1);
     }
 }
 

@@ -3,6 +3,7 @@
 //! A fraction of a small count is less than one event. A bar that is a fraction therefore has a floor in the row's own
 //! unit, so that no row is judged by less than what two runs of one kernel differ by.
 
+use crate::pattern::fits;
 use crate::rows::{Row, Rows};
 
 /// A pageblock of the usual size: by no more memory than this may free blocks of one order be off as a floor.
@@ -127,22 +128,11 @@ pub const CALIBRATION: BarSet = BarSet {
     ],
 };
 
-/// Sets that `validate` can judge by.
-pub const BAR_SETS: [BarSet; 2] = [MIRROR_2, MIRROR_3];
-
 impl BarSet {
     /// How far a row of the kernel's may be off in the model, in the row's unit; nothing where no bar is set.
     pub fn allowed(&self, row: &Row, kernel: &Rows) -> Option<f64> {
         let (_, limit) = self.rules.iter().find(|(pattern, _)| fits(pattern, &row.name))?;
         limit.allowed(row, kernel)
-    }
-}
-
-/// Whether a pattern, a name or a beginning with a `*` behind it, fits a row name.
-pub(crate) fn fits(pattern: &str, name: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(beginning) => name.starts_with(beginning),
-        None => pattern == name,
     }
 }
 
@@ -217,10 +207,5 @@ mod tests {
         for row in kernel().iter() {
             assert!(CALIBRATION.allowed(row, &kernel()).is_some(), "{}", row.name);
         }
-    }
-
-    #[test]
-    fn patterns() {
-        assert!(fits("a*", "ab") && fits("a", "a") && fits("*", "x") && !fits("a", "ab") && !fits("b*", "ab"));
     }
 }

@@ -1,7 +1,8 @@
 //! Which rows of a replay can be trusted: those that the model gets right where the truth is known, under the settings
 //! that the recording was made with.
 
-use crate::bars::{CALIBRATED, CALIBRATION, fits};
+use crate::bars::{CALIBRATED, CALIBRATION};
+use crate::pattern::fits;
 use crate::rows::Rows;
 use crate::text::{LINE_WIDTH, heading};
 use crate::validate::relative_error;
@@ -12,7 +13,7 @@ use std::cmp::Ordering;
 use std::fmt::Write;
 
 /// What stands behind a line of the table whose row is not calibrated.
-pub const MARK: &str = " !";
+pub const MARK: &str = "!";
 
 /// Groups of rows, with the rows that decide whether the group is calibrated.
 const GROUPS: &[(&str, &[&str])] = &[

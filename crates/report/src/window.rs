@@ -23,6 +23,7 @@ pub fn clip(outcome: &Outcome, length_ns: u64) -> Outcome {
         extfrag: outcome.extfrag.iter().filter(|at| at.ts <= last.ts).copied().collect(),
         zones: last.zones.clone(),
         series: outcome.series[..kept].to_vec(),
+        untraced: outcome.untraced,
         ..Outcome::default()
     }
 }

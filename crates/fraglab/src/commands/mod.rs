@@ -1,11 +1,16 @@
 //! One module a command: arguments in, calls to the backend, text out.
 
+pub mod compare;
 pub mod cut;
 pub mod generate;
 pub mod inspect;
+pub mod ops;
 pub mod policies;
+pub mod record;
 pub mod replay;
+pub mod run;
 pub mod validate;
+pub mod vm;
 
 use crate::backend::{self, Loaded, Run};
 use crate::cli::EngineArgs;

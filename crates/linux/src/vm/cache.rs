@@ -38,4 +38,11 @@ impl Cache {
         fs::create_dir_all(&path).at(&path)?;
         path.canonicalize().at(&path)
     }
+
+    /// A directory that goes with its owner, on the disk of the cache: images of drives may be too large for where
+    /// temporary files are kept.
+    pub fn temporary(&self) -> Result<tempfile::TempDir, VmError> {
+        let directory = self.directory("runs")?;
+        tempfile::tempdir_in(&directory).at(&directory)
+    }
 }

@@ -69,7 +69,7 @@ fn build(tree: &Path) -> Result<PathBuf, VmError> {
 fn executable_in(messages: &[u8]) -> Option<PathBuf> {
     let lines = messages.split(|byte| *byte == b'\n');
     let values = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
-    values.filter_map(|value| value["executable"].as_str().map(PathBuf::from)).last()
+    values.filter_map(|value| value["executable"].as_str().map(PathBuf::from)).next_back()
 }
 
 /// Whether the toolchain of the tree has a target's standard library.

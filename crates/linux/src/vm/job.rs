@@ -3,6 +3,7 @@
 //! The same types serve both sides, so a field that one of them doesn't know fails to parse instead of being ignored.
 
 use serde::{Deserialize, Serialize};
+use std::str::FromStr;
 
 /// Where the plan lies in the initramfs.
 pub const PLAN_PATH: &str = "/plan.json";
@@ -20,6 +21,10 @@ pub const REPORT_FILE: &str = "report.json";
 pub const STDOUT_FILE: &str = "stdout";
 /// Standard error of the job, a file among the results.
 pub const STDERR_FILE: &str = "stderr";
+/// Where the init itself lies.
+pub const INIT: &str = "/init";
+/// First argument of the init's binary where it runs a command beside a recorder; the events and the command follow.
+pub const RECORDED: &str = "recorded";
 /// What begins each line that the guest's init writes to the console.
 pub const CONSOLE_TAG: &str = "fraglab-guest:";
 
@@ -66,6 +71,29 @@ impl KernelSetting {
     }
 }
 
+impl FromStr for KernelSetting {
+    type Err = String;
+
+    /// `vm.swappiness=10` is a sysctl; `transparent_hugepage/enabled=always` and `lru_gen/enabled=0` are files of
+    /// `/sys/kernel/mm`; a path below `/proc/sys` or `/sys` is itself.
+    fn from_str(text: &str) -> Result<KernelSetting, String> {
+        let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
+        let value = value.to_owned();
+        let outside = || Err(format!("`{name}` is not below /proc/sys or /sys"));
+        if name.is_empty() || name.split('/').any(|part| part == "..") {
+            return outside();
+        }
+        match name.strip_prefix('/') {
+            Some(path) if path.starts_with("proc/sys/") || path.starts_with("sys/") => {
+                Ok(KernelSetting { path: name.to_owned(), value })
+            }
+            Some(_) => outside(),
+            None if name.contains('/') => Ok(KernelSetting { path: format!("/sys/kernel/mm/{name}"), value }),
+            None => Ok(KernelSetting::sysctl(name, &value)),
+        }
+    }
+}
+
 /// What runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -108,8 +136,24 @@ pub struct Report {
     pub exit_code: i32,
     /// How long the task took, by the guest's monotonic clock.
     pub task_ms: u64,
+    /// The kernel's taint flags after the task, `/proc/sys/kernel/tainted`.
+    pub taint: u64,
     /// Why the task could not be started, or what else of the plan failed.
     pub error: Option<String>,
+}
+
+/// Taint flags that make a run doubtful, with what they say (`Documentation/admin-guide/tainted-kernels.rst`).
+const DOUBTS: [(u32, &str); 3] = [
+    (7, "the kernel died once (an oops)"),
+    (9, "the kernel warned of a state that should not be"),
+    (14, "the kernel found a CPU stuck (the host may have been too busy)"),
+];
+
+impl Report {
+    /// What makes the run doubtful; the kernel's log among the results has the details.
+    pub fn doubts(&self) -> impl Iterator<Item = &'static str> {
+        DOUBTS.into_iter().filter(|(bit, _)| self.taint >> bit & 1 == 1).map(|(_, what)| what)
+    }
 }
 
 #[cfg(test)]
@@ -134,5 +178,16 @@ mod tests {
     #[test]
     fn a_sysctl_is_a_file() {
         assert_eq!(KernelSetting::sysctl("vm.swappiness", "60").path, "/proc/sys/vm/swappiness");
+    }
+
+    #[test]
+    fn settings_have_three_notations_and_stay_where_settings_are() {
+        let path = |text: &str| text.parse::<KernelSetting>().map(|setting| setting.path);
+        assert_eq!(path("vm.defrag_mode=1").unwrap(), "/proc/sys/vm/defrag_mode");
+        assert_eq!(path("lru_gen/enabled=0").unwrap(), "/sys/kernel/mm/lru_gen/enabled");
+        assert_eq!(path("/sys/kernel/mm/lru_gen/enabled=0").unwrap(), "/sys/kernel/mm/lru_gen/enabled");
+        for bad in ["vm.swappiness", "/etc/passwd=x", "=1", "lru_gen/../../x=1", "/sys/../etc/x=1"] {
+            assert!(path(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -1,17 +1,12 @@
 //! Kernels under QEMU: fetched, booted, and their results brought back.
 //!
 //! ```no_run
-//! use linux::vm::{Job, Kernel, Machine, Task};
+//! use linux::vm::{Job, Kernel, KernelSetting, Machine};
 //! # fn main() -> Result<(), linux::vm::VmError> {
 //! let kernel = Kernel::from_file("arch/x86/boot/bzImage".as_ref(), None)?;
 //! let machine = Machine { memory_mib: 512, nodes: 2, ..Machine::default() };
-//! let job = Job {
-//!     task: Task::Command { argv: vec!["busybox".into(), "uname".into()], env: Vec::new() },
-//!     settings: Vec::new(),
-//!     files: Vec::new(),
-//!     busybox: true,
-//!     snapshots: true,
-//! };
+//! let mut job = Job::command(&["./workload".to_owned(), "--seed=1".to_owned()])?;
+//! job.settings.push(KernelSetting::sysctl("vm.defrag_mode", "1"));
 //! let result = linux::vm::run(&machine, &kernel, &job, "results".as_ref())?;
 //! println!("{} took {} ms", result.report.release, result.report.task_ms);
 //! # Ok(())
@@ -19,6 +14,7 @@
 //! ```
 
 pub mod cache;
+mod command;
 pub mod cpio;
 pub mod debian;
 mod disks;
@@ -27,6 +23,7 @@ mod guest_binary;
 mod initramfs;
 pub mod job;
 mod kernel;
+mod manifest;
 mod modinfo;
 mod modules;
 mod qemu;
@@ -35,9 +32,11 @@ mod spec;
 pub mod stream;
 
 pub use cache::Cache;
+pub use command::Job;
 pub use error::VmError;
 pub use initramfs::SentFile;
 pub use job::{KernelSetting, Report, Task};
 pub use kernel::{Kernel, KernelSource, Package, Provenance};
-pub use run::{CONSOLE_FILE, Job, VmResult, run, shell};
+pub use manifest::MANIFEST_FILE;
+pub use run::{CONSOLE_FILE, VmResult, check_host, run, shell};
 pub use spec::{Accel, Machine};

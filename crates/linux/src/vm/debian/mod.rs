@@ -9,6 +9,7 @@ use super::kernel::{
     IMAGE, Kernel, MODULES, PROVENANCE, Package, Provenance, compare_versions, is_of_version, sha256_of,
 };
 pub use apt::{Apt, SOURCES_VARIABLE};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,10 +35,11 @@ pub fn available(apt: &Apt) -> Result<Vec<Available>, VmError> {
 }
 
 fn of_flavour(apt: &Apt, flavour: &str) -> Result<Vec<Available>, VmError> {
-    let pattern = format!("^{PREFIX}[0-9][0-9.]*[0-9a-z.+~-]*{flavour}$");
-    let names = apt.query(&["search", "--names-only", &pattern])?;
-    let names: Vec<&str> = names.lines().filter_map(|line| line.split_whitespace().next()).collect();
-    let names: Vec<&str> = names.into_iter().filter(|name| is_flavour(name, flavour)).collect();
+    let pattern = format!("^linux-(image|binary|modules)-[0-9][0-9.]*[0-9a-z.+~-]*{flavour}$");
+    let found = apt.query(&["search", "--names-only", &pattern])?;
+    let found: BTreeSet<&str> = found.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let names: Vec<&str> =
+        found.iter().copied().filter(|name| is_flavour(name, flavour) && is_whole(name, &found)).collect();
     if names.is_empty() {
         return Ok(Vec::new());
     }
@@ -58,6 +60,12 @@ fn is_flavour(name: &str, flavour: &str) -> bool {
     })
 }
 
+/// Backports keep the image of an old kernel longer than the modules it was split from: such a one can't be had any more.
+fn is_whole(name: &str, found: &BTreeSet<&str>) -> bool {
+    let part = |kind: &str| found.contains(name.replacen("image", kind, 1).as_str());
+    !part("binary") || part("modules")
+}
+
 /// Lines of `apt-cache madison`: `name | version | address suite/component architecture Packages`.
 fn parse_madison(text: &str) -> Vec<Available> {
     let parse = |line: &str| {
@@ -72,20 +80,24 @@ fn parse_madison(text: &str) -> Vec<Available> {
 
 /// The kernel of a version: the newest one in the cache, or else the newest that Debian has. `say` hears what takes time.
 pub fn kernel(cache: &Cache, version: &str, say: &mut dyn FnMut(&str)) -> Result<Kernel, VmError> {
-    let cached = Kernel::cached(cache)?;
-    let matches = |kernel: &&Kernel| {
+    if let Some(kernel) = cached(cache, version)? {
+        return Ok(kernel);
+    }
+    let apt = Apt::new(cache)?;
+    // Another process may have fetched it while this one waited for apt.
+    if let Some(kernel) = cached(cache, version)? {
+        return Ok(kernel);
+    }
+    apt.update(false, say)?;
+    fetch(cache, &apt, &wanted(&apt, version)?, say)
+}
+
+fn cached(cache: &Cache, version: &str) -> Result<Option<Kernel>, VmError> {
+    let matches = |kernel: &Kernel| {
         let packages = &kernel.provenance.packages;
         is_of_version(kernel.release(), version) || packages.iter().any(|package| package.version == version)
     };
-    if let Some(kernel) = cached.iter().rev().find(matches) {
-        return Ok(kernel.clone());
-    }
-    let apt = Apt::new(cache)?;
-    say("fetching Debian's lists of packages");
-    for complaint in apt.update(false)? {
-        say(&complaint);
-    }
-    fetch(cache, &apt, &wanted(&apt, version)?, say)
+    Ok(Kernel::cached(cache)?.into_iter().rev().find(matches))
 }
 
 /// The newest kernel of a version, the small flavour first.
@@ -125,18 +137,35 @@ pub fn newest_of_series(kernels: &[Available]) -> Vec<&Available> {
     newest
 }
 
+/// What begins the name of a directory that a kernel is fetched into.
+const UNFINISHED: &str = ".fetch-";
+
+/// Removes what fetches that were killed have left: whoever has apt is the only one who fetches.
+fn remove_stale(kernels: &Path) -> Result<(), VmError> {
+    for entry in fs::read_dir(kernels).at(kernels)?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            fs::remove_dir_all(entry.path()).at(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 fn fetch(cache: &Cache, apt: &Apt, kernel: &Available, say: &mut dyn FnMut(&str)) -> Result<Kernel, VmError> {
     let name = format!("{PREFIX}{}", kernel.release);
     say(&format!("fetching {name} {} from {}", kernel.version, kernel.suite));
     let kernels = cache.directory("kernels")?;
-    let work = tempfile::Builder::new().prefix(".fetch-").tempdir_in(&kernels).at(&kernels)?;
+    remove_stale(&kernels)?;
+    let work = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&kernels).at(&kernels)?;
     let show = apt.query(&["show", &format!("{name}={}", kernel.version)])?;
     let mut names = vec![name];
-    names.extend(parts(&show, &kernel.release));
+    // A base that is gone is no loss where the image's package has everything else.
+    let parts = parts(&show, &kernel.release);
+    let known = apt.query(&[&["madison"], &parts.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat())?;
+    names.extend(parts.into_iter().filter(|name| has_version(&known, name, &kernel.version)));
     let wanted: Vec<String> = names.iter().map(|name| format!("{name}={}", kernel.version)).collect();
     if apt.download(&wanted, work.path()).is_err() {
         // The lists were old, and the archive has moved on.
-        apt.update(true)?;
+        apt.update(true, say)?;
         apt.download(&wanted, work.path())?;
     }
     let root = work.path().join("root");
@@ -151,23 +180,30 @@ fn fetch(cache: &Cache, apt: &Apt, kernel: &Available, say: &mut dyn FnMut(&str)
     let text = serde_json::to_vec_pretty(&provenance).expect("a provenance is plain data");
     fs::write(home.join(PROVENANCE), text).at(&home)?;
     let place = kernels.join(&kernel.release);
-    // Whoever fetched the same one meanwhile has put the same there.
-    match fs::rename(&home, &place) {
-        Err(_) if Kernel::in_cache(&place).is_some() => {}
-        other => other.at(&place)?,
-    }
+    fs::rename(&home, &place).at(&place)?;
     Kernel::in_cache(&place)
         .ok_or_else(|| VmError::Damaged { path: place, problem: "the kernel vanished from the cache".to_owned() })
 }
 
-/// Packages of the same version that the image's package was split into: since 6.19 it is empty and depends on them.
+/// Packages of the same version that the image's package was split into: since 6.19 it is empty and depends on them. The list
+/// of what is built in lies in the base.
 fn parts(show: &str, release: &str) -> Vec<String> {
     let depends = show.lines().find_map(|line| line.strip_prefix("Depends:")).unwrap_or_default();
     let names = depends.split([',', '|']).filter_map(|word| word.split_whitespace().next());
     let is_part = |name: &&str| {
-        ["linux-binary-", "linux-modules-"].iter().any(|prefix| name.strip_prefix(prefix) == Some(release))
+        ["linux-base-", "linux-binary-", "linux-modules-"]
+            .iter()
+            .any(|prefix| name.strip_prefix(prefix) == Some(release))
     };
     names.filter(is_part).map(str::to_owned).collect()
+}
+
+/// Whether `apt-cache madison` knows a package in a version.
+fn has_version(madison: &str, name: &str, version: &str) -> bool {
+    madison.lines().any(|line| {
+        let mut columns = line.split('|').map(str::trim);
+        columns.next() == Some(name) && columns.next() == Some(version)
+    })
 }
 
 fn downloaded(directory: &Path, name: &str) -> Result<PathBuf, VmError> {
@@ -191,14 +227,16 @@ fn unpack(package: &Path, root: &Path) -> Result<(), VmError> {
 fn assemble(root: &Path, work: &Path, release: &str) -> Result<PathBuf, VmError> {
     let home = work.join("kernel");
     fs::create_dir(&home).at(&home)?;
-    let image = root.join(format!("boot/vmlinuz-{release}"));
-    fs::rename(&image, home.join(IMAGE)).at(&image)?;
-    let config = root.join(format!("boot/config-{release}"));
-    if config.is_file() {
-        fs::rename(&config, home.join("config")).at(&config)?;
-    }
     let places = ["usr/lib/modules", "lib/modules"].map(|base| root.join(base).join(release));
     let modules = places.iter().find(|path| path.is_dir()).unwrap_or(&places[0]);
+    // Since 7.1 image and configuration lie beside the modules.
+    for (name, target) in [("vmlinuz", IMAGE), ("config", "config")] {
+        let beside = modules.join(name);
+        let found = if beside.is_file() { beside } else { root.join(format!("boot/{name}-{release}")) };
+        if target == IMAGE || found.is_file() {
+            fs::rename(&found, home.join(target)).at(&found)?;
+        }
+    }
     fs::rename(modules, home.join(MODULES)).at(modules)?;
     Ok(home)
 }
@@ -217,6 +255,8 @@ mod tests {
             suite: "bookworm-security".to_owned(),
         };
         assert_eq!(parse_madison(text), [expected]);
+        assert!(has_version(text, "linux-image-6.1.0-56-cloud-amd64", "6.1.192-2"));
+        assert!(!has_version(text, "linux-image-6.1.0-56-cloud-amd64", "6.1.192-1"));
     }
 
     #[test]
@@ -232,11 +272,34 @@ mod tests {
     }
 
     #[test]
+    fn a_split_kernel_without_modules_is_no_kernel() {
+        let found = BTreeSet::from(["linux-image-6.1", "linux-image-6.19", "linux-binary-6.19", "linux-image-7.2"]);
+        assert!(is_whole("linux-image-6.1", &found) && !is_whole("linux-image-6.19", &found));
+        let whole = BTreeSet::from(["linux-image-7.2", "linux-binary-7.2", "linux-modules-7.2"]);
+        assert!(is_whole("linux-image-7.2", &whole));
+    }
+
+    #[test]
+    fn both_layouts_of_a_package_are_assembled() {
+        let release = "7.2.13-cloud-amd64";
+        for image in [format!("boot/vmlinuz-{release}"), format!("usr/lib/modules/{release}/vmlinuz")] {
+            let work = tempfile::tempdir().unwrap();
+            let root = work.path().join("root");
+            fs::create_dir_all(root.join("boot")).unwrap();
+            fs::create_dir_all(root.join(format!("usr/lib/modules/{release}/kernel"))).unwrap();
+            fs::write(root.join(image), "image").unwrap();
+            let home = assemble(&root, work.path(), release).unwrap();
+            assert_eq!(fs::read(home.join(IMAGE)).unwrap(), b"image");
+            assert!(home.join(MODULES).join("kernel").is_dir());
+        }
+    }
+
+    #[test]
     fn a_split_kernel_names_its_parts() {
         let show = "Package: x\nDepends: dracut | initramfs-tools (>= 1), linux-base-7.2.12+deb13-cloud-amd64 (= 7.2.12-1), \
                     linux-binary-7.2.12+deb13-cloud-amd64 (= 7.2.12-1), linux-modules-7.2.12+deb13-cloud-amd64 (= 7.2.12-1)\n";
         let release = "7.2.12+deb13-cloud-amd64";
-        assert_eq!(parts(show, release), [format!("linux-binary-{release}"), format!("linux-modules-{release}")]);
+        assert_eq!(parts(show, release), ["base", "binary", "modules"].map(|part| format!("linux-{part}-{release}")));
         assert!(parts("Depends: kmod, linux-base (>= 4.3~)\n", release).is_empty());
     }
 

@@ -5,12 +5,19 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Debian's releases that have kernels worth asking for, oldest first. A mirror that lacks one is no harm.
-const RELEASES: [&str; 3] = ["bookworm", "trixie", "forky"];
-/// Names of the archive's development suite.
+/// Debian's stable releases with kernels worth asking for, oldest first; they have backports and security updates. A mirror
+/// that lacks one is no harm.
+const STABLE: [&str; 2] = ["bookworm", "trixie"];
+/// The archive's development suite, which has what the next release will have.
 const UNSTABLE: &str = "sid";
-/// Other names of releases, as sources may have them.
-const ALIASES: [&str; 6] = ["oldoldstable", "oldstable", "stable", "testing", "unstable", "bullseye"];
+/// Other releases that a machine's sources may name.
+const OTHERS: [&str; 2] = ["bullseye", "forky"];
+/// Names of releases that are not names of one release only.
+const ALIASES: [&str; 5] = ["oldoldstable", "oldstable", "stable", "testing", "unstable"];
+
+fn is_code_name(suite: &str) -> bool {
+    STABLE.contains(&suite) || OTHERS.contains(&suite) || suite == UNSTABLE
+}
 
 /// An entry of the machine's sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -119,7 +126,7 @@ fn archive_of(entry: &Entry) -> Option<Archive> {
     }
     entry.suites.iter().find_map(|suite| {
         let (release, part) = suite.split_once(['-', '/']).unwrap_or((suite, ""));
-        let known = RELEASES.contains(&release) || ALIASES.contains(&release) || release == UNSTABLE;
+        let known = is_code_name(release) || ALIASES.contains(&release);
         match part {
             _ if !known => None,
             "" | "updates" if !suite.contains('/') => Some(Archive::Main),
@@ -133,21 +140,20 @@ fn archive_of(entry: &Entry) -> Option<Archive> {
 /// Sources with the machine's archives and all suites that may have kernels, as a `.sources` file. Nothing if the machine has
 /// no Debian archive.
 pub fn derive(entries: &[Entry]) -> Option<String> {
-    let named = |entry: &&Entry| {
-        entry.suites.iter().any(|suite| RELEASES.iter().any(|release| suite.starts_with(release)) || suite == UNSTABLE)
-    };
+    let named =
+        |entry: &&Entry| entry.suites.iter().any(|suite| is_code_name(suite.split('-').next().unwrap_or(suite)));
     let find = |wanted: Archive| {
         let mut found = entries.iter().filter(|entry| !entry.uris.is_empty() && archive_of(entry) == Some(wanted));
         // A code name says Debian more surely than `stable`, which other archives have, too.
         found.clone().find(named).or_else(|| found.next())
     };
     let main = find(Archive::Main)?;
-    let mut suites: Vec<String> = RELEASES.iter().map(|release| (*release).to_owned()).collect();
-    suites.extend(RELEASES.iter().map(|release| format!("{release}-backports")));
+    let mut suites: Vec<String> = STABLE.iter().map(|release| (*release).to_owned()).collect();
+    suites.extend(STABLE.iter().map(|release| format!("{release}-backports")));
     suites.push(UNSTABLE.to_owned());
     let mut text = stanza(main, &suites);
     if let Some(security) = find(Archive::Security) {
-        let suites: Vec<String> = RELEASES.iter().map(|release| format!("{release}-security")).collect();
+        let suites: Vec<String> = STABLE.iter().map(|release| format!("{release}-security")).collect();
         text.push('\n');
         text.push_str(&stanza(security, &suites));
     }
