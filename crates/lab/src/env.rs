@@ -87,10 +87,11 @@ impl VirtualEnv {
         }
     }
 
-    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds.
+    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds. The machine has `percent` of each
+    /// CPU: work takes longer by as much.
     #[must_use]
-    pub fn with_cpus(mut self, cpus: u16, slice: Nanos) -> VirtualEnv {
-        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice)));
+    pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
+        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice, percent)));
         self
     }
 
@@ -209,7 +210,7 @@ impl VirtualEnv {
 
     /// Works for a time: on a CPU, if tasks have to share them.
     pub async fn run(&self, nanos: Nanos) {
-        let mut left = nanos;
+        let mut left = self.elapsed(nanos);
         while left > 0 {
             self.occupy().await;
             let chunk = self.slice_left().min(left);
@@ -247,6 +248,7 @@ impl VirtualEnv {
         match work {
             Work::Shrink { scanned, .. } => per_page(scanned, shrink),
             Work::Deactivate(pages) => per_page(pages, shrink / 4),
+            Work::WalkPageTables(entries) => per_page(entries, self.speeds.scan_migrate),
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
             Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),
             Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
@@ -268,6 +270,10 @@ impl VirtualEnv {
         (done - self.now()).max(cost * self.speeds.stretch / 1024)
     }
 }
+
+/// Pages that fit into a device's request queue: 256 requests (virtio-blk, and most disks) of 8 pages, about what
+/// neighbours merge to.
+const QUEUE_PAGES: Nanos = 256 * 8;
 
 /// A turn of the scheduler: what keeps a retry loop from standing still in virtual time.
 const RESCHED_NS: Nanos = 1_000;
@@ -320,6 +326,16 @@ impl Env for VirtualEnv {
 
     fn wake_flushers(&self) {
         self.flushers_woken.set(true);
+    }
+
+    fn write_room(&self, swap: bool) -> impl Future<Output = ()> {
+        let over = self.device(swap).backlog(self.now()).saturating_sub(QUEUE_PAGES * self.device(swap).page());
+        async move {
+            if over > 0 {
+                self.sleep(over).await;
+                self.occupy().await;
+            }
+        }
     }
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
