@@ -72,7 +72,7 @@ fn results_come_back_from_every_kernel_and_from_two_nodes() {
         let zoneinfo = read("end/zoneinfo");
         assert!((0..nodes).all(|node| zoneinfo.contains(&format!("Node {node}, zone"))));
         assert!(read("kmsg").contains("Linux version") && read("start/vmstat").contains("pgalloc"));
-        recording::Recording::open(&results.join("recording")).unwrap_or_else(|error| panic!("{version}: {error}"));
+        recording::Recording::open(results.join("recording")).unwrap_or_else(|error| panic!("{version}: {error}"));
         let manifest: serde_json::Value = serde_json::from_str(&read(MANIFEST_FILE)).unwrap();
         assert_eq!(manifest["machine"]["nodes"], nodes);
         assert_eq!(manifest["kernel"]["packages"][0]["sha256"].as_str().unwrap().len(), 64);
