@@ -2,6 +2,7 @@
 
 use crate::cli::FormatArgs;
 use clap::{Args, Subcommand, ValueEnum};
+use linux::record::EventSet;
 use linux::vm::{Accel, KernelSetting, KernelSource, Machine};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -133,6 +134,9 @@ pub struct VmRunArgs {
     /// End the machine by force after this time
     #[arg(long, default_value_t = 600, value_name = "SECONDS")]
     pub timeout: u64,
+    /// Record the kernel while the command runs; the recording is `recording` in the directory of -o
+    #[arg(long, value_name = "minimal|standard|full", requires = "output")]
+    pub record: Option<EventSet>,
     /// Keep the results in this directory, new or empty
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! The boot, from the first mount to the power switch.
 
 use crate::error::{Doing, GuestError};
-use crate::{disks, kernel, mounts, results, swap, task};
+use crate::{disks, kernel, mounts, network, results, swap, task};
 use linux::vm::job::{CONSOLE_TAG, Disk, PLAN_PATH, Plan, RESULTS_DIR, Report, SCRATCH_DIR, Task};
 use rustix::system::RebootCommand;
 use std::fs;
@@ -26,6 +26,11 @@ fn boot() -> Result<(), GuestError> {
     let plan = read_plan()?;
     for module in &plan.modules {
         kernel::load_module(module)?;
+    }
+    kernel::lift_limits()?;
+    network::loopback_up()?;
+    if !plan.disks.is_empty() {
+        kernel::check_drivers()?;
     }
     // Without a way out there is nobody to report to: until here, errors go to the console only.
     let out = if plan.disks.contains(&Disk::Out) { Some(way_out()?) } else { None };
@@ -52,10 +57,15 @@ fn read_plan() -> Result<Plan, GuestError> {
 }
 
 fn way_out() -> Result<PathBuf, GuestError> {
-    mounts::mount_one(&disks::find(Disk::Results)?.to_string_lossy(), "ext4", RESULTS_DIR)?;
-    // mkfs.ext4 makes it for fsck, which never comes here.
-    let _absent = fs::remove_dir(format!("{RESULTS_DIR}/lost+found"));
+    mount_disk(Disk::Results, RESULTS_DIR)?;
     disks::find(Disk::Out)
+}
+
+fn mount_disk(disk: Disk, place: &str) -> Result<(), GuestError> {
+    mounts::mount_one(&disks::find(disk)?.to_string_lossy(), "ext4", place)?;
+    // mkfs.ext4 makes it for fsck, which never comes here.
+    let _absent = fs::remove_dir(format!("{place}/lost+found"));
+    Ok(())
 }
 
 fn failed(error: &GuestError) -> Report {
@@ -64,6 +74,7 @@ fn failed(error: &GuestError) -> Report {
         version: kernel::version(),
         exit_code: -1,
         task_ms: 0,
+        taint: kernel::taint(),
         error: Some(error.to_string()),
     }
 }
@@ -76,7 +87,7 @@ fn carry_out(plan: &Plan) -> Result<Report, GuestError> {
         swap::make_and_switch_on(&disks::find(Disk::Swap)?)?;
     }
     if plan.disks.contains(&Disk::Scratch) {
-        mounts::mount_one(&disks::find(Disk::Scratch)?.to_string_lossy(), "ext4", SCRATCH_DIR)?;
+        mount_disk(Disk::Scratch, SCRATCH_DIR)?;
     }
     if plan.snapshots {
         results::snapshot("start")?;
@@ -91,7 +102,14 @@ fn carry_out(plan: &Plan) -> Result<Report, GuestError> {
         results::snapshot("end")?;
     }
     say(&format!("task ended with exit code {exit_code} after {task_ms} ms"));
-    Ok(Report { release: kernel::release(), version: kernel::version(), exit_code, task_ms, error: None })
+    Ok(Report {
+        release: kernel::release(),
+        version: kernel::version(),
+        exit_code,
+        task_ms,
+        taint: kernel::taint(),
+        error: None,
+    })
 }
 
 /// Powers off; a kernel without ACPI can only restart, which QEMU's `-no-reboot` makes the same.

@@ -3,6 +3,7 @@
 use crate::error::{Doing, GuestError};
 use linux::vm::job::KernelSetting;
 use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs;
 
 /// Loads a module and removes its file, whose pages would otherwise stay in memory for good.
@@ -23,6 +24,37 @@ pub fn apply(setting: &KernelSetting) -> Result<(), GuestError> {
         return Err(GuestError::new(format!("this kernel has no {path}")));
     }
     fs::write(path, value).doing(|| format!("writing {value} to {path}"))
+}
+
+/// What a result needs to get out, and where a kernel shows that it has it.
+const DRIVERS: [(&str, &str); 2] =
+    [("virtio_pci", "/sys/bus/pci/drivers/virtio-pci"), ("virtio_blk", "/sys/bus/virtio/drivers/virtio_blk")];
+
+/// Names the driver that is missing, for kernels whose modules the host doesn't know.
+pub fn check_drivers() -> Result<(), GuestError> {
+    let file_systems = fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    let ext4 = file_systems.split_whitespace().any(|name| name == "ext4");
+    let absent = |path: &str| !fs::exists(path).unwrap_or(false);
+    let missing = DRIVERS.into_iter().filter(|(_, path)| absent(path)).map(|(name, _)| name);
+    match missing.chain((!ext4).then_some("ext4")).next() {
+        Some(name) => Err(GuestError::new(format!(
+            "this kernel has no {name}: build it in, or as a module and name the modules' directory with --modules"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// As many open files as the kernel allows: a workload's limits are its scenario's, not those of an init without a shell.
+pub fn lift_limits() -> Result<(), GuestError> {
+    let text = fs::read_to_string("/proc/sys/fs/nr_open").doing(|| "reading fs.nr_open".to_owned())?;
+    let most = text.trim().parse().ok();
+    setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })
+        .doing(|| "raising the limit of open files".to_owned())
+}
+
+/// The kernel's taint flags.
+pub fn taint() -> u64 {
+    fs::read_to_string("/proc/sys/kernel/tainted").ok().and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
 /// The kernel's release, as `uname -r` prints it.

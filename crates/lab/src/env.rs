@@ -4,7 +4,7 @@ use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
 use crate::device::Device;
 use crate::speeds::Speeds;
-use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
+use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use pagealloc::Pfn;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -50,6 +50,8 @@ pub struct VirtualEnv {
     pub(crate) cpus: Option<RefCell<Cpus>>,
     /// A task is being started, and perhaps others after it at the same moment.
     pub(crate) starting: Cell<bool>,
+    /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
+    lanes: Vec<Cell<Nanos>>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,
     /// Who holds a lock at a moment is not known.
@@ -73,6 +75,7 @@ impl VirtualEnv {
             devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)),
             cpus: None,
             starting: Cell::new(false),
+            lanes: Vec::new(),
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
             due: RefCell::default(),
@@ -84,10 +87,19 @@ impl VirtualEnv {
         }
     }
 
-    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds.
+    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds. The machine has `percent` of each
+    /// CPU: work takes longer by as much.
     #[must_use]
-    pub fn with_cpus(mut self, cpus: u16, slice: Nanos) -> VirtualEnv {
-        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice)));
+    pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
+        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice, percent)));
+        self
+    }
+
+    /// The same with CPUs that do nothing but the machinery's work, each piece on the one that is free first: what there is
+    /// more of than CPUs has to wait. For runs that don't know what else the CPUs do.
+    #[must_use]
+    pub fn with_lanes(mut self, cpus: usize) -> VirtualEnv {
+        self.lanes = vec![Cell::new(0); cpus];
         self
     }
 
@@ -155,6 +167,12 @@ impl VirtualEnv {
         WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None, keeps_cpu: false }
     }
 
+    /// Starts writing a page of that many base pages to the disk, or to the swap device.
+    pub fn write(&self, pfn: Pfn, swap: bool, pages: u64) {
+        let done = self.device(swap).transfer(self.now(), pages);
+        self.schedule(done, Due::Written(pfn));
+    }
+
     /// Sleeps until a time, then waits for a CPU.
     pub async fn sleep_until(&self, at: Nanos) {
         if at > self.now() {
@@ -163,15 +181,14 @@ impl VirtualEnv {
         }
     }
 
-    /// Waits for [`Self::unpark`], then for a CPU.
-    pub async fn park(&self) {
-        WaitFuture { env: self, queue: Queue::Timer, timeout: None, wait: None, keeps_cpu: false }.await;
-        self.occupy().await;
+    /// Waits for [`Self::unpark`] or for a time, then for a CPU.
+    pub async fn park(&self, timeout: Option<Nanos>) {
+        self.wait(Queue::Timer, timeout).await;
     }
 
-    /// Ends a task's [`Self::park`], if it is parked.
+    /// Ends what a task waits for on no queue: its [`Self::park`].
     pub fn unpark(&self, task: TaskId) {
-        let parked = |wait: &Wait| wait.task == task && wait.deadline.is_none() && wait.queue == Queue::Timer;
+        let parked = |wait: &Wait| wait.task == task && wait.queue == Queue::Timer;
         let found = self.waits.borrow().iter().position(|wait| parked(wait) && wait.ended.is_none());
         if let Some(wait) = found {
             self.end_wait(wait, Woken::Early { left: 0 });
@@ -193,7 +210,7 @@ impl VirtualEnv {
 
     /// Works for a time: on a CPU, if tasks have to share them.
     pub async fn run(&self, nanos: Nanos) {
-        let mut left = nanos;
+        let mut left = self.elapsed(nanos);
         while left > 0 {
             self.occupy().await;
             let chunk = self.slice_left().min(left);
@@ -224,17 +241,32 @@ impl VirtualEnv {
         self.ready.borrow_mut().push_back(task);
     }
 
-    fn cost(&self, work: Work) -> Nanos {
+    fn cost(&self, task: &TaskContext, work: Work) -> Nanos {
+        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
+        let shrink = if kswapd { self.speeds.shrink_kswapd } else { self.speeds.shrink };
         let per_page = |pages: u32, ns: u64| u64::from(pages) * ns;
         match work {
-            Work::Shrink { scanned, .. } => per_page(scanned, self.speeds.shrink),
-            Work::Deactivate(pages) => per_page(pages, self.speeds.shrink / 4),
+            Work::Shrink { scanned, .. } => per_page(scanned, shrink),
+            Work::Deactivate(pages) => per_page(pages, shrink / 4),
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
             Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),
             Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
             Work::Migrate(pages) => per_page(pages, self.speeds.migrate),
+            Work::FailedRequests(requests) => per_page(requests, self.speeds.failed_request),
             Work::Resched => RESCHED_NS,
         }
+    }
+
+    /// The CPU that is free first (the first of several), where work alone is known.
+    fn free_lane(&self) -> Option<&Cell<Nanos>> {
+        self.lanes.iter().min_by_key(|lane| lane.get())
+    }
+
+    /// Time until work that costs this much is done there.
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos) -> Nanos {
+        let done = lane.get().max(self.now()) + cost;
+        lane.set(done);
+        (done - self.now()).max(cost * self.speeds.stretch / 1024)
     }
 }
 
@@ -246,11 +278,15 @@ impl Env for VirtualEnv {
         self.clock.get()
     }
 
-    fn work(&self, _task: &TaskContext, work: Work) -> impl Future<Output = ()> {
-        let cost = self.cost(work);
+    fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
+        let cost = self.cost(task, work);
         async move {
-            if cost > 0 {
-                self.run(cost).await;
+            if cost == 0 {
+                return;
+            }
+            match self.free_lane() {
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost)).await),
+                None => self.run(cost).await,
             }
         }
     }
@@ -289,8 +325,7 @@ impl Env for VirtualEnv {
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
     fn start_write(&self, pfn: Pfn, swap: bool) {
-        let done = self.device(swap).transfer(self.now(), 1);
-        self.schedule(done, Due::Written(pfn));
+        self.write(pfn, swap, 1);
     }
 }
 

@@ -28,11 +28,16 @@ impl<'a> Executor<'a> {
         task
     }
 
+    /// Runs a task that can go on at this moment. `false`: there is none.
+    pub fn run_next(&mut self, env: &VirtualEnv) -> bool {
+        let next = env.next_ready();
+        next.into_iter().for_each(|task| self.poll(env, task));
+        next.is_some()
+    }
+
     /// Runs all tasks that can go on at this moment.
     pub fn run_ready(&mut self, env: &VirtualEnv) {
-        while let Some(task) = env.next_ready() {
-            self.poll(env, task);
-        }
+        while self.run_next(env) {}
     }
 
     fn poll(&mut self, env: &VirtualEnv, task: TaskId) {

@@ -27,6 +27,7 @@
 
 mod chance;
 mod cpus;
+mod daemons;
 mod device;
 mod digest;
 mod env;
@@ -37,10 +38,11 @@ mod watch;
 mod zones;
 
 pub use chance::Chance;
+pub use daemons::start_daemons;
 pub use device::Device;
 pub use digest::Digest;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;
 pub use speeds::Speeds;
 pub use watch::Watch;
-pub use zones::zones;
+pub use zones::{sample, zones};

@@ -10,6 +10,8 @@ pub struct Outcome {
     pub counters: BTreeMap<String, u64>,
     /// Fragmentation events in time order, whole-block claims included.
     pub extfrag: Vec<ExtfragAt>,
+    /// Nothing was traced: that there are no fragmentation events says nothing.
+    pub untraced: bool,
     /// Zones at the end of the window.
     pub zones: Vec<ZoneEnd>,
     /// Requests that had to take the slow path: how long they took. All others count as 0 ns in `fast_requests`.
@@ -18,6 +20,9 @@ pub struct Outcome {
     pub fast_requests: [u64; NR_ORDERS],
     /// Requests that failed for good, by order.
     pub failed_requests: [u64; NR_ORDERS],
+    /// Every `mm_page_alloc` without a page, in time order: requests that failed, or that their caller tried again in
+    /// another way. Not known where only rare events were traced.
+    pub failures: Option<Vec<FailedAttempt>>,
     /// Samples over time, one a second of the recording.
     pub series: Vec<Sample>,
 }
@@ -29,6 +34,17 @@ pub struct ExtfragAt {
     pub ts: u64,
     /// The event.
     pub event: Extfrag,
+}
+
+/// A request that ended without a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedAttempt {
+    /// Nanoseconds on the recording's clock.
+    pub ts: u64,
+    /// Order.
+    pub order: Order,
+    /// Mask.
+    pub gfp: Gfp,
 }
 
 /// A request that was not served at once.

@@ -9,6 +9,7 @@ use crate::lru::LruState;
 use crate::owner::Owner;
 use crate::pages::Pages;
 use crate::reclaim::NodeReclaim;
+use crate::swap::Swap;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use pagealloc::PageAllocator;
@@ -57,6 +58,8 @@ pub struct State<W: World> {
     pub nodes: Vec<NodeState>,
     /// By zone number.
     pub zones: Vec<ZoneState>,
+    /// Swap slots, where the policy has tables for them.
+    pub swap: Swap,
     /// Owner of the pages.
     pub owner: W::Owner,
 }
@@ -75,7 +78,7 @@ impl<W: World> State<W> {
         let pages = Pages::new(alloc.frames.len());
         let nodes = (0..alloc.nr_nodes()).map(|_| NodeState::default()).collect();
         let zones = (0..alloc.nr_zones()).map(|_| ZoneState::default()).collect();
-        State { alloc, pages, nodes, zones, owner }
+        State { alloc, pages, nodes, zones, swap: Swap::default(), owner }
     }
 }
 

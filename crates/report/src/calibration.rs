@@ -1,7 +1,8 @@
 //! Which rows of a replay can be trusted: those that the model gets right where the truth is known, under the settings
 //! that the recording was made with.
 
-use crate::bars::{CALIBRATED, CALIBRATION, fits};
+use crate::bars::{CALIBRATED, CALIBRATION};
+use crate::pattern::fits;
 use crate::rows::Rows;
 use crate::text::{LINE_WIDTH, heading};
 use crate::validate::relative_error;

@@ -17,6 +17,7 @@
 
 pub mod bars;
 pub mod calibration;
+pub mod compare;
 mod csv;
 pub mod grid;
 mod json;
@@ -24,8 +25,10 @@ pub mod latency;
 pub mod manifest;
 pub mod matrix;
 pub mod over_runs;
+mod pattern;
 pub mod rows;
 mod run_dir;
+mod scenario;
 pub mod stats;
 mod table;
 mod text;
@@ -38,5 +41,6 @@ pub use csv::field as csv_field;
 pub use json::SCHEMA_VERSION;
 pub use matrix::{Matrix, Weiner};
 pub use rows::{Row, Rows};
-pub use run_dir::{RunDirError, write_run};
+pub use run_dir::{RunDirError, check_place, write_run, write_scenario};
+pub use scenario::{Ran, ScenarioReport};
 pub use table::{Column, Facts, Report};

@@ -71,6 +71,12 @@ impl Report<'_> {
         let mut text = format!("Recording  {}\n", self.recording);
         self.legend(&mut text);
         text.push_str(&self.calibration.as_ref().map(Calibration::to_text).unwrap_or_default());
+        self.body(&mut text);
+        text
+    }
+
+    /// Everything below the head: all sections, for all columns.
+    pub(crate) fn body(&self, text: &mut String) {
         let bank = text::columns_per_bank();
         let (kernel, policies) = self.columns.split_at(1.min(self.columns.len()));
         let banks: Vec<Vec<&Column>> = match policies.chunks(bank - 1).collect::<Vec<_>>() {
@@ -78,12 +84,11 @@ impl Report<'_> {
             chunks => chunks.into_iter().map(|chunk| kernel.iter().chain(chunk).collect()).collect(),
         };
         for columns in &banks {
-            self.numbers(&mut text, columns);
+            self.numbers(text, columns);
         }
-        self.free_areas(&mut text);
-        self.latencies(&mut text);
-        self.replays(&mut text);
-        text
+        self.free_areas(text);
+        self.latencies(text);
+        self.replays(text);
     }
 
     /// What the columns are, and the window that they cover.

@@ -61,7 +61,7 @@ pub fn header(text: &mut String, names: &[&str]) {
 }
 
 /// Breaks a name into pieces of at most `width`, after one of the separators that policy names are made of.
-fn break_name(name: &str, width: usize) -> Vec<String> {
+pub(crate) fn break_name(name: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for piece in name.split_inclusive([',', '+', '-', '_', '=', '.']) {
         let last = lines.last_mut().expect("there is always a line");

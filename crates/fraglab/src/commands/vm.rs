@@ -111,8 +111,12 @@ fn equip(job: &mut Job, args: &MachineArgs) {
 fn run_command(args: &VmRunArgs) -> Result<(), Failure> {
     let mut job = Job::command(&args.command)?;
     equip(&mut job, &args.machine);
+    if let Some(events) = args.record {
+        job = job.recorded(events);
+    }
     let machine = args.machine.machine(Duration::from_secs(args.timeout));
     machine.check()?;
+    linux::vm::check_host()?;
     let kernel = kernel(&args.machine)?;
     eprintln!("booting {}", kernel.release());
     let kept = args.output.as_deref();
@@ -147,6 +151,9 @@ fn conclude(result: &VmResult, kept: Option<&Path>) -> Result<(), Failure> {
     let place = kept.map_or_else(String::new, |path| format!("; results in {}", path.display()));
     let seconds = Duration::from_millis(report.task_ms).as_secs_f64();
     eprintln!("{}: {seconds:.1} s in the guest, {:.1} s in all{place}", report.release, result.wall.as_secs_f64());
+    for doubt in report.doubts() {
+        warn(&format!("{}: {doubt}: see kmsg among the results", report.release));
+    }
     match report.exit_code {
         0 => Ok(()),
         code => Err(Failure::Guest(format!("the command ended with exit code {code}"))),
@@ -158,6 +165,7 @@ fn shell(args: &VmShellArgs) -> Result<(), Failure> {
     equip(&mut job, &args.machine);
     let machine = args.machine.machine(Duration::MAX);
     machine.check()?;
+    linux::vm::check_host()?;
     let kernel = kernel(&args.machine)?;
     eprintln!("booting {}; leave with `exit` or Ctrl-D", kernel.release());
     let work = Cache::of_user()?.temporary()?;

@@ -34,10 +34,11 @@ impl Memory {
         Memory { regions: HashMap::new(), page: rustix::param::page_size(), huge: huge_page_size() }
     }
 
-    /// Maps private anonymous memory, aligned to the huge page size where it is as large as one.
+    /// Maps private anonymous memory, aligned to the huge page size where it is as large as one. What the number stood for
+    /// before is unmapped.
     pub fn map(&mut self, number: RegionId, bytes: u64) -> Result<(), Errno> {
-        if self.regions.contains_key(&number) {
-            return Err(Errno::EXIST);
+        if let Some(before) = self.regions.get(&number).and_then(|region| region.mapped.last()) {
+            self.unmap(number, 0, before.end as u64)?;
         }
         let bytes = self.whole_pages(bytes)?;
         let slack = if bytes >= self.huge { self.huge } else { 0 };
@@ -198,7 +199,8 @@ mod tests {
         let mut memory = Memory::new();
         assert_eq!(memory.touch(REGION, 0, 1, Access::Read), Err(Errno::FAULT));
         memory.map(REGION, 10 * 4096).expect("mapped");
-        assert_eq!(memory.map(REGION, 4096), Err(Errno::EXIST));
+        memory.map(REGION, 20 * 4096).expect("mapped instead");
+        memory.map(REGION, 10 * 4096).expect("mapped instead");
         assert_eq!(memory.touch(REGION, 9 * 4096, 4097, Access::Write), Err(Errno::FAULT));
         assert_eq!(memory.touch(REGION, u64::MAX, 2, Access::Write), Err(Errno::FAULT));
         memory.unmap(REGION, 4 * 4096, 4096).expect("a hole");

@@ -19,6 +19,7 @@ mod clock;
 mod error;
 mod files;
 mod memory;
+mod order;
 mod process;
 mod reports;
 mod shared;
@@ -26,6 +27,7 @@ mod task;
 
 pub use error::HostError;
 pub use memory::huge_page_size;
+pub use order::{LoadOrder, RECORDING_DIR, RUN_FILE};
 
 use process::{End, Signals};
 use reports::Inbox;

@@ -2,7 +2,8 @@
 
 use super::error::{At, VmError};
 use super::initramfs::{SentFile, is_static};
-use super::job::{KernelSetting, Task};
+use super::job::{INIT, KernelSetting, RECORDED, Task};
+use crate::record::EventSet;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -51,6 +52,14 @@ impl Job {
         }
         Ok(Job { task: Task::Command { argv, env: Vec::new() }, settings: Vec::new(), files, busybox, snapshots: true })
     }
+
+    /// The same command beside a recorder: a recording comes back among the results, in `recording`.
+    pub fn recorded(mut self, events: EventSet) -> Job {
+        if let Task::Command { argv, .. } = &mut self.task {
+            argv.splice(..0, [INIT, RECORDED, events.name()].map(str::to_owned));
+        }
+        self
+    }
 }
 
 fn is_script(path: &Path) -> Result<bool, VmError> {
@@ -79,6 +88,14 @@ mod tests {
         assert!(sent.busybox);
         assert_eq!(sent.files[0].guest, "/files/try.sh");
         assert_eq!(sent.task, Task::Command { argv: argv(&["/files/try.sh", "x"]), env: Vec::new() });
+    }
+
+    #[test]
+    fn a_recorded_command_is_the_inits() {
+        let job = Job::command(&argv(&["uname", "-r"])).unwrap().recorded(EventSet::Minimal);
+        let expected = argv(&["/init", "recorded", "minimal", "uname", "-r"]);
+        assert_eq!(job.task, Task::Command { argv: expected, env: Vec::new() });
+        assert_eq!(Job::shell().recorded(EventSet::Full), Job::shell());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::cpio::Archive;
 use super::error::{At, VmError};
-use super::job::{FILES_DIR, PLAN_PATH, Plan};
+use super::job::{FILES_DIR, INIT, PLAN_PATH, Plan};
 use super::modules::Module;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -46,7 +46,7 @@ pub struct Contents<'a> {
 pub fn build(contents: &Contents, mut plan: Plan) -> Result<Vec<u8>, VmError> {
     let mut archive = Archive::new();
     archive.character_device("/dev/console", 5, 1);
-    archive.file("/init", &fs::read(contents.init).at(contents.init)?, true);
+    archive.file(INIT, &fs::read(contents.init).at(contents.init)?, true);
     for module in contents.modules {
         let path = format!("/modules/{}.ko", module.name);
         archive.file(&path, &module.image, false);

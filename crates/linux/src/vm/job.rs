@@ -21,6 +21,10 @@ pub const REPORT_FILE: &str = "report.json";
 pub const STDOUT_FILE: &str = "stdout";
 /// Standard error of the job, a file among the results.
 pub const STDERR_FILE: &str = "stderr";
+/// Where the init itself lies.
+pub const INIT: &str = "/init";
+/// First argument of the init's binary where it runs a command beside a recorder; the events and the command follow.
+pub const RECORDED: &str = "recorded";
 /// What begins each line that the guest's init writes to the console.
 pub const CONSOLE_TAG: &str = "fraglab-guest:";
 
@@ -132,8 +136,24 @@ pub struct Report {
     pub exit_code: i32,
     /// How long the task took, by the guest's monotonic clock.
     pub task_ms: u64,
+    /// The kernel's taint flags after the task, `/proc/sys/kernel/tainted`.
+    pub taint: u64,
     /// Why the task could not be started, or what else of the plan failed.
     pub error: Option<String>,
+}
+
+/// Taint flags that make a run doubtful, with what they say (`Documentation/admin-guide/tainted-kernels.rst`).
+const DOUBTS: [(u32, &str); 3] = [
+    (7, "the kernel died once (an oops)"),
+    (9, "the kernel warned of a state that should not be"),
+    (14, "the kernel found a CPU stuck (the host may have been too busy)"),
+];
+
+impl Report {
+    /// What makes the run doubtful; the kernel's log among the results has the details.
+    pub fn doubts(&self) -> impl Iterator<Item = &'static str> {
+        DOUBTS.into_iter().filter(|(bit, _)| self.taint >> bit & 1 == 1).map(|(_, what)| what)
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use super::error::{At, VmError};
 use super::modinfo::{canonical, dependencies};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Without these there is no disk, and so no result.
@@ -53,19 +53,24 @@ impl ModuleTree {
 
     fn read(&self, path: &Path) -> Result<Vec<u8>, VmError> {
         let raw = fs::read(path).at(path)?;
-        let damaged = |problem: String| VmError::Damaged { path: path.to_owned(), problem };
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("xz") => {
-                let mut image = Vec::new();
-                lzma_rust2::XzReader::new(&raw[..], true)
-                    .read_to_end(&mut image)
-                    .map_err(|error| damaged(format!("cannot be decompressed ({error})")))?;
-                Ok(image)
-            }
-            Some("ko") => Ok(raw),
-            _ => Err(damaged("only .ko and .ko.xz can be read: decompress it".to_owned())),
-        }
+        decompressed(&raw, path.extension().and_then(|extension| extension.to_str())).map_err(|error| {
+            VmError::Damaged { path: path.to_owned(), problem: format!("cannot be unpacked ({error})") }
+        })
     }
+}
+
+/// A module's ELF file, by the ending of its file's name.
+fn decompressed(raw: &[u8], ending: Option<&str>) -> io::Result<Vec<u8>> {
+    let mut image = Vec::new();
+    match ending {
+        Some("xz") => lzma_rust2::XzReader::new(raw, true).read_to_end(&mut image)?,
+        Some("gz") => flate2::read::GzDecoder::new(raw).read_to_end(&mut image)?,
+        Some("zst") => {
+            ruzstd::decoding::StreamingDecoder::new(raw).map_err(io::Error::other)?.read_to_end(&mut image)?
+        }
+        _ => return Ok(raw.to_owned()),
+    };
+    Ok(image)
 }
 
 /// A walk along the dependencies.
@@ -154,6 +159,18 @@ mod tests {
         let error = tree.in_load_order(&["virtio_pci"], "6.1").unwrap_err().to_string();
         assert!(error.contains("6.1: virtio_pci is neither built in nor among the modules in"), "{error}");
         assert!(tree.in_load_order(&["odd"], "6.1").unwrap_err().to_string().contains("absent"));
+    }
+
+    #[test]
+    fn packed_modules_are_unpacked() {
+        use std::io::Write;
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packed.write_all(b"module").unwrap();
+        assert_eq!(decompressed(&packed.finish().unwrap(), Some("gz")).unwrap(), b"module");
+        let packed = ruzstd::encoding::compress_to_vec(&b"module"[..], ruzstd::encoding::CompressionLevel::Fastest);
+        assert_eq!(decompressed(&packed, Some("zst")).unwrap(), b"module");
+        assert!(decompressed(b"module", Some("xz")).is_err());
+        assert_eq!(decompressed(b"module", Some("ko")).unwrap(), b"module");
     }
 
     #[test]

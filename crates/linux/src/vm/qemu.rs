@@ -52,6 +52,8 @@ pub fn kernel_cmdline(machine: &Machine, accel: Accel) -> String {
     if accel == Accel::Tcg {
         // Emulated time-stamp counters look unstable to the kernel's watchdog when the host is busy.
         words.push("tsc=reliable");
+        // Nor does its timer come in time for the boot's check of how interrupts are wired, which then panics.
+        words.push("no_timer_check");
     }
     words.extend(machine.cmdline.iter().map(String::as_str));
     words.join(" ")
@@ -135,4 +137,59 @@ fn drive(arguments: &mut Arguments, disk: Disk, path: &Path) {
     let options = format!("if=none,id={name},format=raw,cache=unsafe,discard=unmap,file=");
     arguments.pair("-drive", with_path(&options, path));
     arguments.pair("-device", format!("virtio-blk-pci,drive={name},serial={name}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(machine: &Machine, accel: Accel, console: Option<&str>) -> String {
+        let files = BootFiles {
+            kernel: "vmlinuz".into(),
+            initramfs: "a,b/initramfs".into(),
+            disks: vec![(Disk::Scratch, "a,b/scratch".into()), (Disk::Out, "out".into())],
+            console: console.map(PathBuf::from),
+        };
+        let arguments = arguments(machine, accel, &files);
+        arguments.iter().map(|argument| argument.to_str().unwrap()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_whole_command_line() {
+        let machine =
+            Machine { memory_mib: 1024, cmdline: vec!["kfence.sample_interval=0".to_owned()], ..Machine::default() };
+        let expected = "-accel tcg,thread=multi -machine pc -cpu max,la57=off -m 1024M \
+            -smp 2,sockets=2,cores=1,threads=1 -nodefaults -no-reboot -display none -nic none -monitor none \
+            -serial file:console.log -kernel vmlinuz -initrd a,b/initramfs \
+            -append console=ttyS0 quiet panic=-1 nokaslr tsc=reliable no_timer_check kfence.sample_interval=0 \
+            -drive if=none,id=scratch,format=raw,cache=unsafe,discard=unmap,file=a,,b/scratch \
+            -device virtio-blk-pci,drive=scratch,serial=scratch \
+            -drive if=none,id=out,format=raw,cache=unsafe,discard=unmap,file=out \
+            -device virtio-blk-pci,drive=out,serial=out";
+        assert_eq!(line(&machine, Accel::Tcg, Some("console.log")), expected);
+    }
+
+    #[test]
+    fn nodes_have_memory_and_cpus_of_their_own() {
+        let machine = Machine { memory_mib: 515, cpus: 2, nodes: 2, ..Machine::default() };
+        let expected = "-object memory-backend-ram,id=memory0,size=256M -numa node,nodeid=0,memdev=memory0 \
+            -object memory-backend-ram,id=memory1,size=259M -numa node,nodeid=1,memdev=memory1 \
+            -numa cpu,node-id=0,socket-id=0 -numa cpu,node-id=1,socket-id=1 ";
+        let line = line(&machine, Accel::Tcg, None);
+        assert!(line.contains(expected), "{line}");
+        assert!(line.contains("-chardev stdio,id=console,signal=off -serial chardev:console"), "{line}");
+    }
+
+    #[test]
+    fn kvm_keeps_the_hosts_processor_and_clock() {
+        let line = line(&Machine::default(), Accel::Kvm, None);
+        assert!(line.starts_with("-accel kvm -machine pc -cpu host "), "{line}");
+        assert!(!line.contains("tsc="), "{line}");
+    }
+
+    #[test]
+    fn accel_is_never_left_open() {
+        assert_ne!(resolve_accel(Accel::Auto).unwrap(), Accel::Auto);
+        assert_eq!(resolve_accel(Accel::Tcg).unwrap(), Accel::Tcg);
+    }
 }

@@ -7,7 +7,7 @@ use super::job::{CONSOLE_TAG, Disk, Plan, REPORT_FILE, Report};
 use super::kernel::Kernel;
 use super::qemu::{self, BootFiles};
 use super::spec::Machine;
-use super::{disks, guest_binary, stream};
+use super::{disks, guest_binary, manifest, stream};
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -53,6 +53,7 @@ pub fn run(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Res
     if let Some(error) = &report.error {
         return Err(VmError::Plan(error.clone()));
     }
+    manifest::write(results, machine, kernel, job, &command, wall)?;
     Ok(VmResult { results: results.to_owned(), report, wall, command })
 }
 
@@ -63,6 +64,12 @@ pub fn shell(machine: &Machine, kernel: &Kernel, job: &Job, work: &Path) -> Resu
     boot.execute(machine, None).map(|_| ())
 }
 
+/// Whether this host can run a machine at all, before time is spent on a kernel.
+pub fn check_host() -> Result<(), VmError> {
+    let missing = VmError::Missing { program: qemu::PROGRAM, package: qemu::PACKAGE };
+    in_path(qemu::PROGRAM).map(|_| ()).ok_or(missing)
+}
+
 /// Everything that QEMU needs, in a directory that vanishes with it.
 struct Boot {
     files: BootFiles,
@@ -71,7 +78,7 @@ struct Boot {
 
 impl Boot {
     fn prepare(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Result<Boot, VmError> {
-        in_path(qemu::PROGRAM).ok_or(VmError::Missing { program: qemu::PROGRAM, package: qemu::PACKAGE })?;
+        check_host()?;
         let busybox = match job.busybox {
             true => Some(
                 initramfs::static_busybox()
@@ -82,7 +89,9 @@ impl Boot {
         let init = guest_binary::find()?;
         let modules = kernel.modules_in_load_order()?;
         fs::create_dir_all(results).at(results)?;
-        if fs::read_dir(results).at(results)?.next().is_some() {
+        // The console of a boot that failed may lie there.
+        let is_in_the_way = |entry: fs::DirEntry| entry.file_name() != CONSOLE_FILE;
+        if fs::read_dir(results).at(results)?.flatten().any(is_in_the_way) {
             return Err(VmError::Specification(format!("{} is not empty: name another directory", results.display())));
         }
         // Beside the results, since the images may grow to their size.

@@ -1,10 +1,12 @@
 //! The machine: what a scenario says of it.
 
 use super::error::VmError;
+use serde::Serialize;
 use std::time::Duration;
 
 /// How QEMU executes the guest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Accel {
     /// KVM where `/dev/kvm` can be opened and the host is not a virtual machine itself (nested KVM often opens and then
     /// fails), else emulation.
@@ -17,7 +19,7 @@ pub enum Accel {
 }
 
 /// A virtual machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Machine {
     /// Memory in MiB, over all nodes.
     pub memory_mib: u32,
@@ -36,6 +38,7 @@ pub struct Machine {
     /// How QEMU executes it.
     pub accel: Accel,
     /// When the machine is ended by force.
+    #[serde(skip)]
     pub timeout: Duration,
 }
 
@@ -87,7 +90,7 @@ impl Machine {
 
     /// Memory of each node in MiB: equal parts, of whole pageblocks; the last one has the rest.
     pub fn node_memory(&self) -> Vec<u32> {
-        let part = self.memory_mib / self.nodes & !1;
+        let part = (self.memory_mib / self.nodes) & !1;
         let mut parts = vec![part; self.nodes as usize];
         if let Some(last) = parts.last_mut() {
             *last = self.memory_mib - part * (self.nodes - 1);

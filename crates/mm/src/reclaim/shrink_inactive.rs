@@ -8,6 +8,7 @@ use crate::event::{MmEvent, MmObserver};
 use crate::lru::{LruList, LruvecId};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
+use crate::swap::sleeping_table_request;
 use alloc::vec::Vec;
 use pagealloc::{Counter, Gfp, NodeId, Pfn};
 
@@ -42,6 +43,10 @@ impl<W: World> Mm<W> {
         };
         sc.nr_scanned += u64::from(batch.scanned);
         totals.add(&batch, list.is_file());
+        if batch.failed_tables > 0 {
+            self.wake_kswapds_for(&sleeping_table_request(task.cpu));
+            self.env.work(task, Work::FailedRequests(batch.failed_tables)).await;
+        }
         let swap = !list.is_file();
         writes.drain(..).for_each(|pfn| self.env.start_write(pfn, swap));
         if batch.taken != 0 && batch.unqueued_dirty == batch.taken {

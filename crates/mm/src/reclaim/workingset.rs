@@ -7,8 +7,9 @@ use super::{ANON, FILE, SWAP_CLUSTER_MAX};
 use crate::lru::{LruList, LruState, LruvecId};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
+use crate::swap::SwapEntry;
 use pagealloc::policy::LruRule;
-use pagealloc::{Counter, FrameState, NodeId, Pfn, ZoneId, ZoneType};
+use pagealloc::{Counter, CpuId, FrameState, NodeId, Pfn, ZoneId, ZoneType};
 
 /// What eviction leaves behind, to judge a refault by (10.16).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Shadow {
     pub age: u64,
     /// The page was in the workingset.
     pub workingset: bool,
+    /// Where it lies in swap.
+    pub swap: Option<SwapEntry>,
 }
 
 /// Whether a page that was away for `distance` evictions fits into what a workingset may use (10.16). `sizes` are the
@@ -62,7 +65,7 @@ impl<W: World> State<W> {
         let lru = self.lruvec_mut(id);
         let age = lru.nonresident_age;
         lru.nonresident_age += pages;
-        Shadow { node, zone, age, workingset }
+        Shadow { node, zone, age, workingset, swap: None }
     }
 
     /// A page was activated: inactive pages move closer to eviction as if it had been evicted.
@@ -73,8 +76,9 @@ impl<W: World> State<W> {
     }
 
     /// A page that reclaim evicted is back and on its list (10.16): activation by refault distance. `shadow` is what
-    /// `reclaimed` left. Does nothing where the kernel keeps no shadow of such a page.
-    pub fn refault(&mut self, pfn: Pfn, shadow: Shadow) {
+    /// `reclaimed` left. Does nothing where the kernel keeps no shadow of such a page. Swap slots are given back.
+    pub fn refault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
+        self.forget_swapped(shadow, cpu);
         let rules = self.alloc.policy.reclaim;
         let file = !self.pages.flags(pfn).contains(PageFlags::ANON);
         if !rules.workingset || !(file || rules.anon_workingset) {

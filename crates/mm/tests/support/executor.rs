@@ -112,6 +112,7 @@ impl Env for TestEnv {
             Work::Shrink { scanned, reclaimed } => pages(scanned) + u64::from(reclaimed) * costs.copy,
             Work::Migrate(n) => u64::from(n) * costs.copy,
             Work::Deactivate(n) | Work::ShrinkSlab(n) | Work::ScanMigrate(n) | Work::ScanFree(n) => pages(n),
+            Work::FailedRequests(n) => pages(n),
             Work::Resched => costs.resched,
         };
         self.sleep(nanos).await;

@@ -13,6 +13,9 @@ pub struct DefragRules {
     pub kcompactd_block_watermark: bool,
     /// 2026: requests that can't reclaim but may wake kswapd give NOFRAGMENT up instead of failing (13.9).
     pub nonblocking_may_fragment: bool,
+    /// Nobody's yet: what a task that is freeing memory asks for gives NOFRAGMENT up instead of failing, also where
+    /// `__GFP_NOMEMALLOC` keeps it from the reserves that would lift the ban (2.9, 13.4).
+    pub memalloc_may_fragment: bool,
     /// 2026: direct reclaim and compaction of non-movable requests run at the pageblock order (13.9).
     pub reclaim_at_block_order: bool,
     /// Fail rather than fragment: step d and the OOM attempt keep NOFRAGMENT (13.11); used when defrag_mode=2.
@@ -54,6 +57,17 @@ pub struct ReclaimRules {
     pub boost_skips_slab: bool,
     /// Workingset (refault) detection at all (3.15+).
     pub workingset: bool,
+    /// When the tables that describe swap slots are allocated.
+    pub swap_tables: SwapTableRule,
+}
+
+/// When the tables that describe swap slots are allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapTableRule {
+    /// With the swap area (up to 6.17).
+    AtSwapon,
+    /// A page for each cluster, inside reclaim, when the first of its slots is taken; freed with the last (6.18+).
+    PerCluster,
 }
 
 /// LRU lists (10.1).

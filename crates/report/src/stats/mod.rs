@@ -13,7 +13,7 @@ mod trend;
 
 pub use interval::{Interval, mean_interval, median_interval, samples_for_median_interval};
 pub use rank::{mann_whitney, smallest_p};
-pub use student::{pooled_df, welch};
+pub use student::{one_sample, pooled_df, welch};
 pub use summary::{coefficient_of_variation, mean, median, stddev, variance};
 pub use trend::{Trend, trend};
 

@@ -32,6 +32,13 @@ impl Means {
     }
 }
 
+/// Whether a mean is other than zero. Needs two values.
+pub fn one_sample(values: &[f64]) -> Option<Test> {
+    // Against a constant zero, which adds no error: the degrees of freedom are the sample's.
+    let means = Means { difference: mean(values)?, parts: [variance(values)? / values.len() as f64, 0.0] };
+    Some(means.constant().unwrap_or_else(|| means.test((values.len() - 1) as f64)))
+}
+
 /// Welch's test: the samples may vary differently. Each needs two values.
 pub fn welch(a: &[f64], b: &[f64]) -> Option<Test> {
     let means = Means::of(a, b)?;
@@ -76,6 +83,12 @@ mod tests {
     fn pooled_degrees_as_scipy() {
         near(pooled_df(&A, &B), -0.5533985905294672, 0.5951137741873432);
         near(pooled_df(&BASE, &FAIR), -1.4344225331250369, 0.20144972919202625);
+    }
+
+    /// `scipy.stats.ttest_1samp([-1, -3, -2], 0)`
+    #[test]
+    fn one_sample_as_scipy() {
+        near(one_sample(&[-1.0, -3.0, -2.0]), -3.4641016151377544, 0.07417990022744862);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The resident process: holds a share of memory, and gives back and takes anew one piece at a time.
+//! The resident process: holds a share of memory; reads a piece of it, and gives back and takes anew another one, at a time.
 
 use super::KIB;
 use crate::bounds::Percent;
@@ -16,7 +16,7 @@ pub struct Resident {
     pub percent: Percent,
     /// Size of a piece, KiB.
     pub piece_kib: NonZero<u32>,
-    /// Pieces that it owes to turn over.
+    /// Pieces that it owes to turn over, with as many to read.
     pub rounds: u32,
     /// Pause after each, milliseconds.
     pub pause_ms: u32,
@@ -55,6 +55,9 @@ impl Script for Process {
     }
 
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        // One piece is needed again, wherever it is by now, and another one is given back and taken anew.
+        let (region, bytes) = (RegionId(self.random.below(self.pieces) as u32), piece_bytes(&self.parameters));
+        ops.push(Op::Touch { region, offset: 0, bytes, access: Access::Read });
         let piece = self.random.below(self.pieces);
         ops.push(Op::Unmap { region: RegionId(piece as u32), offset: 0, bytes: piece_bytes(&self.parameters) });
         self.take(ops, piece);

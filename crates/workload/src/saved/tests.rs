@@ -82,3 +82,47 @@ fn what_is_wrong_is_told_with_its_line() {
         assert!(error.starts_with(said), "{nonsense}: {error}");
     }
 }
+
+/// Whatever is damaged is refused or read, and what is read can be written and read again.
+#[test]
+fn damage_is_no_surprise() {
+    let mut random = crate::Random::of(&crate::Spawn::root(0, 0, 0, 5));
+    let mut readable = 0;
+    for _ in 0..20_000 {
+        let mut bytes = SMALL.as_bytes().to_vec();
+        for _ in 0..=random.below(3) {
+            let at = random.below(bytes.len() as u64) as usize;
+            if bytes.is_empty() {
+                break;
+            }
+            match random.below(4) {
+                0 => bytes[at] = b"0123456789abcdef \n#-x"[random.below(21) as usize],
+                1 => drop(bytes.remove(at)),
+                2 => bytes.insert(at, bytes[at]),
+                _ => bytes.truncate(at),
+            }
+        }
+        let Ok(saved) = Saved::parse(String::from_utf8(bytes).expect("ASCII stays text")) else { continue };
+        readable += 1;
+        let mut again = Vec::new();
+        save(&saved, "", 0, &mut again).expect("memory doesn't fail");
+        let again = Saved::parse(String::from_utf8(again).expect("text")).expect("it was just written");
+        assert_eq!(on_paper(&again).digest(), on_paper(&saved).digest());
+    }
+    assert!(readable > 100, "{readable}");
+}
+
+#[test]
+fn the_documentations_example_can_be_read() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operations.md");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        println!("SKIPPED: there is no docs/operations.md beside this crate");
+        return;
+    };
+    let example = text.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let saved = Saved::parse(example.to_owned()).expect("well formed");
+    assert!(on_paper(&saved).digest().is_some());
+    for form in crate::FORMS {
+        assert!(text.contains(&format!("| `{}` |", form.name)), "{} has a line in the table", form.name);
+    }
+}

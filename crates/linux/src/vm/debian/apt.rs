@@ -14,11 +14,13 @@ pub const SOURCES_VARIABLE: &str = "FRAGLAB_APT_SOURCES";
 /// Lists older than this are fetched anew before something that isn't cached is looked for.
 const FRESH: Duration = Duration::from_secs(24 * 3600);
 
-/// apt, set up to see Debian's kernels.
+/// apt, set up to see Debian's kernels. One process at a time has it: others wait.
 #[derive(Debug)]
 pub struct Apt {
     directory: PathBuf,
     config: PathBuf,
+    /// Locked; released when it is closed.
+    _lock: fs::File,
 }
 
 impl Apt {
@@ -31,6 +33,9 @@ impl Apt {
             ));
         }
         let directory = cache.directory("apt")?;
+        let path = directory.join("lock");
+        let lock = fs::File::create(&path).at(&path)?;
+        lock.lock().at(&path)?;
         for name in ["lists/partial", "cache/archives/partial", "sources.d"] {
             let path = directory.join(name);
             fs::create_dir_all(&path).at(&path)?;
@@ -39,7 +44,7 @@ impl Apt {
         write_if_changed(&directory.join("status"), "")?;
         let config = directory.join("apt.conf");
         write_if_changed(&config, &configuration(&directory))?;
-        Ok(Apt { directory, config })
+        Ok(Apt { directory, config, _lock: lock })
     }
 
     /// Fetches the lists of packages if they are old or `force` is set. `say` hears that it takes time, and what apt
@@ -49,17 +54,18 @@ impl Apt {
         let modified = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
         let age = modified(&stamp).and_then(|time| time.elapsed().ok());
         let newer_sources = modified(&self.directory.join("sources.d/debian.sources")) > modified(&stamp);
-        if !force && !newer_sources && age.is_some_and(|age| age < FRESH) {
+        if !force && !newer_sources && age.is_some_and(|age| age < FRESH) && !self.has_no_lists()? {
             return Ok(());
         }
         say("fetching Debian's lists of packages");
         let output = self.command("apt-get").arg("update").output().at(Path::new("apt-get"))?;
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        said.lines().filter(|line| line.starts_with("E:") || line.starts_with("W:")).for_each(say);
-        if !output.status.success() && self.has_no_lists()? {
-            return Err(failed("apt-get update", &said));
+        if self.has_no_lists()? {
+            return Err(failed("apt-get update, which fetches the lists of packages,", &said));
         }
-        fs::File::create(&stamp).at(&stamp).map(|_| ())
+        said.lines().filter(|line| line.starts_with("E:") || line.starts_with("W:")).for_each(say);
+        // What a mirror lacks will be lacking tomorrow; what could not be fetched is tried again next time.
+        if said.contains("Failed to fetch") { Ok(()) } else { fs::File::create(&stamp).at(&stamp).map(|_| ()) }
     }
 
     fn has_no_lists(&self) -> Result<bool, VmError> {

@@ -80,17 +80,24 @@ fn parse_madison(text: &str) -> Vec<Available> {
 
 /// The kernel of a version: the newest one in the cache, or else the newest that Debian has. `say` hears what takes time.
 pub fn kernel(cache: &Cache, version: &str, say: &mut dyn FnMut(&str)) -> Result<Kernel, VmError> {
-    let cached = Kernel::cached(cache)?;
-    let matches = |kernel: &&Kernel| {
+    if let Some(kernel) = cached(cache, version)? {
+        return Ok(kernel);
+    }
+    let apt = Apt::new(cache)?;
+    // Another process may have fetched it while this one waited for apt.
+    if let Some(kernel) = cached(cache, version)? {
+        return Ok(kernel);
+    }
+    apt.update(false, say)?;
+    fetch(cache, &apt, &wanted(&apt, version)?, say)
+}
+
+fn cached(cache: &Cache, version: &str) -> Result<Option<Kernel>, VmError> {
+    let matches = |kernel: &Kernel| {
         let packages = &kernel.provenance.packages;
         is_of_version(kernel.release(), version) || packages.iter().any(|package| package.version == version)
     };
-    if let Some(kernel) = cached.iter().rev().find(matches) {
-        return Ok(kernel.clone());
-    }
-    let apt = Apt::new(cache)?;
-    apt.update(false, say)?;
-    fetch(cache, &apt, &wanted(&apt, version)?, say)
+    Ok(Kernel::cached(cache)?.into_iter().rev().find(matches))
 }
 
 /// The newest kernel of a version, the small flavour first.
@@ -130,14 +137,31 @@ pub fn newest_of_series(kernels: &[Available]) -> Vec<&Available> {
     newest
 }
 
+/// What begins the name of a directory that a kernel is fetched into.
+const UNFINISHED: &str = ".fetch-";
+
+/// Removes what fetches that were killed have left: whoever has apt is the only one who fetches.
+fn remove_stale(kernels: &Path) -> Result<(), VmError> {
+    for entry in fs::read_dir(kernels).at(kernels)?.flatten() {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            fs::remove_dir_all(entry.path()).at(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 fn fetch(cache: &Cache, apt: &Apt, kernel: &Available, say: &mut dyn FnMut(&str)) -> Result<Kernel, VmError> {
     let name = format!("{PREFIX}{}", kernel.release);
     say(&format!("fetching {name} {} from {}", kernel.version, kernel.suite));
     let kernels = cache.directory("kernels")?;
-    let work = tempfile::Builder::new().prefix(".fetch-").tempdir_in(&kernels).at(&kernels)?;
+    remove_stale(&kernels)?;
+    let work = tempfile::Builder::new().prefix(UNFINISHED).tempdir_in(&kernels).at(&kernels)?;
     let show = apt.query(&["show", &format!("{name}={}", kernel.version)])?;
     let mut names = vec![name];
-    names.extend(parts(&show, &kernel.release));
+    // A base that is gone is no loss where the image's package has everything else.
+    let parts = parts(&show, &kernel.release);
+    let known = apt.query(&[&["madison"], &parts.iter().map(String::as_str).collect::<Vec<_>>()[..]].concat())?;
+    names.extend(parts.into_iter().filter(|name| has_version(&known, name, &kernel.version)));
     let wanted: Vec<String> = names.iter().map(|name| format!("{name}={}", kernel.version)).collect();
     if apt.download(&wanted, work.path()).is_err() {
         // The lists were old, and the archive has moved on.
@@ -156,11 +180,7 @@ fn fetch(cache: &Cache, apt: &Apt, kernel: &Available, say: &mut dyn FnMut(&str)
     let text = serde_json::to_vec_pretty(&provenance).expect("a provenance is plain data");
     fs::write(home.join(PROVENANCE), text).at(&home)?;
     let place = kernels.join(&kernel.release);
-    // Whoever fetched the same one meanwhile has put the same there.
-    match fs::rename(&home, &place) {
-        Err(_) if Kernel::in_cache(&place).is_some() => {}
-        other => other.at(&place)?,
-    }
+    fs::rename(&home, &place).at(&place)?;
     Kernel::in_cache(&place)
         .ok_or_else(|| VmError::Damaged { path: place, problem: "the kernel vanished from the cache".to_owned() })
 }
@@ -176,6 +196,14 @@ fn parts(show: &str, release: &str) -> Vec<String> {
             .any(|prefix| name.strip_prefix(prefix) == Some(release))
     };
     names.filter(is_part).map(str::to_owned).collect()
+}
+
+/// Whether `apt-cache madison` knows a package in a version.
+fn has_version(madison: &str, name: &str, version: &str) -> bool {
+    madison.lines().any(|line| {
+        let mut columns = line.split('|').map(str::trim);
+        columns.next() == Some(name) && columns.next() == Some(version)
+    })
 }
 
 fn downloaded(directory: &Path, name: &str) -> Result<PathBuf, VmError> {
@@ -227,6 +255,8 @@ mod tests {
             suite: "bookworm-security".to_owned(),
         };
         assert_eq!(parse_madison(text), [expected]);
+        assert!(has_version(text, "linux-image-6.1.0-56-cloud-amd64", "6.1.192-2"));
+        assert!(!has_version(text, "linux-image-6.1.0-56-cloud-amd64", "6.1.192-1"));
     }
 
     #[test]

@@ -82,11 +82,13 @@ pub(super) fn linux_6_15() -> Policy {
 
 /// 6.18.2: the fallback mode persists over a batch (6.16, 4.4); nodes with a busy kswapd come second (7.1d).
 pub(super) fn linux_6_18() -> Policy {
+    let base = linux_6_15();
     Policy {
         name: "linux-6.18",
         fallback: Fallback::ClaimThenSteal { batch_mode: true },
         skip_kswapd_nodes: true,
-        ..linux_6_15()
+        reclaim: ReclaimRules { swap_tables: SwapTableRule::PerCluster, ..base.reclaim },
+        ..base
     }
 }
 
