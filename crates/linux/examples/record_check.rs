@@ -80,8 +80,8 @@ fn check(check: &Check, pairs: usize) -> ExitCode {
         Some(what) if what.starts_with("`buffer_") => println!("note    the first since boot: {what}"),
         Some(what) => say("it leaves tracefs as it was", Err(what)),
     }
-    for signal in [Signal::INT, Signal::TERM, Signal::KILL] {
-        say(&format!("{signal:?} restores tracefs"), check.killed(signal, &before));
+    for (name, signal) in [("int", Signal::INT), ("term", Signal::TERM), ("kill", Signal::KILL)] {
+        say(&format!("SIG{} restores tracefs", name.to_uppercase()), check.killed(name, signal, &before));
     }
     say("no event is lost", check.rate());
     if pairs > 0 {
@@ -117,9 +117,9 @@ impl Check {
     }
 
     /// Records under load, sends the signal, and compares tracefs with what it was.
-    fn killed(&self, signal: Signal, before: &str) -> Result<String, String> {
+    fn killed(&self, name: &str, signal: Signal, before: &str) -> Result<String, String> {
         let loads = start_loads(ENDLESS);
-        let result = self.signalled(signal);
+        let result = self.signalled(name, signal);
         end_loads(loads);
         result?;
         if signal == Signal::KILL {
@@ -134,9 +134,8 @@ impl Check {
         }
     }
 
-    fn signalled(&self, signal: Signal) -> Result<(), String> {
-        let name = format!("{signal:?}").to_lowercase();
-        let mut command = self.command(&name, &[]);
+    fn signalled(&self, name: &str, signal: Signal) -> Result<(), String> {
+        let mut command = self.command(name, &[]);
         let mut recorder = command.stdout(Stdio::null()).spawn().map_err(|error| error.to_string())?;
         std::thread::sleep(Duration::from_secs(5));
         kill_process(Pid::from_child(&recorder), signal).map_err(|error| error.to_string())?;
