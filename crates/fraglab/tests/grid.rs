@@ -82,3 +82,25 @@ fn a_damaged_plan_is_bad_input() {
     assert_eq!(code(&plan(&[("vm.x=0", 1, "absent")])), Some(3), "nothing can be read");
     assert_eq!(code(&plan(&[])), Some(3));
 }
+
+/// Whatever can be known to be wrong is said before the first kernel boots, and before anything is written.
+#[test]
+fn usage_errors_come_before_the_first_boot() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let grid = dir.path().join("grid");
+    let stderr = |args: &[&str]| {
+        let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
+        let assert = command.args(["validate", "--scenario", "kbuild-mix"]).args(args).assert().code(2);
+        String::from_utf8_lossy(&assert.get_output().stderr).into_owned()
+    };
+    let target = grid.to_str().expect("UTF-8");
+    let said = stderr(&["--kernels", "6.18", "--set", "vm.defrag_mode=0,2", "-o", target]);
+    assert!(said.contains("vm.defrag_mode=2 is refused"), "{said}");
+    let said = stderr(&["--kernels", "6.18", "--set", "vm.defrag_mood=1", "-o", target]);
+    assert!(said.contains("vm.defrag_mode") && !said.contains("booting"), "{said}");
+    assert!(stderr(&["--kernels", "6.18", "--set", "vm.defrag_mode", "-o", target]).contains("NAME=VALUE,VALUE"));
+    assert!(stderr(&["--kernels", "6.18", "--record", "none", "-o", target]).contains("nothing to compare"));
+    assert!(stderr(&["-o", target]).contains("--kernels"));
+    assert!(stderr(&["--kernels", "6.18"]).contains("--output"));
+    assert!(!grid.exists());
+}

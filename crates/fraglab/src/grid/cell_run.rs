@@ -25,8 +25,14 @@ fn run_args(directory: &Path, id: &CellId, words: &[String]) -> Result<RunArgs, 
     match Cli::try_parse_from(line) {
         Ok(Cli { command: Command::Run(args) }) => Ok(args),
         Ok(_) => Err(Failure::Invariant("`run` was not understood as `run`".to_owned())),
-        Err(error) => Err(Failure::Usage(error.to_string())),
+        Err(error) => Err(Failure::Usage(reason(&error.to_string()))),
     }
+}
+
+/// The first paragraph of clap's message, without the word that every failure begins with anyway.
+fn reason(message: &str) -> String {
+    let first = message.split("\n\n").next().unwrap_or_default().trim();
+    first.strip_prefix("error: ").unwrap_or(first).to_owned()
 }
 
 fn limit(args: &GridArgs) -> Vec<String> {

@@ -65,11 +65,11 @@ fn plan(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<Plan, F
         runs: repeats.get(),
     };
     let plan = Plan::new(&chosen.scenario.name, &chosen.text, &axes, RECORDING_DIR).continuing(directory)?;
+    // A value that no kernel takes shall be found out before the first boot.
+    plan.cells.iter().try_for_each(|cell| cell_run::check(directory, &cell.id, &args.grid))?;
     fs::create_dir_all(directory).map_err(at(directory))?;
     let path = directory.join(SCENARIO_FILE);
     fs::write(&path, &chosen.text).map_err(at(&path))?;
-    // A value that no kernel takes shall be found out before the first boot.
-    plan.cells.iter().try_for_each(|cell| cell_run::check(directory, &cell.id, &args.grid))?;
     plan.write(directory)?;
     Ok(plan)
 }
