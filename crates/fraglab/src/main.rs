@@ -14,7 +14,6 @@ mod failure;
 mod machines;
 mod output;
 mod progress;
-mod recorded;
 mod run_args;
 mod run_spec;
 mod scenarios;

@@ -24,14 +24,11 @@ use recording::replay::Replayed;
 use report::Facts;
 use std::path::Path;
 
-/// Loads a recording, and says what to beware of.
+/// Loads a recording.
 fn load(path: &Path) -> Result<Loaded, Failure> {
     let progress = Progress::new(&format!("reading {}", path.display()));
     let loaded = backend::load(path)?;
     drop(progress);
-    for caveat in &loaded.caveats {
-        warn(&format!("{}: {caveat}", loaded.name));
-    }
     Ok(loaded)
 }
 
