@@ -11,6 +11,8 @@ mod compare_args;
 mod describe;
 mod facts;
 mod failure;
+mod grid;
+mod grid_args;
 mod machines;
 mod output;
 mod progress;

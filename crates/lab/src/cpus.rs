@@ -36,15 +36,16 @@ enum Seat {
 pub(crate) struct Cpus {
     cpus: Vec<Cpu>,
     slice: Nanos,
+    percent: u32,
     seats: Vec<Seat>,
     /// CPU that each task was on last.
     last: Vec<usize>,
 }
 
 impl Cpus {
-    pub fn new(cpus: u16, slice: Nanos) -> Cpus {
+    pub fn new(cpus: u16, slice: Nanos, percent: u32) -> Cpus {
         let cpus = (0..cpus.max(1)).map(|_| Cpu::default()).collect();
-        Cpus { cpus, slice: slice.max(1), seats: Vec::new(), last: Vec::new() }
+        Cpus { cpus, slice: slice.max(1), percent: percent.clamp(1, 100), seats: Vec::new(), last: Vec::new() }
     }
 
     fn know(&mut self, task: TaskId) {
@@ -134,6 +135,11 @@ impl VirtualEnv {
         self.cpus.as_ref().map_or(Vec::new(), |cpus| cpus.borrow().cpus.iter().map(busy).collect())
     }
 
+    /// Time that this much work takes on a CPU.
+    pub(crate) fn elapsed(&self, work: Nanos) -> Nanos {
+        self.cpus.as_ref().map_or(work, |cpus| work * 100 / u64::from(cpus.borrow().percent))
+    }
+
     /// The task waits, or has ended.
     pub(crate) fn leave_cpu(&self, task: TaskId) {
         let next = self.cpus.as_ref().and_then(|cpus| cpus.borrow_mut().leave(task, self.clock.get()));
@@ -188,7 +194,7 @@ mod tests {
     use std::rc::Rc;
 
     fn env(cpus: u16) -> VirtualEnv {
-        VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1).with_cpus(cpus, 100)
+        VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1).with_cpus(cpus, 100, 100)
     }
 
     fn run<'a>(env: &'a VirtualEnv, executor: &mut Executor<'a>) {

@@ -4,7 +4,7 @@ use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
 use crate::device::Device;
 use crate::speeds::Speeds;
-use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
+use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use pagealloc::Pfn;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -50,6 +50,8 @@ pub struct VirtualEnv {
     pub(crate) cpus: Option<RefCell<Cpus>>,
     /// A task is being started, and perhaps others after it at the same moment.
     pub(crate) starting: Cell<bool>,
+    /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
+    lanes: Vec<Cell<Nanos>>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,
     /// Who holds a lock at a moment is not known.
@@ -73,6 +75,7 @@ impl VirtualEnv {
             devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)),
             cpus: None,
             starting: Cell::new(false),
+            lanes: Vec::new(),
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
             due: RefCell::default(),
@@ -84,10 +87,19 @@ impl VirtualEnv {
         }
     }
 
-    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds.
+    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds. The machine has `percent` of each
+    /// CPU: work takes longer by as much.
     #[must_use]
-    pub fn with_cpus(mut self, cpus: u16, slice: Nanos) -> VirtualEnv {
-        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice)));
+    pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
+        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice, percent)));
+        self
+    }
+
+    /// The same with CPUs that do nothing but the machinery's work, each piece on the one that is free first: what there is
+    /// more of than CPUs has to wait. For runs that don't know what else the CPUs do.
+    #[must_use]
+    pub fn with_lanes(mut self, cpus: usize) -> VirtualEnv {
+        self.lanes = vec![Cell::new(0); cpus];
         self
     }
 
@@ -198,7 +210,7 @@ impl VirtualEnv {
 
     /// Works for a time: on a CPU, if tasks have to share them.
     pub async fn run(&self, nanos: Nanos) {
-        let mut left = nanos;
+        let mut left = self.elapsed(nanos);
         while left > 0 {
             self.occupy().await;
             let chunk = self.slice_left().min(left);
@@ -229,24 +241,40 @@ impl VirtualEnv {
         self.ready.borrow_mut().push_back(task);
     }
 
-    fn cost(&self, work: Work) -> Nanos {
+    fn cost(&self, task: &TaskContext, work: Work) -> Nanos {
+        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
+        let shrink = if kswapd { self.speeds.shrink_kswapd } else { self.speeds.shrink };
         let per_page = |pages: u32, ns: u64| u64::from(pages) * ns;
         match work {
-            Work::Shrink { scanned, .. } => per_page(scanned, self.speeds.shrink),
-            Work::Deactivate(pages) => per_page(pages, self.speeds.shrink / 4),
+            Work::Shrink { scanned, .. } => per_page(scanned, shrink),
+            Work::Deactivate(pages) => per_page(pages, shrink / 4),
             Work::WalkPageTables(entries) => per_page(entries, self.speeds.scan_migrate),
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
             Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),
             Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
             Work::Migrate(pages) => per_page(pages, self.speeds.migrate),
+            Work::FailedRequests(requests) => per_page(requests, self.speeds.failed_request),
             Work::Resched => RESCHED_NS,
         }
+    }
+
+    /// The CPU that is free first (the first of several), where work alone is known.
+    fn free_lane(&self) -> Option<&Cell<Nanos>> {
+        self.lanes.iter().min_by_key(|lane| lane.get())
+    }
+
+    /// Time until work that costs this much is done there.
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos) -> Nanos {
+        let done = lane.get().max(self.now()) + cost;
+        lane.set(done);
+        (done - self.now()).max(cost * self.speeds.stretch / 1024)
     }
 }
 
 /// Pages that fit into a device's request queue: 256 requests (virtio-blk, and most disks) of 8 pages, about what
 /// neighbours merge to.
 const QUEUE_PAGES: Nanos = 256 * 8;
+
 /// A turn of the scheduler: what keeps a retry loop from standing still in virtual time.
 const RESCHED_NS: Nanos = 1_000;
 
@@ -255,11 +283,15 @@ impl Env for VirtualEnv {
         self.clock.get()
     }
 
-    fn work(&self, _task: &TaskContext, work: Work) -> impl Future<Output = ()> {
-        let cost = self.cost(work);
+    fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
+        let cost = self.cost(task, work);
         async move {
-            if cost > 0 {
-                self.run(cost).await;
+            if cost == 0 {
+                return;
+            }
+            match self.free_lane() {
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost)).await),
+                None => self.run(cost).await,
             }
         }
     }
@@ -297,11 +329,11 @@ impl Env for VirtualEnv {
     }
 
     fn write_room(&self, swap: bool) -> impl Future<Output = ()> {
-        let full = QUEUE_PAGES * self.speeds.swap_write;
-        let over = self.device(swap).idle_at().saturating_sub(self.now() + full);
+        let over = self.device(swap).backlog(self.now()).saturating_sub(QUEUE_PAGES * self.device(swap).page());
         async move {
             if over > 0 {
                 self.sleep(over).await;
+                self.occupy().await;
             }
         }
     }

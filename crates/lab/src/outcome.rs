@@ -20,6 +20,9 @@ pub struct Outcome {
     pub fast_requests: [u64; NR_ORDERS],
     /// Requests that failed for good, by order.
     pub failed_requests: [u64; NR_ORDERS],
+    /// Every `mm_page_alloc` without a page, in time order: requests that failed, or that their caller tried again in
+    /// another way. Not known where only rare events were traced.
+    pub failures: Option<Vec<FailedAttempt>>,
     /// Samples over time, one a second of the recording.
     pub series: Vec<Sample>,
 }
@@ -31,6 +34,17 @@ pub struct ExtfragAt {
     pub ts: u64,
     /// The event.
     pub event: Extfrag,
+}
+
+/// A request that ended without a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailedAttempt {
+    /// Nanoseconds on the recording's clock.
+    pub ts: u64,
+    /// Order.
+    pub order: Order,
+    /// Mask.
+    pub gfp: Gfp,
 }
 
 /// A request that was not served at once.

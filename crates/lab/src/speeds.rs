@@ -3,14 +3,21 @@
 /// Nanoseconds a page for each kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speeds {
-    /// Scanning a page of an LRU list, its reclaim included.
+    /// Scanning a page of an LRU list, its reclaim included, for a task that needs memory.
     pub shrink: u64,
+    /// The same for kswapd.
+    pub shrink_kswapd: u64,
+    /// How much longer work takes than it keeps a CPU busy, in 1/1024, because tasks that the run does not model have
+    /// their turns between.
+    pub stretch: u64,
     /// Looking at a page for migration.
     pub scan_migrate: u64,
     /// Looking at a page for a free target.
     pub scan_free: u64,
     /// Moving a page.
     pub migrate: u64,
+    /// A request inside reclaim that fails after all its attempts.
+    pub failed_request: u64,
     /// Scanning a slab object.
     pub slab: u64,
     /// Writing a page to disk or swap, one after the other. Not in a trace: in its busiest second a recorded machine
@@ -30,9 +37,12 @@ impl Default for Speeds {
     fn default() -> Speeds {
         Speeds {
             shrink: 500,
+            shrink_kswapd: 500,
+            stretch: 1024,
             scan_migrate: 20,
             scan_free: 10,
             migrate: 1_500,
+            failed_request: 1_000,
             slab: 200,
             swap_write: 46_500,
             lock_contention: 0,

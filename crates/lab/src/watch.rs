@@ -2,7 +2,7 @@
 
 use crate::digest::Digest;
 use crate::env::Clock;
-use crate::outcome::ExtfragAt;
+use crate::outcome::{ExtfragAt, FailedAttempt};
 use mm::{MmEvent, MmObserver};
 use pagealloc::{Event, Observer};
 use std::hash::{Hash, Hasher};
@@ -13,12 +13,14 @@ pub struct Watch {
     digest: Digest,
     /// Fragmentation events so far.
     pub extfrag: Vec<ExtfragAt>,
+    /// Requests that ended without a page so far.
+    pub failures: Vec<FailedAttempt>,
 }
 
 impl Watch {
     /// A watcher that has seen nothing.
     pub fn new(clock: Clock) -> Watch {
-        Watch { clock, digest: Digest::default(), extfrag: Vec::new() }
+        Watch { clock, digest: Digest::default(), extfrag: Vec::new(), failures: Vec::new() }
     }
 
     /// Digest of all events so far.
@@ -37,6 +39,9 @@ impl Observer for Watch {
     fn kmem(&mut self, event: &Event) {
         match *event {
             Event::MmPageAlloc { pfn, order, migratetype, gfp_flags } => {
+                if pfn.is_none() {
+                    self.failures.push(FailedAttempt { ts: self.clock.get(), order, gfp: gfp_flags });
+                }
                 let pfn = pfn.map_or(u64::from(u32::MAX), |pfn| u64::from(pfn.0));
                 self.fold(1 << 60 | pfn << 16 | u64::from(order) << 8 | migratetype as u64);
                 self.fold(u64::from(gfp_flags.0) << 32 ^ self.clock.get());
@@ -91,9 +96,6 @@ impl Hasher for Folding<'_> {
 impl MmObserver for Watch {
     fn mm(&mut self, event: &MmEvent) {
         let now = self.clock.get();
-        if std::env::var_os("DBGE").is_some() {
-            std::eprintln!("EV {:.6} {:?}", now as f64 / 1e9, event);
-        }
         self.fold(7 << 60 ^ now);
         event.hash(&mut Folding(self));
     }

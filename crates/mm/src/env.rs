@@ -62,6 +62,8 @@ pub enum Work {
     ScanFree(u32),
     /// Pages copied to a new frame.
     Migrate(u32),
+    /// Requests that failed inside reclaim, after all attempts that such a request has.
+    FailedRequests(u32),
     /// `cond_resched`: a point at which others may run.
     Resched,
 }

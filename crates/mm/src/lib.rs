@@ -21,6 +21,7 @@ mod pages;
 pub mod reclaim;
 pub mod slowpath;
 mod state;
+pub mod swap;
 pub mod thp;
 
 pub use env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};

@@ -335,8 +335,13 @@ impl<W: World> State<W> {
             self.unlink(pfn);
         }
         let flags = self.pages.flags(pfn);
-        if counts_as_written(flags) && self.free_written(pfn, flags) {
-            return;
+        if flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK).with(PageFlags::SWAPCACHE)) {
+            if flags.contains(PageFlags::SWAPCACHE) {
+                self.leave_swap_cache(pfn, cpu);
+            }
+            if counts_as_written(flags) && self.free_written(pfn, flags) {
+                return;
+            }
         }
         self.release(pfn, cpu);
     }

@@ -9,6 +9,7 @@ use crate::lru::{Generations, LruState};
 use crate::owner::Owner;
 use crate::pages::Pages;
 use crate::reclaim::NodeReclaim;
+use crate::swap::Swap;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use pagealloc::PageAllocator;
@@ -61,6 +62,8 @@ pub struct State<W: World> {
     pub nodes: Vec<NodeState>,
     /// By zone number.
     pub zones: Vec<ZoneState>,
+    /// Swap slots, where the policy has tables for them.
+    pub swap: Swap,
     /// Owner of the pages.
     pub owner: W::Owner,
     /// Rules of generations if the policy says so at the start; `None`: classic lists.
@@ -82,7 +85,7 @@ impl<W: World> State<W> {
         let nodes = (0..alloc.nr_nodes()).map(|_| NodeState::default()).collect();
         let zones = (0..alloc.nr_zones()).map(|_| ZoneState::default()).collect();
         let lru_gen = alloc.policy.lru_gen();
-        State { alloc, pages, nodes, zones, owner, lru_gen }
+        State { alloc, pages, nodes, zones, swap: Swap::default(), owner, lru_gen }
     }
 }
 

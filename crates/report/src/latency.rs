@@ -23,6 +23,10 @@ pub enum GfpClass {
 }
 
 impl GfpClass {
+    /// All classes.
+    pub const ALL: [GfpClass; 6] =
+        [GfpClass::Thp, GfpClass::Movable, GfpClass::Atomic, GfpClass::Nofs, GfpClass::User, GfpClass::Kernel];
+
     /// The class of a mask: the first that fits, in the order of the enum.
     pub const fn of(gfp: Gfp) -> GfpClass {
         if gfp.contains(Gfp::TRANSHUGE_LIGHT) {

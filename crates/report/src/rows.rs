@@ -1,9 +1,10 @@
 //! The rows of an outcome: stable names, one number each. `docs/rows.md` documents every name; tables, JSON, CSV and
 //! `validate` all speak of these rows, so a figure has one name wherever it is printed.
 
+use crate::latency::GfpClass;
 use crate::matrix::{Matrix, Weiner, fallback_pairs, type_name};
 use crate::over_runs::Summary;
-use lab::outcome::{Outcome, ZoneEnd};
+use lab::outcome::{FailedAttempt, Outcome, ZoneEnd};
 use pagealloc::Migratetype;
 
 /// Highest order that always has a row; larger ones appear where a machine has them.
@@ -36,6 +37,7 @@ impl Rows {
         }
         rows.memory(&outcome.zones);
         rows.requests(outcome);
+        rows.failures(outcome);
         rows.counters(outcome);
         rows
     }
@@ -128,6 +130,20 @@ impl Rows {
                 self.push(format!("failed.order{order}"), count);
             }
         }
+    }
+
+    /// `mm_page_alloc` events without a page, by order and by what the mask lets the allocator do.
+    fn failures(&mut self, outcome: &Outcome) {
+        let Some(failures) = &outcome.failures else { return };
+        let count = |fits: &dyn Fn(&FailedAttempt) -> bool| failures.iter().filter(|at| fits(at)).count() as u64;
+        self.push("alloc_fail", failures.len() as u64);
+        for order in 0..=USUAL_MAX_ORDER {
+            self.push(format!("alloc_fail.order{order}"), count(&|at| usize::from(at.order) == order));
+        }
+        for class in GfpClass::ALL {
+            self.push(format!("alloc_fail.{}", class.name()), count(&|at| GfpClass::of(at.gfp) == class));
+        }
+        self.push("alloc_fail.swap_table", count(&|at| at.order == 0 && mm::swap::is_table_request(at.gfp)));
     }
 
     fn counters(&mut self, outcome: &Outcome) {

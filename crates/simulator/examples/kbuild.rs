@@ -36,6 +36,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let events = simulated.outcome.extfrag.iter().filter(|event| event.event.fragmenting());
     println!("{:>40} {}", "extfrag below the pageblock order", events.count());
+    println!("{:?}", simulated.slabinfo);
+    for zone in &simulated.outcome.zones {
+        println!("{:>6} blocks U/M/R {:?}", zone.name, &zone.blocks[..3]);
+    }
     for (name, value) in simulated.outcome.counters.iter().filter(|(_, value)| **value > 0) {
         println!("{name:>40} {value}");
     }

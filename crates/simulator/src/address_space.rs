@@ -114,6 +114,8 @@ pub(crate) struct Process {
     /// Where the next mapping goes: large ones, small ones.
     next_large: u32,
     next_small: u32,
+    /// Addresses that mappings of a size have left.
+    holes: BTreeMap<u32, Vec<u32>>,
 }
 
 /// Where mappings smaller than 2 MiB are put, far from the others.
@@ -133,29 +135,43 @@ impl Process {
             killed: false,
             next_large: 0,
             next_small: SMALL_BASE,
+            holes: BTreeMap::new(),
         }
     }
 
     /// A forked child with the same mappings, still without pages.
     pub fn fork_layout(&self, parent: Pid) -> Process {
         let mut child = Process::new(Some(parent));
-        (child.next_large, child.next_small) = (self.next_large, self.next_small);
+        (child.next_large, child.next_small, child.holes) = (self.next_large, self.next_small, self.holes.clone());
         child.regions = self.regions.clone();
         child.windows = self.windows.iter().map(|(&number, window)| (number, window.layout())).collect();
         child.handles = self.handles.clone();
         child
     }
 
-    /// Maps a region: aligned to 2 MiB if it is as large, else right behind the last small one. Addresses are not used
-    /// again.
+    /// Maps a region: where one of its size was, or else at the end; large ones aligned to 2 MiB, small ones right behind
+    /// each other.
     pub fn map(&mut self, id: RegionId, pages: u32) {
-        let next = if pages >= PTES { &mut self.next_large } else { &mut self.next_small };
-        let base = *next;
-        *next += if pages >= PTES { pages.next_multiple_of(PTES) } else { pages };
+        let base = self.holes.get_mut(&pages).and_then(Vec::pop).unwrap_or_else(|| self.new_place(pages));
         for page in base..base + pages {
             self.windows.entry(page / PTES).or_insert_with(Window::new).map(page % PTES);
         }
         self.regions.insert(id, Region { base, pages, advice: None });
+    }
+
+    fn new_place(&mut self, pages: u32) -> u32 {
+        let large = pages >= PTES;
+        let next = if large { &mut self.next_large } else { &mut self.next_small };
+        let base = *next;
+        *next += if large { pages.next_multiple_of(PTES) } else { pages };
+        base
+    }
+
+    /// Forgets a region that has been unmapped; its addresses can be used again.
+    pub fn forget_region(&mut self, id: RegionId) {
+        if let Some(region) = self.regions.remove(&id) {
+            self.holes.entry(region.pages).or_default().push(region.base);
+        }
     }
 }
 
@@ -169,11 +185,14 @@ mod tests {
         for (id, pages) in [(1, 64), (2, 600), (3, 448), (4, 100), (5, 512)] {
             process.map(RegionId(id), pages);
         }
-        let base = |id| process.regions[&RegionId(id)].base;
-        assert_eq!([base(2), base(5)], [0, 1024]);
-        assert_eq!([base(3) - base(1), base(4) - base(1)], [64, 512]);
-        assert!(process.windows[&(base(1) / PTES)].is_whole(), "two mappings fill it");
-        assert!(!process.windows[&(base(4) / PTES)].is_whole());
+        let bases: Vec<u32> = (1..=5).map(|id| process.regions[&RegionId(id)].base).collect();
+        let small = bases[0];
+        assert_eq!(bases, [small, 0, small + 64, small + 512, 1024]);
+        assert!(process.windows[&(small / PTES)].is_whole(), "two mappings fill it");
+        assert!(!process.windows[&(small / PTES + 1)].is_whole());
+        process.forget_region(RegionId(1));
+        process.map(RegionId(6), 64);
+        assert_eq!(process.regions[&RegionId(6)].base, small, "a mapping of the same size takes the place");
     }
 
     #[test]

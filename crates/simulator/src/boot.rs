@@ -23,7 +23,7 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
     let costs = &spec.costs;
     let device = |(page, latency)| Device::new(page, latency);
     let env = VirtualEnv::new(clock, costs.speeds, seed)
-        .with_cpus(spec.cpus, costs.slice)
+        .with_cpus(spec.cpus, costs.slice, costs.cpu_percent)
         .with_devices(device(costs.disk), device(costs.swap));
     let sim = Sim::new(Mm::new(state, env), spec.clone(), roots);
     sim.take_boot_memory();
@@ -41,10 +41,11 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         unused_inodes: BTreeMap::new(),
         inode_sequence: 0,
         shadow_nodes: BTreeSet::new(),
+        shadow_nodes_kept: u64::from(spec.frames()) / 8,
         swap_total: spec.swap / 4096,
         swap_used: 0,
-        swapped_in: 0,
         locked: Vec::new(),
+        swapped_gone: Vec::new(),
         busy_pages: spec.costs.speeds.busy_pages,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
         chance: Chance::new(seed ^ 0x5eed),

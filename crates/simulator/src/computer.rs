@@ -25,11 +25,14 @@ pub(crate) struct Computer {
     pub inode_sequence: u64,
     /// Nodes of file trees that hold nothing but shadows: file and node.
     pub shadow_nodes: BTreeSet<(u32, u32)>,
+    /// Of these, as many as may stay: one for each eight pages of memory, own simplification of pages on LRU lists.
+    pub shadow_nodes_kept: u64,
     pub swap_total: u64,
     pub swap_used: u64,
-    pub swapped_in: u64,
     /// Pages that user space has locked since boot.
     pub locked: Vec<FolioId>,
+    /// What was on the swap device and is wanted no more, for `mm` to free the slots.
+    pub swapped_gone: Vec<Shadow>,
     /// Share of pages, in 1/65536, that compaction finds held by somebody.
     pub busy_pages: u64,
     pub cache_pressure: u64,
@@ -45,7 +48,11 @@ impl Computer {
         }
         match folio.place {
             Place::Frame(pfn) => Some(pfn),
-            Place::Swapped(_) | Place::Split(_) => None,
+            Place::Swapped(shadow) => {
+                self.swapped_gone.push(shadow);
+                None
+            }
+            Place::Split(_) => None,
         }
     }
 
@@ -80,11 +87,12 @@ impl Computer {
         }
     }
 
-    /// An inode without pages, that no dentry holds, can be freed by the shrinker (5.15+: those with pages can't).
+    /// An inode that no dentry holds can be freed by the shrinker, unless its file's tree has nodes: those hold pages, or
+    /// what evictions have left (5.16+).
     pub fn inode_may_be_unused(&mut self, file: u32) {
         let held = self.dentries.holds(file) || file == BLOCK_DEVICE;
         let Some(of) = self.files.get_mut(&file) else { return };
-        if !held && of.cached == 0 && !of.inode.is_empty() && of.unused.is_none() {
+        if !held && of.cached == 0 && of.nodes.is_empty() && !of.inode.is_empty() && of.unused.is_none() {
             self.inode_sequence += 1;
             of.unused = Some(self.inode_sequence);
             self.unused_inodes.insert(self.inode_sequence, file);
@@ -134,6 +142,7 @@ impl Computer {
             if let Some(object) = of.nodes.remove(&node) {
                 self.slabs.free(object);
             }
+            self.inode_may_be_unused(file);
         }
         nr
     }
@@ -181,16 +190,11 @@ impl Computer {
         process.windows.values().map(|window| self.pages_of(&window.entry)).sum()
     }
 
+    /// A huge page's base pages become folios of their own.
     fn split_anon(&mut self, head: FolioId) {
-        if let Place::Frame(pfn) = self.folios.get(head).place {
-            self.split_anon_to(head, |index| Place::Frame(pfn.add(index)));
-        }
-    }
-
-    /// A huge page's base pages become folios of their own, at these places.
-    fn split_anon_to(&mut self, head: FolioId, place: impl Fn(u32) -> Place) {
         let folio = *self.folios.get(head);
-        let per_page = |index| Folio { order: 0, place: place(index), ..folio };
+        let Place::Frame(pfn) = folio.place else { return };
+        let per_page = |index| Folio { order: 0, place: Place::Frame(pfn.add(index)), ..folio };
         let first = self.folios.add_run((0..folio.pages()).map(per_page));
         let whole = self.folios.get_mut(head);
         // Its slots now belong to the base pages.
@@ -238,7 +242,6 @@ impl Owner for Computer {
                 self.uncache(file, index, folio.pages(), Some(shadow));
                 self.forget(id);
             }
-            _ if folio.order > 0 => self.split_anon_to(id, |_| Place::Swapped(shadow)),
             _ => self.folios.get_mut(id).place = Place::Swapped(shadow),
         }
     }
@@ -278,8 +281,7 @@ impl Owner for Computer {
                 let objects = self.dentries.unused() + self.unused_inodes.len() as u64;
                 (objects * self.cache_pressure / 100, 2)
             }
-            // Own simplification: the kernel tolerates an eighth of memory's worth of such nodes first.
-            SHADOW_NODES => (self.shadow_nodes.len() as u64, 0),
+            SHADOW_NODES => ((self.shadow_nodes.len() as u64).saturating_sub(self.shadow_nodes_kept), 0),
             _ => (0, 2),
         }
     }
@@ -307,8 +309,9 @@ impl Owner for Computer {
     }
 
     fn add_to_swap(&mut self, tag: Tag, _: Pfn, pages: u32) -> bool {
+        // Huge pages are split first: the device takes base pages only.
         let folio = self.folios.get_mut(FolioId(tag.0));
-        if folio.slots || self.swap_total - self.swap_used < u64::from(pages) {
+        if pages > 1 || folio.slots || self.swap_total - self.swap_used < u64::from(pages) {
             return folio.slots;
         }
         folio.slots = true;

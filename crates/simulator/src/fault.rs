@@ -6,7 +6,7 @@ use crate::folio::{Folio, FolioId, KernelUse, Place, Use};
 use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
 use mm::thp::{ThpPlace, thp_allowed, thp_fault_gfp};
 use mm::{Env, Nanos, PageFlags, State, Tag};
-use pagealloc::{Counter, Gfp, NodeId, NodeMask, Pfn};
+use pagealloc::{Counter, CpuId, Gfp, NodeId, NodeMask, Pfn};
 use workload::{Access, Advice, Errno, RegionId, Touched};
 
 /// Mask of a fresh anonymous page, and of one that is overwritten at once.
@@ -91,7 +91,7 @@ impl Sim {
                     self.set_pte(at, Pte::None, Pte::Zero);
                 }
                 Need::Copy(of) => self.copy_on_write(at, of).await?,
-                Need::SwapIn(of) => self.swap_in(at, of, access).await?,
+                Need::SwapIn(of) => self.swap_in(at, of).await?,
                 Need::Wait(until) => self.env().sleep_until(until).await,
             }
         }
@@ -190,7 +190,7 @@ impl Sim {
             Place::Frame(pfn) => {
                 folio.young = true;
                 if write {
-                    leave_swap_cache(state, id, pfn);
+                    leave_swap_cache(state, id, pfn, self.mm.env.cpu());
                 }
                 Need::Nothing
             }
@@ -306,7 +306,7 @@ impl Sim {
         }
     }
 
-    async fn swap_in(&self, at: At, of: FolioId, access: Access) -> Result<(), Errno> {
+    async fn swap_in(&self, at: At, of: FolioId) -> Result<(), Errno> {
         let pfn = self.pages(0, ANON_COPY, at.pid).await.ok_or(NOMEM)?;
         self.spend(self.spec.costs.fault + self.spec.costs.io_page).await;
         let now = self.mm.env.now();
@@ -318,20 +318,14 @@ impl Sim {
             return Ok(());
         };
         let ready = self.mm.env.device(true).transfer(now, 1);
-        state.owner.swapped_in += 1;
         state.alloc.vmstat.bump(Counter::PswpIn);
+        state.alloc.vmstat.add(Counter::PgpgIn, 4);
         let folio = state.owner.folios.get_mut(of);
         (folio.place, folio.ready, folio.young) = (Place::Frame(pfn), ready, true);
-        let flags = state.fresh_anon_flags().with(PageFlags::MAPPED);
-        let write = access == Access::Write;
-        let flags = if write { flags.with(PageFlags::DIRTY) } else { flags.with(PageFlags::SWAPCACHE) };
-        if write {
-            let folio = state.owner.folios.get_mut(of);
-            folio.slots = false;
-            state.owner.swap_used -= 1;
-        }
-        state.lru_add(pfn, flags, Tag::from(of));
-        state.refault(pfn, shadow);
+        folio.slots = false;
+        state.owner.swap_used -= 1;
+        add_anon(state, pfn, of);
+        state.refault(pfn, shadow, self.mm.env.cpu());
         Ok(())
     }
 }
@@ -344,7 +338,7 @@ pub(crate) fn add_anon(state: &mut State<SimWorld>, pfn: Pfn, id: FolioId) {
 
 /// A page in the swap cache is written to: what is on the device is stale. While it is being written there, it keeps
 /// its slot and will be written again.
-fn leave_swap_cache(state: &mut State<SimWorld>, id: FolioId, pfn: Pfn) {
+fn leave_swap_cache(state: &mut State<SimWorld>, id: FolioId, pfn: Pfn, cpu: CpuId) {
     let flags = state.pages.flags(pfn);
     if !flags.contains(PageFlags::SWAPCACHE) {
         return;
@@ -354,6 +348,7 @@ fn leave_swap_cache(state: &mut State<SimWorld>, id: FolioId, pfn: Pfn) {
         return;
     }
     state.pages.clear_flags(pfn, PageFlags::SWAPCACHE);
+    state.leave_swap_cache(pfn, cpu);
     let folio = state.owner.folios.get_mut(id);
     if std::mem::take(&mut folio.slots) {
         let pages = u64::from(folio.pages());

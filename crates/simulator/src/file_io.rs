@@ -134,8 +134,14 @@ impl Sim {
 
     /// Hands pages to the disk: how many base pages.
     fn start_read(&self, read: Vec<FolioId>) -> u32 {
+        let pages = self.send_read(read);
+        self.note_read(pages);
+        pages
+    }
+
+    fn send_read(&self, read: Vec<FolioId>) -> u32 {
         let owner = &mut self.mm.state.borrow_mut().owner;
-        let pages = read.iter().map(|&id| owner.folios.get(id).pages()).sum();
+        let pages: u32 = read.iter().map(|&id| owner.folios.get(id).pages()).sum();
         let ready = self.mm.env.device(false).transfer(self.mm.env.now(), u64::from(pages));
         read.into_iter().for_each(|id| owner.folios.get_mut(id).ready = ready);
         pages
@@ -148,6 +154,7 @@ impl Sim {
         for node in at.index / NODE_PAGES..=last / NODE_PAGES {
             self.add_node(pid, at.file, node, last).await;
         }
+        self.spend(self.spec.costs.file_add).await;
         let cpu = self.mm.env.cpu();
         let state = &mut *self.mm.state.borrow_mut();
         let of = state.owner.files.get_mut(&at.file);
@@ -163,7 +170,7 @@ impl Sim {
         state.owner.inode_is_used(at.file);
         state.lru_add(pfn, flags, Tag::from(id));
         if let Some(shadow) = shadow {
-            state.refault(pfn, shadow);
+            state.refault(pfn, shadow, cpu);
         }
         Some(id)
     }
@@ -218,7 +225,13 @@ impl Sim {
         for order in (0..=largest).rev() {
             let gfp = if order > 0 { WRITE | LIGHTLY } else { WRITE };
             let Some(pfn) = self.pages(order, gfp, pid).await else { continue };
-            let Some(id) = self.insert(pid, at, order, pfn, PageFlags::NONE).await else { return Ok(None) };
+            // Where a part of it is cached already, only a smaller one fits; at order 0 somebody else was faster.
+            let Some(id) = self.insert(pid, at, order, pfn, PageFlags::NONE).await else {
+                if order == 0 {
+                    return Ok(None);
+                }
+                continue;
+            };
             self.add_buffers(pid, at, 1 << order).await;
             return Ok(Some(id));
         }

@@ -20,6 +20,8 @@ mod simulation;
 mod slab;
 mod spec;
 mod system;
+#[cfg(test)]
+mod tests;
 mod writeback;
 
 pub use costs::Costs;

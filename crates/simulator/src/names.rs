@@ -15,6 +15,7 @@ impl Sim {
             return Ok(());
         }
         let object = self.object(Cache::Dentry, pid).await?;
+        self.spend(self.spec.costs.lookup_miss).await;
         let mut state = self.mm.state.borrow_mut();
         if state.owner.dentries.find(name) {
             drop(state);
@@ -69,7 +70,7 @@ impl Sim {
         };
         let nanos = self.spec.costs.page * frames.len() as u64;
         self.free_frames(frames);
-        self.free_empty_slabs();
+        self.settle();
         self.spend(nanos).await;
     }
 
@@ -85,7 +86,7 @@ impl Sim {
             owner.files.remove(&file);
             owner.dentries.set_positive(Name::File(file), false);
         }
-        self.free_empty_slabs();
+        self.settle();
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crate::spec::MachineSpec;
 use lab::outcome::SlowRequest;
 use lab::{VirtualEnv, Watch};
 use mm::{Env, Mm, Nanos, Tag, TaskContext, World};
-use pagealloc::{Gfp, NR_ORDERS, Order, Pfn, Request};
+use pagealloc::{Counter, Gfp, NR_ORDERS, Order, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use workload::{Errno, Root, Spawn, TaskReport};
@@ -179,13 +179,34 @@ impl Sim {
 
     pub fn free_objects(&self, objects: impl IntoIterator<Item = Object>) {
         self.mm.state.borrow_mut().owner.free_objects(objects);
-        self.free_empty_slabs();
+        self.settle();
     }
 
-    /// Gives back the pages of slabs that became empty.
-    pub fn free_empty_slabs(&self) {
-        let frames = self.mm.state.borrow_mut().owner.empty_slab_frames();
-        self.free_frames(frames);
+    /// Gives back what the owner could not: pages of slabs that became empty, and slots of the swap device.
+    pub fn settle(&self) {
+        let cpu = self.mm.env.cpu();
+        let mut state = self.mm.state.borrow_mut();
+        for shadow in std::mem::take(&mut state.owner.swapped_gone) {
+            state.forget_swapped(shadow, cpu);
+        }
+        for pfn in state.owner.empty_slab_frames() {
+            state.free_page(pfn, cpu);
+        }
+    }
+
+    /// Counts pages read from a device.
+    pub fn note_read(&self, pages: u32) {
+        self.mm.state.borrow_mut().alloc.vmstat.add(Counter::PgpgIn, u64::from(pages) * 4);
+    }
+
+    /// A page has been written to the disk or the swap device.
+    pub fn end_write(&self, pfn: Pfn) {
+        {
+            let mut state = self.mm.state.borrow_mut();
+            let pages = 1 << state.alloc.frames.order(pfn);
+            state.alloc.vmstat.add(Counter::PgpgOut, pages * 4);
+        }
+        self.mm.end_writeback(pfn);
     }
 
     /// Gives back a folio of the kernel's own.

@@ -3,6 +3,7 @@
 use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
 use crate::sim::{Birth, Sim};
+use crate::slab::Cache;
 use crate::spec::MachineSpec;
 use crate::system::Task;
 use lab::outcome::{Outcome, Sample};
@@ -29,6 +30,8 @@ pub struct Simulated {
     pub wall_seconds: f64,
     /// Share of the run that each CPU was in use, 0 to 1.
     pub cpu_use: Vec<f64>,
+    /// Objects in use at the end by slab cache, as /proc/slabinfo names them.
+    pub slabinfo: Vec<(&'static str, u64)>,
 }
 
 /// Why a simulation can't run, or broke off.
@@ -156,11 +159,11 @@ impl Run<'_> {
         if env.flushers_woken.get() {
             sim.wake_flusher();
         }
-        sim.free_empty_slabs();
+        sim.settle();
         if env.next_due() == Nanos::MAX {
             return Err(SimulationError::Stuck { at_ms, tasks: sim.alive.get() });
         }
-        env.advance().into_iter().for_each(|pfn| sim.mm.end_writeback(pfn));
+        env.advance().into_iter().for_each(|pfn| sim.end_write(pfn));
         Ok(())
     }
 
@@ -232,6 +235,7 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
     let outcome = Outcome {
         counters: counters(&state.alloc.vmstat, at_boot),
         extfrag: state.alloc.observer.extfrag.clone(),
+        failures: Some(state.alloc.observer.failures.clone()),
         untraced: false,
         zones: zones(&state.alloc),
         slow_requests: requests.slow,
@@ -246,5 +250,6 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
         virtual_seconds: elapsed as f64 / SECOND as f64,
         wall_seconds: started.elapsed().as_secs_f64(),
         cpu_use: sim.mm.env.cpu_busy().into_iter().map(share).collect(),
+        slabinfo: Cache::ALL.map(|cache| (cache.layout().name, state.owner.slabs.objects(cache))).to_vec(),
     }
 }

@@ -190,7 +190,6 @@ impl Slabs {
     }
 
     /// Objects in use.
-    #[cfg(test)]
     pub fn objects(&self, cache: Cache) -> u64 {
         self.caches[cache as usize].objects
     }

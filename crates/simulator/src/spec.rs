@@ -80,7 +80,7 @@ impl MachineSpec {
         const IMAGE: u32 = 9_300;
         let end = self.frames() & !511;
         let top = end - end / 64 - end / 128;
-        let mut zones = vec![zone(ZoneType::Dma, 0, DMA_END, LOW, DMA_END)];
+        let mut zones = vec![zone(ZoneType::Dma, 1, DMA_END, LOW, DMA_END)];
         let dma32_end = end.min(DMA32_END);
         zones.push(zone(ZoneType::Dma32, DMA_END, dma32_end, DMA_END + IMAGE, top.min(dma32_end)));
         if end > DMA32_END {

@@ -56,6 +56,7 @@ impl Task<'_> {
                 // A number that is used again: what it stood for is unmapped.
                 if let Ok(whole) = self.length(region) {
                     sim.zap(pid, region, 0, whole, true).await?;
+                    sim.with_process(pid, |process| process.forget_region(region))?;
                 }
                 sim.with_process(pid, |process| process.map(region, pages(bytes)))?;
             }
@@ -124,7 +125,7 @@ impl System for Task<'_> {
             Op::Map { .. } | Op::Advise { .. } | Op::Unmap { .. } | Op::Touch { .. } => self.memory(op).await,
             _ => self.other(op).await.map(|()| Touched::default()),
         };
-        self.sim.free_empty_slabs();
+        self.sim.settle();
         done
     }
 

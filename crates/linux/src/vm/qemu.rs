@@ -52,6 +52,8 @@ pub fn kernel_cmdline(machine: &Machine, accel: Accel) -> String {
     if accel == Accel::Tcg {
         // Emulated time-stamp counters look unstable to the kernel's watchdog when the host is busy.
         words.push("tsc=reliable");
+        // Nor does its timer come in time for the boot's check of how interrupts are wired, which then panics.
+        words.push("no_timer_check");
     }
     words.extend(machine.cmdline.iter().map(String::as_str));
     words.join(" ")
@@ -159,7 +161,7 @@ mod tests {
         let expected = "-accel tcg,thread=multi -machine pc -cpu max,la57=off -m 1024M \
             -smp 2,sockets=2,cores=1,threads=1 -nodefaults -no-reboot -display none -nic none -monitor none \
             -serial file:console.log -kernel vmlinuz -initrd a,b/initramfs \
-            -append console=ttyS0 quiet panic=-1 nokaslr tsc=reliable kfence.sample_interval=0 \
+            -append console=ttyS0 quiet panic=-1 nokaslr tsc=reliable no_timer_check kfence.sample_interval=0 \
             -drive if=none,id=scratch,format=raw,cache=unsafe,discard=unmap,file=a,,b/scratch \
             -device virtio-blk-pci,drive=scratch,serial=scratch \
             -drive if=none,id=out,format=raw,cache=unsafe,discard=unmap,file=out \

@@ -109,6 +109,9 @@ impl<W: World> State<W> {
         let (flags, tag) = (self.pages.flags(pfn), self.pages.tag(pfn));
         let pages = 1 << self.alloc.frames.order(pfn);
         self.owner.migrated(tag, pfn, target);
+        if flags.contains(PageFlags::SWAPCACHE) {
+            self.move_in_swap_cache(pfn, target);
+        }
         if lru {
             self.account_isolated(pfn, -i64::from(pages));
             self.lru_add_moved(target, flags, tag, self.pages.bits(pfn));
@@ -129,6 +132,9 @@ impl<W: World> State<W> {
         self.count_huge(pages, Counter::ThpSplitPage);
         self.alloc.frames.set_state(pfn, FrameState::USED);
         self.alloc.split_allocated(pfn);
+        if flags.contains(PageFlags::SWAPCACHE) {
+            self.split_in_swap_cache(pfn, pages);
+        }
         for index in 0..pages {
             let base = pfn.add(index);
             self.pages.set_flags(base, flags);

@@ -5,7 +5,7 @@ use super::isolate::Taken;
 use super::page_out::Rules;
 use super::tiers::choose_kind;
 use super::{Batch, FILE, ScanControl};
-use crate::env::{Env, TaskContext, Work};
+use crate::env::{Env, TaskContext};
 use crate::lru::{MIN_NR_GENS, index_of, is_full, tier_of};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
@@ -68,14 +68,7 @@ impl<W: World> Mm<W> {
         sc.nr_scanned += u64::from(batch.scanned);
         sc.nr_reclaimed += u64::from(batch.reclaimed);
         met.unqueued_dirty += u64::from(batch.unqueued_dirty);
-        let wrote = !writes.is_empty();
-        writes.drain(..).for_each(|pfn| self.env.start_write(pfn, kind != FILE));
-        if batch.examined != 0 {
-            self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
-        }
-        if wrote {
-            self.env.write_room(kind != FILE).await;
-        }
+        self.settle_batch(&batch, kind != FILE, &mut writes, task).await;
         self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;
         progress
     }

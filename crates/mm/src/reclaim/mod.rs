@@ -166,6 +166,8 @@ pub(crate) struct Batch {
     pub pageout: u32,
     pub activated: [u32; 2],
     pub ref_keep: u32,
+    /// Requests for swap tables that failed; every other one asked for kswapd.
+    pub failed_tables: u32,
 }
 
 /// Sums of the batches of one pass over a node, for the node's flags and throttling (10.6).

@@ -8,7 +8,7 @@ use crate::pages::PageFlags;
 use crate::state::{State, World};
 use alloc::vec::Vec;
 use pagealloc::policy::GenerationRules;
-use pagealloc::{Counter, CpuId, Gfp, Pfn};
+use pagealloc::{Counter, Gfp, Pfn};
 
 /// What the run permits, and the surroundings of the batch.
 pub(crate) struct Rules {
@@ -20,7 +20,7 @@ pub(crate) struct Rules {
     all_writeback: bool,
     all_dirty: bool,
     now: Nanos,
-    cpu: CpuId,
+    task: TaskContext,
 }
 
 impl Rules {
@@ -33,7 +33,7 @@ impl Rules {
             all_writeback: node.all_writeback,
             all_dirty: node.all_dirty,
             now,
-            cpu: task.cpu,
+            task: *task,
         }
     }
 
@@ -142,7 +142,7 @@ impl<W: World> State<W> {
         }
         if flags.contains(PageFlags::ANON)
             && !flags.contains(PageFlags::SWAPCACHE)
-            && let Err(fate) = self.enter_swap_cache(pfn, flags, taken, rules)
+            && let Err(fate) = self.enter_swap_cache(pfn, flags, taken, rules, batch)
         {
             return fate;
         }
@@ -219,7 +219,14 @@ impl<W: World> State<W> {
 
     /// Gives an anonymous page its swap slots. A huge page is written whole if there are contiguous slots; otherwise it
     /// is split, and its base pages are judged after it.
-    fn enter_swap_cache(&mut self, pfn: Pfn, flags: PageFlags, taken: &mut Taken, rules: &Rules) -> Result<(), Fate> {
+    fn enter_swap_cache(
+        &mut self,
+        pfn: Pfn,
+        flags: PageFlags,
+        taken: &mut Taken,
+        rules: &Rules,
+        batch: &mut Batch,
+    ) -> Result<(), Fate> {
         if !rules.gfp.contains(Gfp::IO) || flags.contains(PageFlags::PINNED) {
             return Err(Fate::Keep);
         }
@@ -227,16 +234,14 @@ impl<W: World> State<W> {
         if order > 0 && flags.contains(PageFlags::PARTIALLY_MAPPED) && !self.split_taken(pfn, taken) {
             return Err(Fate::Activate);
         }
-        let (tag, pages) = (self.pages.tag(pfn), self.pages_in(pfn));
-        if !self.owner.add_to_swap(tag, pfn, pages) {
-            if pages == 1 || !self.split_taken(pfn, taken) {
+        if !self.take_swap_slots(pfn, &rules.task, &mut batch.failed_tables) {
+            if self.pages_in(pfn) == 1 || !self.split_taken(pfn, taken) {
                 return Err(Fate::Activate);
             }
             if order >= self.alloc.geometry.pmd_order {
                 self.alloc.vmstat.bump(Counter::ThpSwpoutFallback);
             }
-            let tag = self.pages.tag(pfn);
-            if !self.owner.add_to_swap(tag, pfn, 1) {
+            if !self.take_swap_slots(pfn, &rules.task, &mut batch.failed_tables) {
                 return Err(Fate::Activate);
             }
         }
@@ -293,7 +298,7 @@ impl<W: World> State<W> {
         let (flags, tag, pages) = (self.pages.flags(pfn), self.pages.tag(pfn), self.pages_in(pfn));
         let eras = &self.alloc.policy.reclaim;
         let tracked = eras.workingset && (eras.anon_workingset || !flags.contains(PageFlags::ANON));
-        let shadow = if let Some(rules) = self.lru_gen {
+        let mut shadow = if let Some(rules) = self.lru_gen {
             self.generation_eviction(pfn, rules)
         } else if tracked {
             let zone = self.alloc.zone_of(pfn);
@@ -301,7 +306,10 @@ impl<W: World> State<W> {
         } else {
             Default::default()
         };
+        if flags.contains(PageFlags::SWAPCACHE) {
+            shadow.swap = self.leave_to_swap(pfn);
+        }
         self.owner.reclaimed(tag, pfn, rules.now, shadow);
-        self.release(pfn, rules.cpu);
+        self.release(pfn, rules.task.cpu);
     }
 }

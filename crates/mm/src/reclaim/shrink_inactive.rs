@@ -8,6 +8,7 @@ use crate::event::{MmEvent, MmObserver};
 use crate::lru::{LruList, LruvecId};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
+use crate::swap::sleeping_table_request;
 use alloc::vec::Vec;
 use pagealloc::{Counter, Gfp, NodeId, Pfn};
 
@@ -42,22 +43,32 @@ impl<W: World> Mm<W> {
         };
         sc.nr_scanned += u64::from(batch.scanned);
         totals.add(&batch, list.is_file());
-        let (swap, wrote) = (!list.is_file(), !writes.is_empty());
-        writes.drain(..).for_each(|pfn| self.env.start_write(pfn, swap));
         if batch.taken != 0 && batch.unqueued_dirty == batch.taken {
             self.env.wake_flushers();
         }
+        self.settle_batch(&batch, !list.is_file(), &mut writes, task).await;
+
+        let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
+        reclaim.isolated[usize::from(list.is_file())] -= i64::from(batch.taken);
+        reclaim.writes = writes;
+        u64::from(batch.reclaimed)
+    }
+
+    /// What follows a batch: kswapd is woken for a swap table that could not be had, writes go to their device, and the
+    /// time passes that all of it takes.
+    pub(super) async fn settle_batch(&self, batch: &Batch, swap: bool, writes: &mut Vec<Pfn>, task: &TaskContext) {
+        if batch.failed_tables > 0 {
+            self.wake_kswapds_for(&sleeping_table_request(task.cpu));
+            self.env.work(task, Work::FailedRequests(batch.failed_tables)).await;
+        }
+        let wrote = !writes.is_empty();
+        writes.drain(..).for_each(|pfn| self.env.start_write(pfn, swap));
         if batch.examined != 0 {
             self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
         }
         if wrote {
             self.env.write_room(swap).await;
         }
-
-        let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
-        reclaim.isolated[usize::from(list.is_file())] -= i64::from(batch.taken);
-        reclaim.writes = writes;
-        u64::from(batch.reclaimed)
     }
 }
 

@@ -52,6 +52,9 @@ impl<W: World> State<W> {
         let (flags, tag) = (self.pages.flags(pfn).without(PageFlags::PARTIALLY_MAPPED), self.pages.tag(pfn));
         let bits = self.pages.bits(pfn);
         self.alloc.split_allocated(pfn);
+        if flags.contains(PageFlags::SWAPCACHE) {
+            self.split_in_swap_cache(pfn, 1 << order);
+        }
         for index in 0..1 << order {
             let page = pfn.add(index);
             let own = self.owner.split(tag, index);

@@ -130,7 +130,7 @@ impl<W: World> State<W> {
         let generations = self.generations_mut(node);
         generations.feedback[kind].evicted[tier_of(flags, bits, rules)] += pages;
         let workingset = if rules.second_look { flags.contains(PageFlags::WORKINGSET) } else { uses != 0 };
-        Shadow { node, zone, age: generations.min_seq[kind], workingset, uses: uses.saturating_sub(1) }
+        Shadow { node, zone, age: generations.min_seq[kind], workingset, uses: uses.saturating_sub(1), swap: None }
     }
 
     /// A page that reclaim evicted is back, and on its list (7).

@@ -7,8 +7,9 @@ use super::{ANON, FILE, SWAP_CLUSTER_MAX};
 use crate::lru::{LruList, LruState, LruvecId};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
+use crate::swap::SwapEntry;
 use pagealloc::policy::LruRule;
-use pagealloc::{Counter, FrameState, NodeId, Pfn, ZoneId, ZoneType};
+use pagealloc::{Counter, CpuId, FrameState, NodeId, Pfn, ZoneId, ZoneType};
 
 /// What eviction leaves behind, to judge a refault by (10.16).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -21,6 +22,8 @@ pub struct Shadow {
     pub age: u64,
     /// The page was in the workingset.
     pub workingset: bool,
+    /// Where it lies in swap.
+    pub swap: Option<SwapEntry>,
     /// Generations: uses that its bits told. `age` is the kind's oldest generation then.
     pub uses: u8,
 }
@@ -64,7 +67,7 @@ impl<W: World> State<W> {
         let lru = self.lruvec_mut(id);
         let age = lru.nonresident_age;
         lru.nonresident_age += pages;
-        Shadow { node, zone, age, workingset, uses: 0 }
+        Shadow { node, zone, age, workingset, uses: 0, swap: None }
     }
 
     /// A page was activated: inactive pages move closer to eviction as if it had been evicted.
@@ -75,8 +78,9 @@ impl<W: World> State<W> {
     }
 
     /// A page that reclaim evicted is back and on its list (10.16): activation by refault distance. `shadow` is what
-    /// `reclaimed` left. Does nothing where the kernel keeps no shadow of such a page.
-    pub fn refault(&mut self, pfn: Pfn, shadow: Shadow) {
+    /// `reclaimed` left. Does nothing where the kernel keeps no shadow of such a page. Swap slots are given back.
+    pub fn refault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
+        self.forget_swapped(shadow, cpu);
         if let Some(rules) = self.lru_gen {
             return self.generation_refault(pfn, shadow, rules);
         }

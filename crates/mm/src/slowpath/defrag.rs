@@ -16,6 +16,7 @@
 //! 5. The retry test (8.6) counts what the request may take: free pages of its own type and whole free blocks.
 //! 6. Watermarks, HighAtomic and lowmem reserves are untouched. A remote block is preferred to failing here (13.3 c).
 
+use crate::env::{TaskContext, TaskFlags};
 use pagealloc::policy::{DefragRetry, DefragRules};
 use pagealloc::{AllocFlags, Geometry, Gfp, Migratetype, Order, Policy, Request};
 
@@ -65,12 +66,20 @@ pub(crate) fn lift_ban(policy: &Policy, flags: AllocFlags) -> Option<AllocFlags>
     }
 }
 
-/// The same for requests that can't reclaim at all: they fail in 6.18, and fragment since the fix of 2026 (13.9).
-pub(crate) fn lift_ban_nonblocking(policy: &Policy, gfp: Gfp, flags: AllocFlags) -> Option<AllocFlags> {
+/// The same for requests that leave at step 7 of 8.1, because their mask or their task can't reclaim: they fail in 6.18.
+/// Since the fix of 2026 those without direct reclaim that may wake kswapd fragment (13.9); what `PF_MEMALLOC` tasks ask
+/// for without the reserves is left to fail by it, and fragments only where the policy says so.
+pub(crate) fn lift_ban_nonreclaiming(
+    policy: &Policy,
+    gfp: Gfp,
+    task: &TaskContext,
+    flags: AllocFlags,
+) -> Option<AllocFlags> {
     let rules = active(policy)?;
-    let lifted = rules.nonblocking_may_fragment
+    let nonblocking = !gfp.contains(Gfp::DIRECT_RECLAIM) && gfp.contains(Gfp::KSWAPD_RECLAIM);
+    let freeing = task.flags.contains(TaskFlags::MEMALLOC);
+    let lifted = (rules.nonblocking_may_fragment && nonblocking || rules.memalloc_may_fragment && freeing)
         && !never_fragment(policy)
-        && gfp.contains(Gfp::KSWAPD_RECLAIM)
         && flags.contains(AllocFlags::NOFRAGMENT);
     lifted.then_some(flags.without(AllocFlags::NOFRAGMENT))
 }
@@ -110,10 +119,22 @@ mod tests {
     fn off_lifts_nothing_and_mode_2_neither() {
         assert_eq!(lift_ban(&policy(0, |_| ()), BANNED), None);
         assert_eq!(lift_ban(&policy(2, |_| ()), BANNED), None);
-        assert_eq!(lift_ban_nonblocking(&policy(1, |_| ()), Gfp::ATOMIC, BANNED), None);
+    }
+
+    #[test]
+    fn requests_that_cannot_reclaim_fail_unless_a_fix_lets_them_fragment() {
+        let user = TaskContext::user(1, CpuId(0));
+        let freeing = TaskContext { flags: TaskFlags::MEMALLOC, ..user };
+        let lifted = |policy: &Policy, gfp, task| lift_ban_nonreclaiming(policy, gfp, task, BANNED).is_some();
+        assert!(!lifted(&policy(1, |_| ()), Gfp::ATOMIC, &user));
         let fixed = policy(1, |rules| rules.nonblocking_may_fragment = true);
-        assert!(lift_ban_nonblocking(&fixed, Gfp::ATOMIC, BANNED).is_some());
-        assert_eq!(lift_ban_nonblocking(&fixed, Gfp::HIGH, BANNED), None);
+        assert!(lifted(&fixed, Gfp::ATOMIC, &user));
+        // Both requests for a swap table get past the fix of 2026: no kswapd, and direct reclaim that is not allowed.
+        let kernel = Gfp::KERNEL | Gfp::HIGH | Gfp::NOMEMALLOC;
+        assert!(!lifted(&fixed, Gfp::HIGH | Gfp::NOMEMALLOC, &freeing) && !lifted(&fixed, kernel, &freeing));
+        let ours = policy(1, |rules| rules.memalloc_may_fragment = true);
+        assert!(lifted(&ours, Gfp::HIGH | Gfp::NOMEMALLOC, &freeing) && lifted(&ours, kernel, &freeing));
+        assert!(!lifted(&ours, Gfp::ATOMIC, &user));
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub(crate) use defrag::active as defrag_rules;
 pub use defrag::work_order;
 
 use crate::compaction::{CompactPriority, CompactResult};
-use crate::env::TaskContext;
+use crate::env::{TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
 use pagealloc::policy::{FairZones, LruRule, SlowpathScheme};
@@ -79,6 +79,29 @@ impl<W: World> State<W> {
         if page.is_some() {
             self.trace_alloc(page, request);
         }
+        page
+    }
+
+    /// A request that reclaim makes for itself (`PF_MEMALLOC`): the attempts of both paths, none of which waits. What ends
+    /// it is step 7 of 8.1: the task neither reclaims anew nor reaches the places where defrag_mode's ban is lifted.
+    /// Waking kswapds is left to the caller.
+    pub(crate) fn alloc_inside_reclaim(&mut self, request: &Request, task: &TaskContext) -> Option<Pfn> {
+        let task = TaskContext { flags: task.flags.with(TaskFlags::MEMALLOC), ..*task };
+        let policy = &self.alloc.policy;
+        let flags = flags::slow_flags(policy, request, &task);
+        let over = flags::reserve_override(policy, request, &task);
+        let late = flags::apply_override(over, request, flags);
+        let lifted = defrag::lift_ban_nonreclaiming(policy, request.gfp, &task, late);
+        let anywhere = Request { nodemask: NodeMask::ALL, ..*request };
+        let page = self
+            .alloc
+            .alloc_fast(request)
+            .or_else(|| self.alloc.get_page_from_freelist(request, flags))
+            .or_else(|| {
+                self.alloc.get_page_from_freelist(if over == AllocFlags::NONE { request } else { &anywhere }, late)
+            })
+            .or_else(|| self.alloc.get_page_from_freelist(request, lifted?));
+        self.trace_alloc(page, request);
         page
     }
 
@@ -225,10 +248,14 @@ impl<W: World> Mm<W> {
 
     /// Wakes the kswapds of the zonelist (8.2); up to 4.7, for every zone of it.
     fn wake_all_kswapds(&self, slow: &Slow) {
-        if !slow.flags.contains(AllocFlags::KSWAPD) {
-            return;
+        if slow.flags.contains(AllocFlags::KSWAPD) {
+            self.wake_kswapds_for(&slow.request);
         }
-        let Request { order, gfp, .. } = slow.request;
+    }
+
+    /// The same for a request that asks for it, whatever its flags have become.
+    pub(crate) fn wake_kswapds_for(&self, request: &Request) {
+        let Request { order, gfp, .. } = *request;
         let (order, per_zone) = {
             let alloc = &self.state.borrow().alloc;
             let order = defrag::kswapd_order(&alloc.policy, &alloc.geometry, order);
@@ -236,7 +263,7 @@ impl<W: World> Mm<W> {
         };
         let mut last_node = None;
         for index in 0.. {
-            let Some((zone, node)) = self.zone_at(&slow.request, index) else { break };
+            let Some((zone, node)) = self.zone_at(request, index) else { break };
             if per_zone || last_node != Some(node) {
                 self.wakeup_kswapd(zone, gfp, order, gfp.highest_zone());
             }

@@ -48,12 +48,12 @@ impl<W: World> Mm<W> {
         let state = self.state.borrow();
         let policy = &state.alloc.policy;
         let gfp = slow.request.gfp;
-        if !gfp.contains(Gfp::DIRECT_RECLAIM) {
-            let Some(flags) = defrag::lift_ban_nonblocking(policy, gfp, slow.flags) else {
-                return Some(Round::GiveUp);
-            };
+        if let Some(flags) = defrag::lift_ban_nonreclaiming(policy, gfp, &slow.task, slow.flags) {
             slow.flags = flags;
             return Some(Round::Retry);
+        }
+        if !gfp.contains(Gfp::DIRECT_RECLAIM) {
+            return Some(Round::GiveUp);
         }
         // Own knowledge: before 4.8 a killed task left here too, unless it must not fail.
         let killed = slow.task.flags.contains(TaskFlags::OOM_VICTIM)

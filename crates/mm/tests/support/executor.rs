@@ -113,6 +113,7 @@ impl Env for TestEnv {
             Work::Migrate(n) => u64::from(n) * costs.copy,
             Work::Deactivate(n) | Work::WalkPageTables(n) => pages(n),
             Work::ShrinkSlab(n) | Work::ScanMigrate(n) | Work::ScanFree(n) => pages(n),
+            Work::FailedRequests(n) => pages(n),
             Work::Resched => costs.resched,
         };
         self.sleep(nanos).await;

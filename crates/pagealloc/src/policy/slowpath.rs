@@ -13,6 +13,9 @@ pub struct DefragRules {
     pub kcompactd_block_watermark: bool,
     /// 2026: requests that can't reclaim but may wake kswapd give NOFRAGMENT up instead of failing (13.9).
     pub nonblocking_may_fragment: bool,
+    /// Nobody's yet: what a task that is freeing memory asks for gives NOFRAGMENT up instead of failing, also where
+    /// `__GFP_NOMEMALLOC` keeps it from the reserves that would lift the ban (2.9, 13.4).
+    pub memalloc_may_fragment: bool,
     /// 2026: direct reclaim and compaction of non-movable requests run at the pageblock order (13.9).
     pub reclaim_at_block_order: bool,
     /// Fail rather than fragment: step d and the OOM attempt keep NOFRAGMENT (13.11); used when defrag_mode=2.
@@ -54,9 +57,20 @@ pub struct ReclaimRules {
     pub boost_skips_slab: bool,
     /// Workingset (refault) detection at all (3.15+).
     pub workingset: bool,
+    /// When the tables that describe swap slots are allocated.
+    pub swap_tables: SwapTableRule,
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when
     /// `lru_gen/enabled` says so.
     pub generations: Option<GenerationRules>,
+}
+
+/// When the tables that describe swap slots are allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapTableRule {
+    /// With the swap area (up to 6.17).
+    AtSwapon,
+    /// A page for each cluster, inside reclaim, when the first of its slots is taken; freed with the last (6.18+).
+    PerCluster,
 }
 
 /// Eras of the multi-generational LRU (docs/mglru.md).

@@ -2,7 +2,7 @@
 
 use crate::event::{Event, PageAllocExtfrag, Record};
 use crate::marker::{Edge, Mark};
-use lab::outcome::ExtfragAt;
+use lab::outcome::{ExtfragAt, FailedAttempt};
 use pagealloc::{Extfrag, Geometry, Migratetype, Order, Pfn};
 use std::collections::BTreeMap;
 
@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub(super) struct Beside {
     /// Fragmentation events in the window.
     pub extfrag: Vec<ExtfragAt>,
+    /// Requests that failed, in the window.
+    pub failures: Vec<FailedAttempt>,
     /// Trace time at which each tick ended, by number.
     pub ticks: BTreeMap<u64, u64>,
     /// End of the start snapshot.

@@ -3,9 +3,9 @@
 use super::beside::Beside;
 use super::files::{FileKey, Files};
 use super::infer::may_be_cached;
-use super::migration::Migrations;
+use super::migration::{Freed, Migrations};
 use super::moves::{Moves, PageArray};
-use super::speed::Measured;
+use super::speed::{Measured, Step, Turns};
 use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
 use super::thp::{OpenUnit, is_base_page, is_first_attempt};
@@ -14,6 +14,7 @@ use crate::Record;
 use crate::error::Error;
 use crate::event::{Event, PageAlloc, PageFree, PageMoved};
 use crate::marker::{Edge, Mark};
+use lab::outcome::FailedAttempt;
 use pagealloc::Migratetype;
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,6 +37,7 @@ struct Builder<'a> {
     migrations: Migrations,
     moves: Moves,
     measured: Measured,
+    turns: Turns,
     owner: Vec<ObjectId>,
     /// Time of the last event on each frame.
     seen: Vec<u64>,
@@ -87,6 +89,7 @@ impl<'a> Builder<'a> {
             migrations: Migrations::default(),
             moves: Moves::new(array),
             measured: Measured::default(),
+            turns: Turns::default(),
             seen: vec![0; owner.len()],
             start_owner: Vec::new(),
             owner,
@@ -108,6 +111,7 @@ impl<'a> Builder<'a> {
     fn record(&mut self, record: &Record) {
         self.attribution.records += 1;
         self.cpus = self.cpus.max(record.cpu + 1);
+        self.turns.runs(record.cpu, record.pid);
         let task = self.tasks.index_of(record.pid);
         match &record.event {
             Event::PageAlloc(event) => self.page_alloc(record, task, event),
@@ -126,7 +130,7 @@ impl<'a> Builder<'a> {
             Event::PageMoved(event) => self.page_moved(record.ts_ns, event),
             Event::Marker(marker) => self.marker(record.ts_ns, marker.mark()),
             Event::Lost(lost) => self.attribution.lost += lost.count.unwrap_or(1),
-            other => self.daemon(record.ts_ns, task, other),
+            other => self.daemon(record, task, other),
         }
     }
 
@@ -155,10 +159,19 @@ impl<'a> Builder<'a> {
         }
         let gfp = Gfp(event.gfp_flags as u32);
         self.attribution.allocs += 1;
+        if event.pfn.is_none() && self.phase == Phase::Running {
+            self.beside.failures.push(FailedAttempt { ts: record.ts_ns, order: event.order as Order, gfp });
+        }
         if event.order as u8 == pagealloc::Geometry::PAGES_4K.pmd_order && gfp.contains(Gfp::MOVABLE) {
             return self.thp_attempt(record, task, gfp, event.pfn);
         }
+        let internal = event.order == 0 && mm::swap::is_table_request(gfp) && self.tasks.get(task).reclaiming();
         let Some(pfn) = event.pfn else {
+            if internal {
+                self.attribution.swap_table_requests += 1;
+                self.table_failed(record, task);
+                return;
+            }
             self.attribution.attempts_refused += 1;
             let object = self.new_object(gfp, event.order as Order, task);
             return self.push(record, task, OpKind::Attempt, object);
@@ -168,6 +181,11 @@ impl<'a> Builder<'a> {
             None => self.new_object(gfp, event.order as Order, task),
         };
         self.occupy(record.ts_ns, pfn, event.order as Order, object);
+        if internal {
+            self.attribution.swap_table_requests += 1;
+            self.objects[object as usize].flags |= INTERNAL;
+            return;
+        }
         self.push(record, task, OpKind::Alloc, object);
         let class = self.objects[object as usize].class;
         if class == Class::Anon && !gfp.contains(Gfp::ZERO) && gfp.contains(Gfp::HIGHUSER_MOVABLE) {
@@ -238,7 +256,8 @@ impl<'a> Builder<'a> {
             _ => Class::Kernel,
         };
         let gfp = self.gfp_index(gfp);
-        self.objects.push(Object { leave: NEVER, link: 0, gfp, order, class, flags: 0 });
+        let flags = if self.tasks.get(task).reclaiming() { MEMALLOC } else { 0 };
+        self.objects.push(Object { leave: NEVER, link: 0, gfp, order, class, flags });
         self.asker.push(self.tasks.get(task).index);
         self.objects.len() as ObjectId - 1
     }
@@ -284,38 +303,73 @@ impl<'a> Builder<'a> {
             self.attribution.frees_by_migration += 1;
             return;
         }
-        let Some(object) = self.vacate(record.ts_ns, event) else {
-            self.attribution.frees_unknown += 1;
-            return;
-        };
-        let class = self.objects[object as usize].class;
+        let Some((object, since)) = self.vacate(record.ts_ns, event) else { return };
+        let moves_known = self.moves.known();
         let state = self.tasks.get(task);
-        if state.compacting && !self.moves.known() && matches!(class, Class::Anon | Class::File) {
+        let compacting = state.compacting && !moves_known;
+        if object != NOBODY {
+            let class = self.objects[object as usize].class;
             let run = state.run;
-            self.migrations.moved(run, object, event.order as Order);
-            self.attribution.frees_by_migration += 1;
-        } else if self.all_freed(object, event.order) {
-            self.released(record, task, object, class);
+            if compacting && matches!(class, Class::Anon | Class::File) {
+                self.moved(run, object, event.order as Order);
+            } else if self.all_freed(object, event.order) {
+                self.released(record, task, object, class);
+            }
+        } else if compacting {
+            // Moved once more, or a target that was not needed: what comes next tells.
+            state.unsettled.push((event.pfn, event.order as Order, since));
+        } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since) {
+            let class = self.objects[object as usize].class;
+            if self.all_freed(object, event.order) {
+                self.released(record, task, object, class);
+            }
         }
     }
 
-    /// The object whose last frames these were, or whose frames compaction had moved here.
-    fn vacate(&mut self, ts: u64, event: &PageFree) -> Option<ObjectId> {
+    fn moved(&mut self, run: u32, object: ObjectId, order: Order) {
+        self.migrations.moved(run, object, order, self.asker[object as usize]);
+        self.attribution.frees_by_migration += 1;
+    }
+
+    /// A list of pages was migrated: frames without a known owner that were freed on the way had been targets before.
+    fn moved_again(&mut self, task: usize) {
+        let run = self.tasks.get(task).run;
+        for (pfn, order, since) in std::mem::take(&mut self.tasks.get(task).unsettled) {
+            if let Some(object) = self.recover(task, pfn, order, since) {
+                self.moved(run, object, order);
+            }
+        }
+    }
+
+    /// Empties the frames. The object in them, if one is known, and when they were last seen.
+    fn vacate(&mut self, ts: u64, event: &PageFree) -> Option<(ObjectId, u64)> {
         let frames = event.pfn as usize..event.pfn as usize + (1 << event.order);
         let object = *self.owner.get(frames.start)?;
         let since = std::mem::replace(&mut self.seen[frames.start], ts);
-        self.owner.get_mut(frames.clone())?.fill(NOBODY);
-        if object != NOBODY {
-            return Some(object);
-        }
+        self.owner.get_mut(frames)?.fill(NOBODY);
+        Some((object, since))
+    }
+
+    /// The object that compaction had put into frames that nobody was seen to allocate.
+    fn recover(&mut self, task: usize, pfn: u64, order: Order, since: u64) -> Option<ObjectId> {
         if self.moves.known() {
+            self.attribution.frees_unknown += 1;
             return None;
         }
         // Page cache pages have told their names on leaving; what is left is anonymous, or from before the trace.
         let (objects, files) = (&self.objects, &self.files);
         let nameless = |object: ObjectId| objects[object as usize].class == Class::Anon || !files.is_named(object);
-        let recovered = self.migrations.recover(frames.start >> 9, since, event.order as Order, nameless);
+        let state = self.tasks.get(task);
+        let recovered = self.migrations.recover(&Freed {
+            block: pfn as usize >> 9,
+            since,
+            order,
+            by: Some(state.index).filter(|_| !state.reclaiming() && !state.compacting),
+            may_be: &nameless,
+            asker: &|object| self.asker[object as usize],
+        });
         self.attribution.identities_recovered += u64::from(recovered.is_some());
+        self.attribution.frees_unknown += u64::from(recovered.is_none());
         recovered
     }
 
@@ -341,6 +395,9 @@ impl<'a> Builder<'a> {
     }
 
     fn released(&mut self, record: &Record, task: usize, object: ObjectId, class: Class) {
+        if self.objects[object as usize].flags & INTERNAL != 0 {
+            return;
+        }
         if self.tasks.get(task).reclaiming() && class != Class::Kernel {
             self.attribution.frees_by_reclaim += 1;
             self.objects[object as usize].leave = leave_time(record.ts_ns);
@@ -380,11 +437,14 @@ impl<'a> Builder<'a> {
     /// A page leaves the page cache: by truncation, or because reclaim is about to free it. Its name tells which object
     /// it is, even if compaction had moved it.
     fn left_page_cache(&mut self, pfn: u64, order: u32, key: FileKey) {
-        let Some(object) = self.files.leave(key) else { return };
+        let objects = &self.objects;
+        let order_of = |object: ObjectId| objects[object as usize].order;
+        let Some(object) = self.files.leave(key, order as Order, order_of) else { return };
         let frames = pfn as usize..pfn as usize + (1 << order);
         let Some(owners) = self.owner.get_mut(frames) else { return };
         if owners[0] == NOBODY {
             owners.fill(object);
+            self.migrations.placed(object, order as Order);
             self.attribution.identities_recovered += 1;
         }
     }
@@ -395,8 +455,8 @@ impl<'a> Builder<'a> {
 
     fn link_again(&mut self, object: ObjectId, before: ObjectId) {
         let again = &mut self.objects[object as usize];
-        if again.flags == 0 {
-            again.flags = AGAIN;
+        if again.flags & !MEMALLOC == 0 {
+            again.flags |= AGAIN;
             again.link = before;
         }
     }
@@ -406,7 +466,8 @@ impl<'a> Builder<'a> {
     fn settle_swapin(&mut self, task: usize) {
         let state = self.tasks.get(task);
         let Some(object) = state.maybe_swapin.take() else { return };
-        if let Some(before) = state.swapped.pop_front().filter(|_| self.objects[object as usize].flags == 0) {
+        if let Some(before) = state.swapped.pop_front().filter(|_| self.objects[object as usize].flags & !MEMALLOC == 0)
+        {
             self.attribution.refaults_anon_assumed += 1;
             self.link_again(object, before);
         }
@@ -414,12 +475,16 @@ impl<'a> Builder<'a> {
 
     // ---- reclaim and compaction
 
-    fn daemon(&mut self, ts: u64, task: usize, event: &Event) {
+    fn daemon(&mut self, record: &Record, task: usize, event: &Event) {
+        let (ts, cpu) = (record.ts_ns, record.cpu);
         let state = self.tasks.get(task);
-        let elapsed = state.last_step.map(|last| ts - last);
+        let step = Step { ts, cpu, turn: self.turns.turn(cpu) };
+        let elapsed = state.last_step.and_then(|last| last.worked_until(step));
+        let wall = state.last_step.map(|last| ts - last.ts);
         match event {
             Event::MigratePages(pages) if &*pages.reason == "compaction" => {
-                return self.measured.migrated(pages.succeeded, pages.failed);
+                self.measured.migrated(pages.succeeded, pages.failed);
+                return self.moved_again(task);
             }
             Event::VmscanKswapdWake(_) => state.kswapd = true,
             Event::VmscanKswapdSleep(_) => return state.last_step = None,
@@ -435,12 +500,16 @@ impl<'a> Builder<'a> {
             }
             Event::CompactionEnd(_) => {
                 state.compacting = false;
+                self.attribution.targets_returned += state.unsettled.drain(..).count() as u64;
                 return state.last_step = None;
             }
             Event::VmscanLruShrinkInactive(shrink) => {
                 let kept = shrink.nr_ref_keep.unwrap_or(0);
                 self.measured.judged(shrink.nr_scanned, kept, shrink.reclaim_flags as u64);
-                self.measured.shrink.add(elapsed.unwrap_or(u64::MAX), shrink.nr_scanned)
+                let failed = state.last_failure.take().is_some();
+                if !failed {
+                    self.measured.shrank(state.kswapd, elapsed, wall, shrink.nr_scanned);
+                }
             }
             Event::CompactionFinished(finished) => {
                 let contended = finished.ret == crate::CompactResult::Contended;
@@ -465,7 +534,17 @@ impl<'a> Builder<'a> {
             }
             _ => return,
         }
-        self.tasks.get(task).last_step = Some(ts);
+        self.tasks.get(task).last_step = Some(step);
+    }
+
+    /// A request for a swap table failed: what that costs, if the step before it was another failure. The step of reclaim
+    /// that it lies in is no measure of what scanning a page costs.
+    fn table_failed(&mut self, record: &Record, task: usize) {
+        let step = Step { ts: record.ts_ns, cpu: record.cpu, turn: self.turns.turn(record.cpu) };
+        let state = self.tasks.get(task);
+        if let Some(elapsed) = state.last_failure.replace(step).and_then(|last| last.worked_until(step)) {
+            self.measured.failed_request.add(elapsed, 1);
+        }
     }
 
     fn took_targets(&mut self, run: u32, ts: u64, start: u64, end: u64) {
@@ -486,6 +565,7 @@ impl<'a> Builder<'a> {
         let end = self.window.1;
         self.ops.truncate(self.ops.partition_point(|op| op.ts <= end));
         self.beside.extfrag.retain(|event| event.ts <= end);
+        self.beside.failures.retain(|event| event.ts <= end);
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
         self.attribution.in_use_at_start = start.used.len() as u64;
         let log = PageLog {

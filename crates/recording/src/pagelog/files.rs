@@ -1,6 +1,7 @@
 //! Identity of page cache pages: device, inode and index name a page over evictions.
 
 use super::ObjectId;
+use pagealloc::Order;
 use std::collections::HashMap;
 
 /// Name of a page cache page.
@@ -11,12 +12,18 @@ pub(super) struct FileKey {
     pub index: u64,
 }
 
-/// Page cache pages by name: those in memory, and those that reclaim evicted.
+/// Largest folio of the page cache.
+const MAX_ORDER: Order = 9;
+
+/// Page cache pages by name: those in memory, and those that reclaim evicted. A large folio has the name of its first
+/// page; where it lies in the file tells which pages it covers.
 #[derive(Default)]
 pub(super) struct Files {
     evicted: HashMap<FileKey, ObjectId>,
     cached: HashMap<FileKey, ObjectId>,
     names: HashMap<ObjectId, FileKey>,
+    /// Pages that have left, of large folios that were split.
+    left: HashMap<ObjectId, u64>,
 }
 
 impl Files {
@@ -27,9 +34,25 @@ impl Files {
         self.evicted.remove(&key)
     }
 
-    /// The page of this name leaves the page cache: its object. Wherever compaction moved it, its name tells.
-    pub fn leave(&mut self, key: FileKey) -> Option<ObjectId> {
-        self.cached.remove(&key)
+    /// Pages of this name, 2^order of them, leave the page cache: their object. Wherever compaction moved it, its name
+    /// tells. `order_of` tells an object's own order: a folio that was split leaves in pieces.
+    pub fn leave(&mut self, key: FileKey, order: Order, order_of: impl Fn(ObjectId) -> Order) -> Option<ObjectId> {
+        let covers = |of: Order| {
+            let head = FileKey { index: key.index >> of << of, ..key };
+            self.cached.get(&head).copied().filter(|&object| order_of(object) == of).map(|object| (head, object))
+        };
+        let (head, object) = match self.cached.get(&key).copied() {
+            Some(object) if order_of(object) <= order => return self.cached.remove(&key),
+            Some(object) => (key, object),
+            None => (order + 1..=MAX_ORDER).find_map(covers)?,
+        };
+        let left = self.left.entry(object).or_default();
+        *left += 1 << order;
+        if *left >= 1 << order_of(object) {
+            self.left.remove(&object);
+            self.cached.remove(&head);
+        }
+        Some(object)
     }
 
     /// Whether the object's name is known.
@@ -42,5 +65,29 @@ impl Files {
         if let Some(key) = self.names.remove(&object) {
             self.evicted.insert(key, object);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn key(index: u64) -> FileKey {
+        FileKey { device: 1, inode: 2, index }
+    }
+
+    #[test]
+    fn pages_of_a_split_folio_are_its_own() {
+        let mut files = Files::default();
+        let order_of = |object: ObjectId| if object == 7 { 2 } else { 0 };
+        files.enter(key(4), 7);
+        files.enter(key(8), 9);
+        let mut leave = |index, order| files.leave(key(index), order, order_of);
+        assert_eq!([leave(5, 0), leave(4, 0), leave(6, 0), leave(7, 0)], [Some(7); 4]);
+        assert_eq!([leave(4, 0), leave(5, 0)], [None; 2], "all of it has left");
+        assert_eq!([leave(8, 0), leave(9, 0)], [Some(9), None]);
+        files.enter(key(4), 7);
+        assert_eq!(files.leave(key(4), 2, order_of), Some(7));
+        assert_eq!(files.leave(key(5), 0, order_of), None);
     }
 }

@@ -1,33 +1,48 @@
 //! Identity over migration. Compaction takes its target frames from the free lists without an event; all that a trace
 //! shows is which blocks a run took targets from, and later the free of a frame that nobody was seen to allocate. Such
-//! a free belongs to an object that the run moved: the earliest of the same order that is not placed yet.
+//! a free belongs to an object that was moved and is not placed yet: of those that a run moved which took targets from
+//! the block, one of the task that frees it, or else the earliest; failing these, the task's own earliest.
 
 use super::ObjectId;
 use pagealloc::Order;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
-/// A run of compaction.
-#[derive(Default)]
-struct Run {
-    moved: VecDeque<(ObjectId, Order)>,
-}
+/// Pages of an object that were moved together.
+type Moved = (ObjectId, Order);
 
-/// A page that the caller looks for among those that were moved.
-pub(super) trait Wanted: Fn(ObjectId) -> bool {}
-impl<F: Fn(ObjectId) -> bool> Wanted for F {}
-
-/// Runs of compaction, and which of them took targets from each pageblock.
+/// Runs of compaction, which of them took targets from each pageblock, and what is not placed yet.
 #[derive(Default)]
 pub(super) struct Migrations {
-    runs: Vec<Run>,
+    /// By run, in the order in which they were moved.
+    runs: Vec<VecDeque<Moved>>,
+    /// By the task that asked for them, likewise.
+    by_asker: HashMap<u16, VecDeque<Moved>>,
     /// Per pageblock: (time, run), in time order.
     targets: Vec<Vec<(u64, u32)>>,
+    /// Pages of each object that are in no frame that is known.
+    unplaced: HashMap<ObjectId, u32>,
+}
+
+/// Who frees a frame that nobody was seen to allocate, and what it may be.
+pub(super) struct Freed<'a> {
+    /// The frame's pageblock.
+    pub block: usize,
+    /// When the frame was last seen.
+    pub since: u64,
+    /// Order of the free.
+    pub order: Order,
+    /// The task that frees it, if it frees on its own account.
+    pub by: Option<u16>,
+    /// Which objects it may be.
+    pub may_be: &'a dyn Fn(ObjectId) -> bool,
+    /// Which task asked for an object.
+    pub asker: &'a dyn Fn(ObjectId) -> u16,
 }
 
 impl Migrations {
     /// A run begins: its number.
     pub fn begin(&mut self) -> u32 {
-        self.runs.push(Run::default());
+        self.runs.push(VecDeque::new());
         self.runs.len() as u32 - 1
     }
 
@@ -41,24 +56,55 @@ impl Migrations {
         }
     }
 
-    /// The run freed a frame whose content it had moved.
-    pub fn moved(&mut self, run: u32, object: ObjectId, order: Order) {
+    /// The run freed frames whose content it had moved.
+    pub fn moved(&mut self, run: u32, object: ObjectId, order: Order, asker: u16) {
         if let Some(run) = self.runs.get_mut(run as usize) {
-            run.moved.push_back((object, order));
+            run.push_back((object, order));
+            self.by_asker.entry(asker).or_default().push_back((object, order));
+            *self.unplaced.entry(object).or_default() += 1 << order;
         }
     }
 
-    /// A frame in this block, last seen at `since`, is freed though nobody was seen to allocate it: the object that
-    /// compaction had put there, among those that are `wanted`.
-    pub fn recover(&mut self, block: usize, since: u64, order: Order, wanted: impl Wanted) -> Option<ObjectId> {
-        let runs = self.targets.get(block)?;
-        let fits = |&(object, moved_order): &(ObjectId, Order)| moved_order == order && wanted(object);
-        for &(_, run) in runs.iter().filter(|(ts, _)| *ts >= since) {
-            let moved = &mut self.runs[run as usize].moved;
+    /// Pages of an object turned up, by their name or by what [`Migrations::recover`] says.
+    pub fn placed(&mut self, object: ObjectId, order: Order) {
+        if let Some(pages) = self.unplaced.get_mut(&object) {
+            *pages = pages.saturating_sub(1 << order);
+            if *pages == 0 {
+                self.unplaced.remove(&object);
+            }
+        }
+    }
+
+    /// The object whose pages these are, which counts as placed now.
+    pub fn recover(&mut self, freed: &Freed<'_>) -> Option<ObjectId> {
+        let object =
+            self.of_block(freed, true).or_else(|| self.of_block(freed, false)).or_else(|| self.of_asker(freed))?;
+        self.placed(object, freed.order);
+        Some(object)
+    }
+
+    fn of_block(&mut self, freed: &Freed<'_>, own: bool) -> Option<ObjectId> {
+        if own && freed.by.is_none() {
+            return None;
+        }
+        let Migrations { runs, targets, unplaced, .. } = self;
+        for &(_, run) in targets.get(freed.block)?.iter().filter(|(ts, _)| *ts >= freed.since) {
+            let moved = &mut runs[run as usize];
+            moved.retain(|(object, _)| unplaced.contains_key(object));
+            let fits = |&(object, order): &Moved| {
+                order == freed.order && (freed.may_be)(object) && (!own || freed.by == Some((freed.asker)(object)))
+            };
             if let Some(position) = moved.iter().position(fits) {
                 return moved.remove(position).map(|(object, _)| object);
             }
         }
         None
+    }
+
+    fn of_asker(&mut self, freed: &Freed<'_>) -> Option<ObjectId> {
+        let moved = self.by_asker.get_mut(&freed.by?)?;
+        moved.retain(|(object, _)| self.unplaced.contains_key(object));
+        let position = moved.iter().position(|&(object, order)| order == freed.order && (freed.may_be)(object))?;
+        moved.remove(position).map(|(object, _)| object)
     }
 }

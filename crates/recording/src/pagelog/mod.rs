@@ -80,6 +80,11 @@ pub const MEMBER: u8 = 2;
 /// The object stands for the whole THP unit that [`Object::link`] names.
 pub const UNIT: u8 = 4;
 
+/// Asked for by a task inside the recorded kernel's reclaim (`PF_MEMALLOC`).
+pub const MEMALLOC: u8 = 8;
+/// Asked for by the recorded kernel's reclaim itself: no demand, and neither is its free.
+pub const INTERNAL: u8 = 16;
+
 /// [`Object::leave`] of a page that reclaim never took.
 pub const NEVER: u32 = u32::MAX;
 
@@ -139,8 +144,12 @@ pub struct Attribution {
     pub moves_recorded: u64,
     /// Frees of frames without a known allocation that were matched with a migration.
     pub identities_recovered: u64,
+    /// Frees of frames that compaction had taken as targets and did not need.
+    pub targets_returned: u64,
     /// Frees of frames without a known allocation that nothing explains: dropped.
     pub frees_unknown: u64,
+    /// Requests for pages of swap tables, made by the recorded kernel's reclaim: left to the model's.
+    pub swap_table_requests: u64,
     /// Requests for a frame that the log thought in use: the old object's free was not seen.
     pub frees_unseen: u64,
     /// Pages that reclaim took and that came back: file pages by inode and index.

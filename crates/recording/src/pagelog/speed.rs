@@ -6,6 +6,44 @@ use lab::Speeds;
 /// Longest gap between two steps that is taken as work; a longer one is a wait or another task's turn.
 const LONGEST_STEP_NS: u64 = 20_000_000;
 
+/// When and where a task reported something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Step {
+    pub ts: u64,
+    pub cpu: u16,
+    /// Whose turn it was on that CPU, by number.
+    pub turn: u32,
+}
+
+impl Step {
+    /// Time until the task's next step, if the CPU was the task's all the while: nobody else reported anything on it.
+    pub fn worked_until(self, next: Step) -> Option<u64> {
+        (self.cpu == next.cpu && self.turn == next.turn).then(|| next.ts - self.ts)
+    }
+}
+
+/// Who runs on each CPU, as far as events tell.
+#[derive(Default)]
+pub(super) struct Turns(Vec<(i32, u32)>);
+
+impl Turns {
+    /// A task reports something.
+    pub fn runs(&mut self, cpu: u16, pid: i32) {
+        let cpu = usize::from(cpu);
+        if self.0.len() <= cpu {
+            self.0.resize(cpu + 1, (pid, 0));
+        }
+        let (last, turn) = &mut self.0[cpu];
+        *turn = turn.wrapping_add(u32::from(*last != pid));
+        *last = pid;
+    }
+
+    /// Number of the turn on a CPU.
+    pub fn turn(&self, cpu: u16) -> u32 {
+        self.0.get(usize::from(cpu)).map_or(0, |(_, turn)| *turn)
+    }
+}
+
 /// Cost of one kind of work, as a running sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
@@ -30,10 +68,15 @@ impl Cost {
 /// Sums over a trace.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Measured {
-    pub shrink: Cost,
+    /// Scanning by tasks for themselves, and by kswapd, which has more pages to share the fixed costs.
+    shrink: [Cost; 2],
+    /// The same with the turns that others had on the CPU meanwhile.
+    shrink_wall: [Cost; 2],
     pub scan_migrate: Cost,
     pub scan_free: Cost,
     pub migrate: Cost,
+    /// Requests that failed inside reclaim, each from its predecessor on.
+    pub failed_request: Cost,
     /// Blocks that asynchronous compaction looked at, and how often it broke off for a lock.
     pub async_blocks: u64,
     pub async_contended: u64,
@@ -63,6 +106,27 @@ impl Measured {
         }
     }
 
+    /// A step of reclaim: the time that it took if nobody else had a turn, and the time that passed in any case.
+    pub fn shrank(&mut self, kswapd: bool, worked: Option<u64>, wall: Option<u64>, pages: u64) {
+        self.shrink[usize::from(kswapd)].add(worked.unwrap_or(u64::MAX), pages);
+        self.shrink_wall[usize::from(kswapd)].add(wall.unwrap_or(u64::MAX), pages);
+    }
+
+    /// How much longer things take than they work, in 1/1024.
+    fn stretch(&self) -> Option<u64> {
+        let ratio = |kind: usize| {
+            let (wall, net) = (self.shrink_wall[kind], self.shrink[kind]);
+            Some((wall.ns * 1024 / wall.pages.max(1)).checked_mul(net.pages)?.checked_div(net.ns)?.max(1024))
+        };
+        match (ratio(0), ratio(1)) {
+            (Some(direct), Some(kswapd)) => {
+                let (a, b) = (self.shrink[0].ns, self.shrink[1].ns);
+                (direct * a + kswapd * b).checked_div(a + b)
+            }
+            (one, other) => one.or(other),
+        }
+    }
+
     /// Reclaim judged a batch of an inactive list or an oldest generation.
     pub fn judged(&mut self, scanned: u64, kept: u64, flags: u64) {
         if flags & ANON_BATCH != 0 {
@@ -77,10 +141,13 @@ impl Measured {
     pub fn speeds(&self) -> Speeds {
         let default = Speeds::default();
         Speeds {
-            shrink: self.shrink.mean(default.shrink),
+            shrink: self.shrink[0].mean(default.shrink),
+            shrink_kswapd: self.shrink[1].mean(default.shrink_kswapd),
+            stretch: self.stretch().unwrap_or(default.stretch),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),
             scan_free: self.scan_free.mean(default.scan_free),
             migrate: self.migrate.mean(default.migrate),
+            failed_request: self.failed_request.mean(default.failed_request),
             busy_pages: (self.stayed << 16).checked_div(self.stayed + self.moved).unwrap_or(0),
             rmap_contention: (self.unjudged << 16).checked_div(self.looked).unwrap_or(0),
             lock_contention: (self.async_contended << 16).checked_div(self.async_blocks).unwrap_or(0),

@@ -1,7 +1,9 @@
 //! What each task is doing: inside reclaim, inside compaction, inside a THP fault.
 
 use super::ObjectId;
+use super::speed::Step;
 use super::thp::OpenUnit;
+use pagealloc::Order;
 use std::collections::{HashMap, VecDeque};
 
 /// State of a task while the trace is read.
@@ -17,6 +19,8 @@ pub(super) struct Task {
     pub kswapd: bool,
     /// That compaction is asynchronous.
     pub async_compaction: bool,
+    /// Frames without a known owner that it freed since the last list of pages was migrated: frame, order, when last seen.
+    pub unsettled: Vec<(u64, Order, u64)>,
     /// The run of compaction that it is in, by number.
     pub run: u32,
     /// A THP fault whose base pages may still come.
@@ -26,7 +30,9 @@ pub(super) struct Task {
     /// Its anonymous pages that reclaim took, oldest first.
     pub swapped: VecDeque<ObjectId>,
     /// Time of its last step of reclaim or compaction, for [`super::speed`].
-    pub last_step: Option<u64>,
+    pub last_step: Option<Step>,
+    /// Time of its last request for a swap table that failed in the same step.
+    pub last_failure: Option<Step>,
 }
 
 impl Task {

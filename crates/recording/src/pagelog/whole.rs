@@ -44,12 +44,13 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     };
     let snapshot = start::Snapshot { frames: &frames, flags: &start.kpageflags, blocks: &blocks, zones, inferred };
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
-    let (log, beside) = build(&snapshot, without_losses(trace, trace.records()?), PageArray::of(recording), thp)?;
+    let (log, mut beside) = build(&snapshot, without_losses(trace, trace.records()?), PageArray::of(recording), thp)?;
     if log.ops.is_empty() {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
         return Err(missing("the time after the start snapshot: an allocation or a free", advice));
     }
-    let kernel = outcome_of(recording, beside, log.window);
+    let failures = Some(std::mem::take(&mut beside.failures));
+    let kernel = Outcome { failures, ..outcome_of(recording, beside, log.window) };
     Ok(Normalised { log, kernel })
 }
 

@@ -5,10 +5,10 @@ use super::objects::{DOOMED, GONE, NOWHERE, Objects, PENDING, PIECES};
 use super::pace::Held;
 use super::place::{ReplayWorld, page_flags, place};
 use super::{ReplayError, ReplayOptions, Replayed};
-use crate::pagelog::{AGAIN, Class, MEMBER, Object, ObjectId, Op, OpKind, PageLog, UNIT};
+use crate::pagelog::{AGAIN, Class, MEMALLOC, MEMBER, Object, ObjectId, Op, OpKind, PageLog, UNIT};
 use lab::outcome::{Sample, SlowRequest};
 use lab::{Executor, VirtualEnv, Watch, start_daemons};
-use mm::{Env, Mm, State, Tag, TaskContext};
+use mm::{Env, Mm, State, Tag, TaskContext, TaskFlags};
 use pagealloc::{CpuId, Gfp, NR_ORDERS, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
@@ -86,7 +86,8 @@ pub fn replay(
     let clock = Rc::new(Cell::new(log.window.0));
     let objects = Objects::new(Rc::clone(log), SWAP_PAGES, options.seed);
     let state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
-    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed));
+    let cpus = state.alloc.nr_cpus();
+    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus));
     let (served, slow) = (RefCell::default(), RefCell::default());
     let mut driver = Driver::new(log, &mm, &served, &slow);
     let started = Instant::now();
@@ -276,8 +277,11 @@ impl<'a> Driver<'a> {
     /// Sends a request down the slow path; the task is held back until it is served.
     fn ask_slowly(&mut self, what: Asked, op: Op, request: Request) {
         let (mm, served, slow) = (self.mm, self.served, self.slow);
-        let task =
+        let mut task =
             TaskContext::user(self.log.tasks.get(usize::from(op.task)).copied().unwrap_or(0) as u32, request.cpu);
+        if self.log.objects[op.object as usize].flags & MEMALLOC != 0 {
+            task.flags = task.flags.with(TaskFlags::MEMALLOC);
+        }
         self.hold_back(op);
         self.executor.spawn(&mm.env, async move {
             let ts = mm.env.now();
@@ -387,12 +391,16 @@ impl<'a> Driver<'a> {
             GONE | DOOMED => {}
             NOWHERE => {
                 self.tally.already_reclaimed += 1;
-                state.owner.take_shadow(object);
+                if let Some(shadow) = state.owner.take_shadow(object) {
+                    state.forget_swapped(shadow, cpu);
+                }
                 state.owner.set_place(object, GONE);
             }
             PENDING => state.owner.set_place(object, DOOMED),
             PIECES => {
                 let pieces = state.owner.take_pieces(object);
+                let shadows = state.owner.take_piece_shadows(object);
+                shadows.into_iter().for_each(|shadow| state.forget_swapped(shadow, cpu));
                 state.owner.set_place(object, GONE);
                 pieces.into_iter().for_each(|pfn| state.free_page(pfn, cpu));
             }
@@ -454,6 +462,6 @@ fn adopt(state: &mut State<ReplayWorld>, object: ObjectId, class: Class, pfn: Pf
         Class::Kernel | Class::Slab => state.pages.set_tag(pfn, Tag(object)),
     }
     if let Some(shadow) = state.owner.take_shadow(object) {
-        state.refault(pfn, shadow);
+        state.refault(pfn, shadow, CpuId(0));
     }
 }

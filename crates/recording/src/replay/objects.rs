@@ -2,7 +2,8 @@
 //!
 //! A trace has no memory accesses. What it has is the time at which the recorded kernel's reclaim took a page: from
 //! then on (and shortly before) the page was cold. Until then it was in use, so a look at it finds it referenced, unless
-//! it was looked at a moment ago. If the model takes such a page all the same, it is read back after the same interval.
+//! it was looked at a moment ago; and the first look at an anonymous page finds the access of its own fault. If the model
+//! takes a page in use all the same, it is read back after the same interval.
 
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, Object, ObjectId, Op, PageLog, UNIT};
 use lab::Chance;
@@ -31,8 +32,10 @@ const FILE_REUSE_NS: Nanos = 20_000_000_000;
 /// The same for anonymous memory, which its task works in. With it the share of anonymous pages among those that the
 /// recorded kernels' reclaim took is met (swap-outs within a tenth on the recording that it was tuned on).
 const ANON_REUSE_NS: Nanos = 3_000_000_000;
-/// Objects in a slab page: a typical mix of dentries (21 a page) and ext4 inodes (7 in two pages).
-const OBJECTS_PER_SLAB_PAGE: u64 = 16;
+/// Objects of a reclaimable slab page that a shrinker counts as freeable. The rest is in use, or no shrinker's: a page
+/// holds 21 dentries or 3 to 4 ext4 inodes, but also nodes of page cache trees and buffer heads. With it the recorded
+/// kernel's `slabs_scanned` is met on the recording that it was tuned on.
+const FREEABLE_PER_SLAB_PAGE: u64 = 2;
 
 const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
 
@@ -41,7 +44,7 @@ const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
 struct Slot {
     /// A frame number or one of the words above.
     place: u32,
-    /// When reclaim last looked at it, in units of 2^16 ns.
+    /// When reclaim last looked at it since it came into its frame, in units of 2^16 ns; 0 if it did not.
     looked: u32,
     /// One more than the index of what its eviction left, or 0.
     shadow: u32,
@@ -54,6 +57,8 @@ pub(super) struct Objects {
     log: Rc<PageLog>,
     slots: Vec<Slot>,
     pieces: BTreeMap<ObjectId, Vec<Pfn>>,
+    /// What the eviction of pieces left; they are not read back.
+    piece_shadows: BTreeMap<ObjectId, Vec<Shadow>>,
     shadows: Vec<Shadow>,
     vacant_shadows: Vec<u32>,
     /// Reclaimable slab pages by the time at which the kernel's shrinkers emptied them.
@@ -87,6 +92,7 @@ impl Objects {
             log,
             slots,
             pieces: BTreeMap::new(),
+            piece_shadows: BTreeMap::new(),
             shadows: Vec::new(),
             vacant_shadows: Vec::new(),
             cold_slab: BTreeSet::new(),
@@ -127,7 +133,8 @@ impl Objects {
     /// The same for a caller that knows the object's class.
     #[inline(always)]
     pub fn put_as(&mut self, object: ObjectId, class: Class, pfn: Pfn) {
-        self.slots[object as usize].place = pfn.0;
+        let slot = &mut self.slots[object as usize];
+        (slot.place, slot.looked) = (pfn.0, 0);
         if class == Class::Slab {
             self.enter_slab(object);
         }
@@ -164,6 +171,15 @@ impl Objects {
     /// Forgets the pieces.
     pub fn take_pieces(&mut self, object: ObjectId) -> Vec<Pfn> {
         self.pieces.remove(&object).unwrap_or_default()
+    }
+
+    /// What the eviction of pieces left, once.
+    pub fn take_piece_shadows(&mut self, object: ObjectId) -> Vec<Shadow> {
+        let shadows = self.piece_shadows.remove(&object).unwrap_or_default();
+        if self.log.objects[object as usize].class == Class::Anon {
+            self.swapped = self.swapped.saturating_sub(shadows.len() as u64);
+        }
+        shadows
     }
 
     /// What eviction left, once.
@@ -235,19 +251,19 @@ impl Objects {
     /// Looks at the page's use since the last look.
     fn look(&mut self, tag: Tag, now: Nanos) -> References {
         let now = coarse(now);
-        if self.is_cold(tag.0, now) {
-            return References::None;
-        }
+        let cold = self.is_cold(tag.0, now);
         let reuse = coarse(self.reuse(tag.0));
         let slot = &mut self.slots[tag.0 as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        if now - looked.min(now) < reuse {
-            References::None
-        } else if slot.leave == NEVER {
-            References::Ptes(2)
-        } else {
-            // Reclaim took it in the end: used, but not so much that it would have been activated.
-            References::Ptes(1)
+        let idle = cold || now - looked.min(now) < reuse;
+        match self.log.objects[tag.0 as usize].class {
+            // The fault that brought it has set the accessed bit of its only mapping.
+            Class::Anon if looked == 0 => References::Ptes(1),
+            Class::Anon if !idle => References::Ptes(1),
+            // Page cache is read and written by system calls: what is read twice is activated there, and a page that
+            // reached the tail of the inactive list was not. Of a page that the kernel kept it is made up for here.
+            Class::File if !idle => References::Ptes(2),
+            _ => References::None,
         }
     }
 
@@ -293,6 +309,7 @@ impl Owner for Objects {
             self.swapped += 1;
         }
         if self.place(object) == PIECES && self.forget_piece(object, pfn) {
+            self.piece_shadows.entry(object).or_default().push(shadow);
             return;
         }
         self.set_place(object, NOWHERE);
@@ -340,12 +357,12 @@ impl Owner for Objects {
     }
 
     fn shrinker_count(&mut self, _: usize, _: NodeId) -> (u64, u32) {
-        (self.slab_pages * OBJECTS_PER_SLAB_PAGE, 2)
+        (self.slab_pages * FREEABLE_PER_SLAB_PAGE, 2)
     }
 
     fn shrinker_scan(&mut self, _: usize, _: NodeId, nr: u64, now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
         let limit = coarse(now) + COLD_AHEAD;
-        let mut pages = nr.div_ceil(OBJECTS_PER_SLAB_PAGE);
+        let mut pages = nr.div_ceil(FREEABLE_PER_SLAB_PAGE);
         while pages > 0 {
             let Some(&(leave, object)) = self.cold_slab.first() else { break };
             if leave > limit {

@@ -28,6 +28,7 @@ impl Driver<'_> {
             slow_requests: self.slow.take(),
             fast_requests: self.fast_requests,
             failed_requests: self.failed_requests,
+            failures: Some(state.alloc.observer.failures.clone()),
             series,
         };
         let counts = [

@@ -117,6 +117,6 @@ fn without_workingset_refaults_are_not_known() {
     policy.reclaim.workingset = false;
     let mm = machine(policy);
     let page = mm.fill(1, 0, PageFlags::NONE, 0)[0];
-    mm.state.borrow_mut().refault(page, Default::default());
+    mm.state.borrow_mut().refault(page, Default::default(), CPU);
     assert_eq!((mm.count(Counter::WorkingsetRefaultFile), mm.on(ActiveFile)), (0, 0));
 }

@@ -9,7 +9,7 @@ use crate::pages::PageFlags;
 use crate::reclaim::{ScanControl, Shadow, ThrottleReason};
 use crate::state::Mm;
 use alloc::vec::Vec;
-use pagealloc::{Counter, FrameState, Gfp, Pfn, ZoneType};
+use pagealloc::{AllocFlags, Counter, FrameState, Gfp, Pfn, ZoneType};
 
 fn reclaim(mm: &Mm<Toy>) -> u64 {
     let reclaimed = run(mm.try_to_free_pages(&request(0), &TASK));
@@ -199,7 +199,29 @@ fn a_huge_page_goes_to_contiguous_swap_whole() {
     assert_eq!((mm.count(Counter::ThpSplitPage), mm.count(Counter::ThpSwpout), mm.count(Counter::PswpOut)), (0, 1, 16));
     mm.end_writeback(head);
     assert_eq!(pass(&mm, true, 0).nr_reclaimed, 16);
+    assert_eq!(mm.state.borrow().alloc.free_pages(ZONE), 1023, "all but the table of its cluster");
+    let (_, _, shadow) = mm.state.borrow().owner.evicted[0];
+    mm.state.borrow_mut().forget_swapped(shadow, CPU);
     assert_eq!(mm.state.borrow().alloc.free_pages(ZONE), 1024);
+}
+
+#[test]
+fn anonymous_pages_stay_when_no_table_can_be_had() {
+    let mut policy = linux_6_18();
+    policy.sysctl.defrag_mode = 1;
+    let mm = machine(policy);
+    {
+        // Every second page is free, all in Movable blocks: an unmovable request finds no whole block to claim.
+        let mut state = mm.state.borrow_mut();
+        let all = core::iter::from_fn(|| state.alloc.get_page_from_freelist(&request(0), AllocFlags::NO_WATERMARKS));
+        let all: Vec<Pfn> = all.collect();
+        all.iter().filter(|pfn| pfn.0 % 2 == 1).for_each(|&pfn| state.free_page(pfn, CPU));
+    }
+    let pages = mm.fill(40, 0, PageFlags::ANON, 0);
+    pass(&mm, true, 0);
+    assert_eq!((mm.count(Counter::PswpOut), mm.state.borrow().swap.nr_tables()), (0, 0));
+    assert_eq!(mm.on(ActiveAnon) + mm.on(InactiveAnon), pages.len() as u64);
+    assert_eq!(mm.count(Counter::Pgactivate), mm.count(Counter::PgscanAnon), "activated instead");
 }
 
 #[test]
@@ -250,7 +272,7 @@ fn a_quick_refault_is_activated_and_permits_deactivation() {
     let near = Shadow { age: 0, workingset: true, ..Shadow::default() };
     mm.state.borrow_mut().nodes[0].lru.nonresident_age = 100;
     mm.state.borrow_mut().owner.swap_free = 0;
-    mm.state.borrow_mut().refault(page, near);
+    mm.state.borrow_mut().refault(page, near, CPU);
     assert_eq!(mm.on(ActiveFile), 101);
     for counter in [Counter::WorkingsetRefaultFile, Counter::WorkingsetActivateFile, Counter::WorkingsetRestoreFile] {
         assert_eq!(mm.count(counter), 1, "{}", counter.name());
@@ -258,7 +280,7 @@ fn a_quick_refault_is_activated_and_permits_deactivation() {
     assert_eq!(mm.state.borrow().nodes[0].lru.nonresident_age, 101);
     let far = mm.fill(1, 0, PageFlags::NONE, 201)[0];
     mm.state.borrow_mut().nodes[0].lru.nonresident_age = 102;
-    mm.state.borrow_mut().refault(far, near);
+    mm.state.borrow_mut().refault(far, near, CPU);
     assert_eq!((mm.count(Counter::WorkingsetRefaultFile), mm.count(Counter::WorkingsetActivateFile)), (2, 1));
     mm.state.borrow_mut().snapshot_refaults(NODE);
     assert_eq!(mm.state.borrow().nodes[0].lru.activated_snapshot, [0, 1]);

@@ -104,7 +104,10 @@ fn wander(policy: Policy, seed: u64) {
     let frames = mm.state.borrow().alloc.frames.len();
     (0..frames).for_each(|pfn| mm.end_writeback(Pfn(pfn)));
     mm.check();
+    let evicted = core::mem::take(&mut mm.state.borrow_mut().owner.evicted);
+    evicted.iter().for_each(|&(_, _, shadow)| mm.state.borrow_mut().forget_swapped(shadow, CPU));
     let state = mm.state.borrow();
+    assert_eq!(state.swap.nr_tables(), 0, "a table goes with the last slot of its cluster");
     assert_eq!(state.alloc.free_pages(ZONE), 1024, "nothing is lost");
     assert_eq!(state.nr_dirty_and_writeback(), (0, 0));
 }
@@ -148,7 +151,7 @@ fn refaults_into_generations() {
                 let page = mm.state.borrow().alloc.free_pages(ZONE) > 200;
                 if page {
                     let page = mm.fill(1, 0, PageFlags::NONE, tag.0)[0];
-                    mm.state.borrow_mut().refault(page, shadow);
+                    mm.state.borrow_mut().refault(page, shadow, CPU);
                 }
                 mm.check();
             }

@@ -9,6 +9,7 @@ pub(super) const RELEASED: DefragRules = DefragRules {
     kswapd_block_watermark: BlockWatermark::WhileHighOrder,
     kcompactd_block_watermark: true,
     nonblocking_may_fragment: false,
+    memalloc_may_fragment: false,
     reclaim_at_block_order: false,
     never_fragment: false,
 };
@@ -71,6 +72,13 @@ pub(super) fn released_6_18() -> Policy {
 pub(super) fn nonblock_fix() -> Policy {
     let rules = DefragRules { nonblocking_may_fragment: true, ..RELEASED };
     with_rules("linux-6.18+nonblock-fix", rules, v5_v6::linux_6_18())
+}
+
+/// Not posted by anybody: requests of tasks that are freeing memory give NOFRAGMENT up instead of failing. It is here to
+/// test what the failures of 6.18 inside reclaim come from (docs/defrag-mode-failures.md).
+pub(super) fn memalloc_fix() -> Policy {
+    let rules = DefragRules { memalloc_may_fragment: true, ..RELEASED };
+    with_rules("linux-6.18+memalloc-fix", rules, v5_v6::linux_6_18())
 }
 
 /// June and July 2026 (13.9): direct reclaim and compaction of non-movable requests work for whole blocks.

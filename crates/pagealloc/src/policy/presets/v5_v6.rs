@@ -127,7 +127,11 @@ pub(super) fn linux_6_18() -> Policy {
         name: "linux-6.18",
         fallback: Fallback::ClaimThenSteal { batch_mode: true },
         skip_kswapd_nodes: true,
-        reclaim: ReclaimRules { generations: Some(generations), ..base.reclaim },
+        reclaim: ReclaimRules {
+            swap_tables: SwapTableRule::PerCluster,
+            generations: Some(generations),
+            ..base.reclaim
+        },
         ..base
     }
 }
