@@ -16,7 +16,6 @@ mod grid_args;
 mod machines;
 mod output;
 mod progress;
-mod recorded;
 mod run_args;
 mod run_spec;
 mod scenarios;

@@ -15,7 +15,7 @@ pub mod vm;
 use crate::backend::{self, Loaded, Run};
 use crate::cli::{EngineArgs, ValidateArgs};
 use crate::column_spec::ColumnSpec;
-use crate::failure::{Failure, warn};
+use crate::failure::Failure;
 use crate::progress::Progress;
 use anstream::eprintln;
 use lab::outcome::Outcome;
@@ -26,14 +26,11 @@ use report::Facts;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// Loads a recording, and says what to beware of.
+/// Loads a recording.
 fn load(path: &Path) -> Result<Loaded, Failure> {
     let progress = Progress::new(&format!("reading {}", path.display()));
     let loaded = backend::load(path)?;
     drop(progress);
-    for caveat in &loaded.caveats {
-        warn(&format!("{}: {caveat}", loaded.name));
-    }
     Ok(loaded)
 }
 

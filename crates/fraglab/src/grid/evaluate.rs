@@ -4,7 +4,7 @@ use super::cell_run;
 use crate::backend::{self, Loaded, Truth, load_truth};
 use crate::cli::ValidateArgs;
 use crate::commands::over_seeds;
-use crate::failure::{Failure, warn};
+use crate::failure::Failure;
 use crate::grid_args::Seeds;
 use lab::outcome::Outcome;
 use report::bars::STREAM_3;
@@ -83,9 +83,6 @@ fn findings(
         // A recording of rare events only is still the truth that others predict.
         Err(why) => return Ok(failed(&why)),
     };
-    for caveat in &loaded.caveats {
-        warn(&format!("{}: {caveat}", one.cell.recording.display()));
-    }
     let before = over_seeds(&loaded, loaded.recorded()?, "its own settings", seeds(args), args)?;
     let length = if same_work { None } else { window::length_ns(&loaded.kernel) };
     let rows = mirror(&loaded.kernel, &before, args.bars.set(), &spread(all, &one.cell.id, length));

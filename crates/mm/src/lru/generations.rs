@@ -308,21 +308,16 @@ impl<W: World> State<W> {
         if flags.contains(PageFlags::UNEVICTABLE) {
             return;
         }
+        let noted_early = !rules.second_look && !flags.contains(PageFlags::WORKINGSET);
         if !flags.contains(PageFlags::REFERENCED) {
             self.pages.add_flags(pfn, PageFlags::REFERENCED);
-            self.clear_refs_if(pfn, rules.second_look);
-        } else if !rules.second_look && !flags.contains(PageFlags::WORKINGSET) {
-            self.pages.add_flags(pfn, PageFlags::WORKINGSET);
-        } else if bits.refs() == MAX_REFS {
+            if rules.second_look {
+                self.clear_refs(pfn);
+            }
+        } else if noted_early || bits.refs() == MAX_REFS {
             self.pages.add_flags(pfn, PageFlags::WORKINGSET);
         } else {
             self.pages.set_bits(pfn, bits.with_refs(bits.refs() + 1));
-        }
-    }
-
-    fn clear_refs_if(&mut self, pfn: Pfn, clear: bool) {
-        if clear {
-            self.clear_refs(pfn);
         }
     }
 

@@ -77,14 +77,15 @@ const GENERATIONS_6_12: GenerationRules = GenerationRules {
 const GENERATIONS_6_14: GenerationRules =
     GenerationRules { second_look: true, kinds_apart: true, wakes_flushers: true, ..GENERATIONS_6_12 };
 
-/// 6.14.0. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
-/// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second THP list (6.10; 3.8, 4.10, 5.1),
-/// the reserve's free pages held back instead of its blocks (6.12, 3.2).
-pub(super) fn linux_6_14() -> Policy {
+/// 6.12. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
+/// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second
+/// THP list (6.10; 3.8, 4.10, 5.1), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
+/// read: all that 6.14 has of these came by 6.12.
+pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_1();
     Policy {
-        name: "linux-6.14",
-        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_14), ..base.reclaim },
+        name: "linux-6.12",
+        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_12), ..base.reclaim },
         reserve: Reserve::HighAtomicOnePercent,
         reserve_held_back: ReserveHeldBack::FreePages,
         fallback: Fallback::FreeAndAlikeStrict,
@@ -96,6 +97,12 @@ pub(super) fn linux_6_14() -> Policy {
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
         ..base
     }
+}
+
+/// 6.14.0: the multi-generational LRU reworked.
+pub(super) fn linux_6_14() -> Policy {
+    let base = linux_6_12();
+    Policy { name: "linux-6.14", reclaim: ReclaimRules { generations: Some(GENERATIONS_6_14), ..base.reclaim }, ..base }
 }
 
 /// 6.15, interpolated between the trees of 6.14 and 6.18: claim, else steal (4.4 to 4.7), boost on claim attempts only
