@@ -5,6 +5,7 @@ use crate::facts::{self, Fact};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::recorded;
+use crate::settings::{self, Settings};
 use lab::outcome::Outcome;
 use pagealloc::Policy;
 use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
@@ -24,6 +25,8 @@ pub struct Loaded {
     pub kernel: Outcome,
     /// What the user should know before reading any figure.
     pub caveats: Vec<String>,
+    /// Memory-management settings of the recorded machine.
+    pub settings: Settings,
     /// Policy of the recorded kernel with the sysctls that were in force, or why it can't be told.
     recorded: Result<Policy, String>,
     log: Rc<PageLog>,
@@ -59,6 +62,7 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
         name: name_of(path),
         kernel,
         caveats: recorded::caveats(&recording),
+        settings: settings::of(&recording),
         recorded: recorded_policy(&recording).map_err(|error| error.to_string()),
         log: Rc::new(log),
     })
@@ -70,6 +74,8 @@ pub struct Truth {
     pub name: String,
     /// What the recorded kernel did.
     pub kernel: Outcome,
+    /// Memory-management settings of the recorded machine.
+    pub settings: Settings,
     /// Policy of the recorded kernel with the sysctls that were in force.
     pub policy: Policy,
 }
@@ -83,7 +89,7 @@ pub fn load_truth(path: &Path) -> Result<Truth, Failure> {
     let name = name_of(path);
     let policy = recorded_policy(&recording).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
     let kernel = kernel_alone(&recording).map_err(bad_input)?;
-    Ok(Truth { name, kernel, policy })
+    Ok(Truth { name, kernel, settings: settings::of(&recording), policy })
 }
 
 /// Replays a recording under a policy.

@@ -1,11 +1,18 @@
 //! The command line, as clap sees it: completions and man pages are made from these definitions.
 
 use crate::column_spec::{ColumnSpec, Setting};
+use crate::compare_args::CompareArgs;
+use crate::grid_args::{GridArgs, Seeds};
 use crate::output::Format;
-use clap::{Args, Parser, Subcommand};
+use crate::run_args::{OpsArgs, RunArgs};
+use crate::vm_args::VmArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use std::num::NonZero;
+use linux::record::{EventSet, parse_duration, parse_size};
+use report::bars::{BarSet, MIRROR_2, MIRROR_3};
+use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What would a real machine have done under another memory policy?
 #[derive(Debug, Parser)]
@@ -13,7 +20,8 @@ use std::path::PathBuf;
     name = "fraglab",
     version,
     about,
-    after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in fraglab)."
+    after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in \
+        fraglab), 5 the virtual machine, or the command in it, failed, 6 not possible on this host."
 )]
 pub struct Cli {
     /// What to do.
@@ -24,16 +32,26 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a scenario on real and simulated machines, one column each
+    Run(RunArgs),
+    /// Show what a scenario asks for, or save it as an operation stream
+    Ops(OpsArgs),
     /// Replay a recording under one or more policies and print one table
     Replay(ReplayArgs),
     /// Compare the model with the recorded kernel, row by row
     Validate(ValidateArgs),
+    /// Lay runs side by side: several seeds a variant, and which differences count
+    Compare(CompareArgs),
     /// Show what a recording holds
     Inspect(InspectArgs),
+    /// Record this host's memory management, or what it does while a command runs
+    Record(RecordArgs),
     /// Cut the beginning of a recording out as a smaller one
     Cut(CutArgs),
     /// List policies and sysctls, or every field of one policy
     Policies(PoliciesArgs),
+    /// Boot a real kernel under QEMU and run something in it
+    Vm(VmArgs),
     /// Print a completion script
     Completions(CompletionsArgs),
     /// Print the man page, or write those of all commands
@@ -76,6 +94,9 @@ pub struct ReplayArgs {
     /// Change a sysctl
     #[arg(long = "set", value_name = "vm.NAME=VALUE")]
     pub sets: Vec<Setting>,
+    /// Do not compare the model with the recorded kernel first: no row is then known to be calibrated
+    #[arg(long)]
+    pub no_mirror: bool,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,
@@ -92,21 +113,54 @@ pub struct ReplayArgs {
 #[command(after_help = "error = (model - kernel) / kernel: 0 when both are 0, null when only the kernel's is 0. With \
     --pair the model sees RECORDING only and predicts the kernel that made OTHER.")]
 pub struct ValidateArgs {
-    /// Recording whose demand is replayed
-    pub recording: PathBuf,
+    /// Recording whose demand is replayed; or a directory with a plan, grid.json, that names several
+    #[arg(required_unless_present = "scenario")]
+    pub recording: Option<PathBuf>,
     /// Predict this recording's settings from RECORDING's demand
     #[arg(long, value_name = "OTHER")]
     pub pair: Option<PathBuf>,
-    /// Replay with this many seeds, from --seed on, and take medians: a trace leaves open who held a lock or a page at a
-    /// moment, and counts such as extfrag_total hang on it
-    #[arg(long, default_value = "5", value_name = "N")]
-    pub seeds: NonZero<u64>,
+    /// Replay with so many seeds from --seed on (default 5), or with FIRST..LAST, and take medians: a trace leaves open who
+    /// held a lock or a page at a moment, and counts such as extfrag_total hang on it. With --scenario: seeds of the
+    /// workload (default 1..3)
+    #[arg(long, value_name = "N|FIRST..LAST")]
+    pub seeds: Option<Seeds>,
+    /// Bars to judge by
+    #[arg(long, value_enum, default_value_t, value_name = "SET")]
+    pub bars: Bars,
+    /// Further recordings of the same settings: how far runs of the kernel itself lie apart
+    #[arg(long, value_name = "RECORDING", value_delimiter = ',')]
+    pub spread: Vec<PathBuf>,
+    /// Many recordings at once
+    #[command(flatten)]
+    pub grid: GridArgs,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,
+}
+
+/// A set of bars.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Bars {
+    /// What the engine was first brought to: extfrag_total 25 %, THP 20 %, pageblocks 10 % of all
+    #[value(name = "mirror-2")]
+    Mirror2,
+    /// extfrag_total 10 %, large cells 20 %, pageblocks 5 % of all, free blocks 15 %, THP 10 %, reclaim and compaction 25 %
+    #[default]
+    #[value(name = "mirror-3")]
+    Mirror3,
+}
+
+impl Bars {
+    /// The bars themselves.
+    pub const fn set(self) -> &'static BarSet {
+        match self {
+            Bars::Mirror2 => &MIRROR_2,
+            Bars::Mirror3 => &MIRROR_3,
+        }
+    }
 }
 
 /// Arguments of `inspect`.
@@ -117,6 +171,43 @@ pub struct InspectArgs {
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,
+}
+
+/// Arguments of `record`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Records until the command ends, --duration is over, or SIGINT (Ctrl-C) or SIGTERM comes; tracefs is then \
+    as it was. What a killed recorder left is removed by the next start. Needs root. docs/recording.md says what is touched, \
+    what a recording tells about the host, and what it costs."
+)]
+pub struct RecordArgs {
+    /// Directory of the recording: new, or empty
+    #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
+    pub output: Option<PathBuf>,
+    /// How much to record: minimal (fragmentation, and when compaction and reclaim ran), standard (what a replay needs), full
+    #[arg(long, default_value = "standard", value_name = "SET")]
+    pub events: EventSet,
+    /// End before the recording is larger than this, for instance 2G
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub max_size: Option<u64>,
+    /// End after this time, for instance 90s or 5m
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub duration: Option<Duration>,
+    /// Ring buffer of each CPU [default: a 64th of memory shared by all CPUs, 1M to 16M each]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub buffer_size: Option<u64>,
+    /// Leave out what needs probes in the kernel: where migrated pages went, and huge-page faults that fell back
+    #[arg(long)]
+    pub no_probes: bool,
+    /// Where tracefs is mounted, if not where it usually is
+    #[arg(long, value_name = "DIR")]
+    pub tracefs: Option<PathBuf>,
+    /// Say what would be touched, and touch nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Command to run while recording
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 /// Arguments of `cut`.

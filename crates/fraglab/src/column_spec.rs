@@ -90,6 +90,16 @@ impl FromStr for Setting {
 }
 
 impl Setting {
+    /// Name below `vm.`.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value.
+    pub fn value(&self) -> u64 {
+        self.value
+    }
+
     fn explain(&self, error: SetSysctlError, policy: &str) -> SpecError {
         let (name, value) = (self.name.clone(), self.value);
         match error {

@@ -35,6 +35,7 @@ pub fn of(recording: &Recording, inspection: &Inspection) -> Vec<Fact> {
     machine(&mut facts, recording);
     settings(&mut facts, recording);
     trace(&mut facts, recording, inspection);
+    beyond(&mut facts, recording, inspection);
     losses(&mut facts, inspection);
     coverage(&mut facts, inspection);
     facts.0
@@ -79,6 +80,27 @@ fn trace(facts: &mut Facts, recording: &Recording, inspection: &Inspection) {
     facts.add("trace", "snapshots", inspection.snapshots.join(" "));
     for (name, count) in &inspection.events {
         facts.add("events", name, count);
+    }
+}
+
+/// What a recording has that a plain trace cannot show.
+fn beyond(facts: &mut Facts, recording: &Recording, inspection: &Inspection) {
+    let start = recording.snapshots.get("start");
+    let section = "beyond the trace";
+    let probe = |name: &str| {
+        let probed = recording.recorder.get("probes").is_some_and(|probes| probes.contains(name));
+        let count = inspection.events.get(name).copied().unwrap_or(0);
+        (probed || count > 0).then(|| format!("{count} recorded"))
+    };
+    facts.add_known(section, "where migrated pages went", probe("fraglab_migrate"));
+    facts.add_known(section, "huge-page faults that fell back", probe("fraglab_thp_fallback"));
+    let refused = inspection.failed_allocations;
+    let pages = recording.has_page_trace() && recording.recorder.get("events").is_none_or(|set| set != "minimal");
+    facts.add_known(section, "requests that the allocator refused", pages.then(|| format!("{refused} recorded")));
+    let read = |there: bool| if there { "read from the kernel" } else { "inferred" };
+    if let Some(start) = start {
+        facts.add(section, "states of pages at the start", read(!start.pagestate.is_empty()));
+        facts.add(section, "types of pageblocks at the start", read(!start.pageblocks.is_empty()));
     }
 }
 

@@ -7,10 +7,13 @@
 //! | 2 | the command line is wrong |
 //! | 3 | the recording is missing, damaged or of an unknown kind |
 //! | 4 | an invariant of fraglab is broken: a bug of ours |
+//! | 5 | a virtual machine, or the command in it, failed |
+//! | 6 | this host does not allow it, or lacks what it needs |
 
 use crate::column_spec::SpecError;
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
+use linux::vm::VmError;
 use report::RunDirError;
 use std::io;
 use std::process::ExitCode;
@@ -30,9 +33,15 @@ pub enum Failure {
     /// The model contradicts itself.
     #[error("{0}")]
     Invariant(String),
+    /// A virtual machine, or the command in it, failed.
+    #[error("{0}")]
+    Guest(String),
     /// The result can't be written.
     #[error("{0}")]
     Output(String),
+    /// The host doesn't allow it.
+    #[error("{0}")]
+    Host(String),
     /// The reader of stdout went away.
     #[error("nobody reads the output any more")]
     ReaderGone,
@@ -47,6 +56,8 @@ impl Failure {
             Failure::Usage(_) => 2,
             Failure::Input(_) => 3,
             Failure::Invariant(_) => 4,
+            Failure::Guest(_) => 5,
+            Failure::Host(_) => 6,
         };
         eprintln!("{RED}error:{RED:#} {self}");
         ExitCode::from(code)
@@ -64,6 +75,17 @@ impl Failure {
 impl From<SpecError> for Failure {
     fn from(error: SpecError) -> Failure {
         Failure::Usage(error.to_string())
+    }
+}
+
+impl From<VmError> for Failure {
+    fn from(error: VmError) -> Failure {
+        match error {
+            VmError::Specification(_) => Failure::Usage(error.to_string()),
+            VmError::Missing { .. } | VmError::Packages { .. } => Failure::Host(error.to_string()),
+            VmError::NoResult { .. } | VmError::Plan(_) | VmError::Stream(_) => Failure::Guest(error.to_string()),
+            _ => Failure::Input(error.to_string()),
+        }
     }
 }
 

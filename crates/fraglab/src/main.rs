@@ -7,12 +7,21 @@ mod backend;
 mod cli;
 mod column_spec;
 mod commands;
+mod compare_args;
 mod describe;
 mod facts;
 mod failure;
+mod grid;
+mod grid_args;
+mod machines;
 mod output;
 mod progress;
 mod recorded;
+mod run_args;
+mod run_spec;
+mod scenarios;
+mod settings;
+mod vm_args;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -21,11 +30,16 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     failure::explain_panics();
     let result = match Cli::parse().command {
+        Command::Run(args) => commands::run::run(&args),
+        Command::Ops(args) => commands::ops::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
+        Command::Record(args) => commands::record::run(&args),
         Command::Cut(args) => commands::cut::run(&args),
         Command::Policies(args) => commands::policies::run(&args),
+        Command::Vm(args) => commands::vm::run(&args),
         Command::Completions(args) => commands::generate::completions(&args),
         Command::Man(args) => commands::generate::man(&args),
     };

@@ -32,6 +32,8 @@ fn one_command_answers_the_question() {
     let manifest: Value = serde_json::from_str(&manifest).expect("JSON");
     assert_eq!(manifest["runs"].as_array().map(Vec::len), Some(2));
     assert!(manifest["page_events"].as_u64() > Some(0));
+    assert_eq!(manifest["calibration"], report["calibration"]);
+    assert_eq!(manifest["calibration"]["measured"], true);
 }
 
 #[test]
@@ -52,4 +54,26 @@ fn validation_has_the_promised_rows() {
         let row = rows.iter().find(|row| row["row"] == name).unwrap_or_else(|| panic!("no row {name}"));
         assert!(row["kernel"].is_u64() && row["model"].is_u64(), "{row}");
     }
+}
+
+#[test]
+fn the_mirror_error_stands_above_the_answer() {
+    let Some(demo) = demo() else { return };
+    let table = |args: &[&str]| {
+        let assert =
+            Command::cargo_bin("fraglab").expect("built by cargo").arg("replay").arg(&demo).args(args).assert();
+        String::from_utf8(assert.success().get_output().stdout.clone()).expect("UTF-8")
+    };
+    let whole = table(&[]);
+    let (block, answer) = (whole.find("\nMirror error:"), whole.find("\nextfrag_total"));
+    assert!(block.is_some() && block < answer, "{whole}");
+    let skipped = table(&["--no-mirror"]);
+    assert!(skipped.contains("not known, NOT CALIBRATED") && !skipped.contains(" !\n"), "{skipped}");
+    // The mirror is the replay under the recorded settings, whatever was asked for.
+    let [alone, beside] = [&["replay"][..], &["replay", "--policy", "linux-4.20"]].map(|args| json(args, &demo));
+    assert_eq!(alone["calibration"], beside["calibration"]);
+    assert_eq!(beside["columns"].as_array().map(Vec::len), Some(2));
+    let rows = alone["calibration"]["rows"].as_array().expect("rows");
+    let row = rows.iter().find(|row| row["row"] == "extfrag_total").expect("always there");
+    assert_eq!(row["model"], alone["columns"][1]["rows"]["extfrag_total"]);
 }

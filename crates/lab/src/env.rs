@@ -1,13 +1,15 @@
 //! The surroundings of a run: virtual time, wait queues, and work that takes as long as the [`Speeds`] say.
 
 use crate::chance::Chance;
+use crate::cpus::{Cpus, OccupyFuture};
+use crate::device::Device;
 use crate::speeds::Speeds;
 use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use pagealloc::Pfn;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -42,10 +44,14 @@ pub struct VirtualEnv {
     /// The task that runs; set by the executor.
     pub current: Cell<TaskId>,
     speeds: Speeds,
-    /// When each CPU will be done with the work that it was given.
-    cpus: Vec<Cell<Nanos>>,
-    /// When the disk and the swap device will have written what they were given.
-    devices: [Cell<Nanos>; 2],
+    /// The disk and the swap device.
+    devices: [Device; 2],
+    /// CPUs that tasks compete for; without any, each task has one of its own.
+    pub(crate) cpus: Option<RefCell<Cpus>>,
+    /// A task is being started, and perhaps others after it at the same moment.
+    pub(crate) starting: Cell<bool>,
+    /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
+    lanes: Vec<Cell<Nanos>>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,
     /// Who holds a lock at a moment is not known.
@@ -60,15 +66,16 @@ pub struct VirtualEnv {
 }
 
 impl VirtualEnv {
-    /// Surroundings at the clock's time; `seed` decides who holds a lock when. Work goes to as many CPUs, whichever is
-    /// free first: what there is more of than CPUs has to wait.
-    pub fn new(clock: Clock, speeds: Speeds, cpus: usize, seed: u64) -> VirtualEnv {
+    /// Surroundings at the clock's time; `seed` decides who holds a lock when.
+    pub fn new(clock: Clock, speeds: Speeds, seed: u64) -> VirtualEnv {
         VirtualEnv {
             clock,
             current: Cell::new(0),
             speeds,
-            cpus: (0..cpus.max(1)).map(|_| Cell::new(0)).collect(),
-            devices: [const { Cell::new(0) }; 2],
+            devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)),
+            cpus: None,
+            starting: Cell::new(false),
+            lanes: Vec::new(),
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
             due: RefCell::default(),
@@ -78,6 +85,34 @@ impl VirtualEnv {
             free_waits: RefCell::default(),
             ready: RefCell::default(),
         }
+    }
+
+    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds. The machine has `percent` of each
+    /// CPU: work takes longer by as much.
+    #[must_use]
+    pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
+        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice, percent)));
+        self
+    }
+
+    /// The same with CPUs that do nothing but the machinery's work, each piece on the one that is free first: what there is
+    /// more of than CPUs has to wait. For runs that don't know what else the CPUs do.
+    #[must_use]
+    pub fn with_lanes(mut self, cpus: usize) -> VirtualEnv {
+        self.lanes = vec![Cell::new(0); cpus];
+        self
+    }
+
+    /// The same with these devices: the disk, and the one that is swapped to.
+    #[must_use]
+    pub fn with_devices(mut self, disk: Device, swap: Device) -> VirtualEnv {
+        self.devices = [disk, swap];
+        self
+    }
+
+    /// The disk (0), or the swap device (1).
+    pub fn device(&self, swap: bool) -> &Device {
+        &self.devices[usize::from(swap)]
     }
 
     /// Time at which something falls due next; the end of time if nothing does.
@@ -110,7 +145,7 @@ impl VirtualEnv {
     fn end_wait(&self, wait: usize, how: Woken) {
         let mut waits = self.waits.borrow_mut();
         waits[wait].ended = Some(how);
-        self.ready.borrow_mut().push_back(waits[wait].task);
+        self.ready(waits[wait].task);
     }
 
     fn pop_due(&self) -> Option<Reverse<(Nanos, u64, Due)>> {
@@ -127,9 +162,83 @@ impl VirtualEnv {
         self.due.borrow_mut().push(Reverse((at, sequence, due)));
     }
 
-    /// Sleeps for a time.
+    /// Sleeps for a time. The task has no CPU afterwards: what it does costs nothing until it works.
     pub fn sleep(&self, nanos: Nanos) -> WaitFuture<'_> {
-        WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None }
+        WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None, keeps_cpu: false }
+    }
+
+    /// Starts writing a page of that many base pages to the disk, or to the swap device.
+    pub fn write(&self, pfn: Pfn, swap: bool, pages: u64) {
+        let done = self.device(swap).transfer(self.now(), pages);
+        self.schedule(done, Due::Written(pfn));
+    }
+
+    /// Sleeps until a time, then waits for a CPU.
+    pub async fn sleep_until(&self, at: Nanos) {
+        if at > self.now() {
+            self.sleep(at - self.now()).await;
+            self.occupy().await;
+        }
+    }
+
+    /// Waits for [`Self::unpark`] or for a time, then for a CPU.
+    pub async fn park(&self, timeout: Option<Nanos>) {
+        self.wait(Queue::Timer, timeout).await;
+    }
+
+    /// Ends what a task waits for on no queue: its [`Self::park`].
+    pub fn unpark(&self, task: TaskId) {
+        let parked = |wait: &Wait| wait.task == task && wait.queue == Queue::Timer;
+        let found = self.waits.borrow().iter().position(|wait| parked(wait) && wait.ended.is_none());
+        if let Some(wait) = found {
+            self.end_wait(wait, Woken::Early { left: 0 });
+        }
+    }
+
+    /// Lets all others that are ready go first, at the same moment; the CPU is kept.
+    pub async fn yield_now(&self) {
+        let mut yielded = false;
+        poll_fn(|_| match std::mem::replace(&mut yielded, true) {
+            true => Poll::Ready(()),
+            false => {
+                self.ready(self.current.get());
+                Poll::Pending
+            }
+        })
+        .await;
+    }
+
+    /// Works for a time: on a CPU, if tasks have to share them.
+    pub async fn run(&self, nanos: Nanos) {
+        let mut left = self.elapsed(nanos);
+        while left > 0 {
+            self.occupy().await;
+            let chunk = self.slice_left().min(left);
+            // Nothing can happen meanwhile: the clock goes on without the detour through the queue.
+            if self.is_alone_until(self.now() + chunk) {
+                self.clock.set(self.now() + chunk);
+            } else {
+                let keeps_cpu = true;
+                WaitFuture { env: self, queue: Queue::Timer, timeout: Some(chunk), wait: None, keeps_cpu }.await;
+            }
+            self.spend(chunk);
+            left -= chunk;
+        }
+    }
+
+    /// Whether nothing can happen before or at this time but what the current task does.
+    fn is_alone_until(&self, at: Nanos) -> bool {
+        self.cpus.is_some() && !self.starting.get() && self.ready.borrow().is_empty() && at < self.next_due()
+    }
+
+    /// A CPU for the current task, now or later. Nothing to wait for where tasks don't share CPUs.
+    pub(crate) fn occupy(&self) -> OccupyFuture<'_> {
+        OccupyFuture::new(self)
+    }
+
+    /// The task can go on.
+    pub(crate) fn ready(&self, task: TaskId) {
+        self.ready.borrow_mut().push_back(task);
     }
 
     fn cost(&self, task: &TaskContext, work: Work) -> Nanos {
@@ -148,11 +257,15 @@ impl VirtualEnv {
         }
     }
 
-    /// Time until work that costs this much is done, on the CPU that is free first (the first of several).
-    fn run_on_cpu(&self, cost: Nanos) -> Nanos {
-        let Some(cpu) = self.cpus.iter().min_by_key(|cpu| cpu.get()) else { return cost };
-        let done = cpu.get().max(self.now()) + cost;
-        cpu.set(done);
+    /// The CPU that is free first (the first of several), where work alone is known.
+    fn free_lane(&self) -> Option<&Cell<Nanos>> {
+        self.lanes.iter().min_by_key(|lane| lane.get())
+    }
+
+    /// Time until work that costs this much is done there.
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos) -> Nanos {
+        let done = lane.get().max(self.now()) + cost;
+        lane.set(done);
         (done - self.now()).max(cost * self.speeds.stretch / 1024)
     }
 }
@@ -167,16 +280,23 @@ impl Env for VirtualEnv {
 
     fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
         let cost = self.cost(task, work);
-        let time = if cost > 0 { self.run_on_cpu(cost) } else { 0 };
         async move {
-            if time > 0 {
-                self.sleep(time).await;
+            if cost == 0 {
+                return;
+            }
+            match self.free_lane() {
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost)).await),
+                None => self.run(cost).await,
             }
         }
     }
 
     fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> impl Future<Output = Woken> {
-        WaitFuture { env: self, queue, timeout, wait: None }
+        async move {
+            let woken = WaitFuture { env: self, queue, timeout, wait: None, keeps_cpu: false }.await;
+            self.occupy().await;
+            woken
+        }
     }
 
     fn wake(&self, queue: Queue) {
@@ -205,10 +325,7 @@ impl Env for VirtualEnv {
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
     fn start_write(&self, pfn: Pfn, swap: bool) {
-        let device = &self.devices[usize::from(swap)];
-        let done = device.get().max(self.now()) + self.speeds.swap_write;
-        device.set(done);
-        self.schedule(done, Due::Written(pfn));
+        self.write(pfn, swap, 1);
     }
 }
 
@@ -218,10 +335,15 @@ pub struct WaitFuture<'e> {
     queue: Queue,
     timeout: Option<Nanos>,
     wait: Option<usize>,
+    /// It works rather than waits.
+    keeps_cpu: bool,
 }
 
 impl WaitFuture<'_> {
     fn register(&self) -> usize {
+        if !self.keeps_cpu {
+            self.env.leave_cpu(self.env.current.get());
+        }
         let deadline = self.timeout.map(|nanos| self.env.now() + nanos);
         let wait = Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None };
         let index = match self.env.free_waits.borrow_mut().pop() {

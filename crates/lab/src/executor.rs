@@ -15,21 +15,29 @@ pub struct Executor<'a> {
 }
 
 impl<'a> Executor<'a> {
-    /// Starts a task and runs it until it waits for the first time.
-    pub fn spawn(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) {
+    /// Starts a task and runs it until it waits for the first time. Returns its number.
+    pub fn spawn(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) -> TaskId {
         let task = self.vacant.pop().unwrap_or_else(|| {
             self.tasks.push(None);
             self.tasks.len() - 1
         });
         self.tasks[task] = Some(Box::pin(future));
+        let outer = env.starting.replace(true);
         self.poll(env, task);
+        env.starting.set(outer);
+        task
+    }
+
+    /// Runs a task that can go on at this moment. `false`: there is none.
+    pub fn run_next(&mut self, env: &VirtualEnv) -> bool {
+        let next = env.next_ready();
+        next.into_iter().for_each(|task| self.poll(env, task));
+        next.is_some()
     }
 
     /// Runs all tasks that can go on at this moment.
     pub fn run_ready(&mut self, env: &VirtualEnv) {
-        while let Some(task) = env.next_ready() {
-            self.poll(env, task);
-        }
+        while self.run_next(env) {}
     }
 
     fn poll(&mut self, env: &VirtualEnv, task: TaskId) {
@@ -38,6 +46,7 @@ impl<'a> Executor<'a> {
         let done = matches!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(()));
         env.current.set(outer);
         if done {
+            env.leave_cpu(task);
             self.tasks[task] = None;
             self.vacant.push(task);
         }

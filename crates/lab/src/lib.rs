@@ -10,7 +10,7 @@
 //! use mm::Env;
 //! use std::{cell::Cell, rc::Rc};
 //!
-//! let env = VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1, 1);
+//! let env = VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1);
 //! let woke_at = Cell::new(0);
 //! let mut executor = Executor::default();
 //! executor.spawn(&env, async {
@@ -26,6 +26,10 @@
 #![forbid(unsafe_code)]
 
 mod chance;
+mod cpus;
+mod daemons;
+mod device;
+mod digest;
 mod env;
 mod executor;
 pub mod outcome;
@@ -34,8 +38,11 @@ mod watch;
 mod zones;
 
 pub use chance::Chance;
+pub use daemons::start_daemons;
+pub use device::Device;
+pub use digest::Digest;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;
 pub use speeds::Speeds;
 pub use watch::Watch;
-pub use zones::zones;
+pub use zones::{sample, zones};

@@ -10,6 +10,8 @@ pub struct Outcome {
     pub counters: BTreeMap<String, u64>,
     /// Fragmentation events in time order, whole-block claims included.
     pub extfrag: Vec<ExtfragAt>,
+    /// Nothing was traced: that there are no fragmentation events says nothing.
+    pub untraced: bool,
     /// Zones at the end of the window.
     pub zones: Vec<ZoneEnd>,
     /// Requests that had to take the slow path: how long they took. All others count as 0 ns in `fast_requests`.

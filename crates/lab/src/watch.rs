@@ -1,5 +1,6 @@
 //! Watches a run: fragmentation events with their times, and a digest of the whole event stream.
 
+use crate::digest::Digest;
 use crate::env::Clock;
 use crate::outcome::{ExtfragAt, FailedAttempt};
 use mm::{MmEvent, MmObserver};
@@ -9,7 +10,7 @@ use std::hash::{Hash, Hasher};
 /// The watcher.
 pub struct Watch {
     clock: Clock,
-    digest: u64,
+    digest: Digest,
     /// Fragmentation events so far.
     pub extfrag: Vec<ExtfragAt>,
     /// Requests that ended without a page so far.
@@ -19,18 +20,17 @@ pub struct Watch {
 impl Watch {
     /// A watcher that has seen nothing.
     pub fn new(clock: Clock) -> Watch {
-        Watch { clock, digest: 0xcbf2_9ce4_8422_2325, extfrag: Vec::new(), failures: Vec::new() }
+        Watch { clock, digest: Digest::default(), extfrag: Vec::new(), failures: Vec::new() }
     }
 
     /// Digest of all events so far.
     pub fn digest(&self) -> u64 {
-        self.digest
+        self.digest.value()
     }
 
-    /// Multiply and rotate: two instructions a word, and every bit of the past counts.
     #[inline(always)]
     fn fold(&mut self, word: u64) {
-        self.digest = (self.digest ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+        self.digest.fold(word);
     }
 }
 
@@ -67,7 +67,7 @@ struct Folding<'w>(&'w mut Watch);
 
 impl Hasher for Folding<'_> {
     fn finish(&self) -> u64 {
-        self.0.digest
+        self.0.digest()
     }
 
     fn write(&mut self, bytes: &[u8]) {

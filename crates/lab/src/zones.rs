@@ -1,11 +1,20 @@
 //! The state of all zones at one moment, as /proc shows it.
 
-use crate::outcome::ZoneEnd;
+use crate::outcome::{Sample, ZoneEnd};
+use crate::watch::Watch;
+use mm::Nanos;
 use pagealloc::{BlockId, Migratetype, Observer, Order, PageAllocator, Pfn, ZoneId};
+use std::collections::BTreeMap;
 
 /// Pageblocks and free blocks of every zone, in the order of zone numbers.
 pub fn zones<O: Observer>(alloc: &PageAllocator<O>) -> Vec<ZoneEnd> {
     (0..alloc.nr_zones() as u8).map(|zone| zone_end(alloc, ZoneId(zone))).collect()
+}
+
+/// A sample of a run at this moment.
+pub fn sample(alloc: &PageAllocator<Watch>, ts: Nanos, counters: BTreeMap<String, u64>) -> Sample {
+    let extfrag = alloc.observer.extfrag.iter().filter(|e| e.event.fragmenting()).count() as u64;
+    Sample { ts, zones: zones(alloc), counters, extfrag }
 }
 
 fn zone_end<O: Observer>(alloc: &PageAllocator<O>, zone: ZoneId) -> ZoneEnd {

@@ -1,7 +1,9 @@
-//! *What does a real kernel do?* Recording a live host, and booting kernels under QEMU.
+//! *What does a real kernel do?* Running a scenario on it, recording a live host, and booting kernels under QEMU.
 //!
+//! - [`host`]: the operations of a scenario as system calls of real processes.
 //! - [`record`]: records a host through a tracefs instance of its own, in the format that `recording` reads.
 //! - [`vm`]: boots a Debian kernel, or one the user has built, under QEMU, and brings back what happened in it.
 
+pub mod host;
 pub mod record;
 pub mod vm;

@@ -188,9 +188,9 @@ impl<W: World> State<W> {
         self.swap.cache.remove(&pfn)
     }
 
-    /// A page of the swap cache is freed: its slots are, too.
+    /// A page of the swap cache is freed, or written to by its owner: its slots are free.
     #[cold]
-    pub(crate) fn leave_swap_cache(&mut self, pfn: Pfn, cpu: CpuId) {
+    pub fn leave_swap_cache(&mut self, pfn: Pfn, cpu: CpuId) {
         if let Some(entry) = self.swap.cache.remove(&pfn) {
             self.swap_put(entry, cpu);
         }

@@ -11,47 +11,9 @@ use crate::codec::{Codec, Gfp, Label, Named, Number, Optional, OptionalGfp, PfnO
 use crate::format::Format;
 use crate::gfp::GfpNames;
 use crate::marker::Marker;
+pub use crate::record::{Lost, Other, Record};
 use crate::special_codec::{Device, FileIndex, Hex, RangeEnd, ReclaimFlags, Shift, SyncMode, ThrottleReason};
 use crate::symbols::{CompactResult, ZoneType};
-
-/// One event with its place in time and on the machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Record {
-    /// Nanoseconds of the recording's trace clock.
-    pub ts_ns: u64,
-    /// The CPU it happened on.
-    pub cpu: u16,
-    /// The thread it happened in; 0 is the idle thread.
-    pub pid: i32,
-    /// What happened.
-    pub event: Event,
-}
-
-/// The kernel lost events before this point of a CPU's buffer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lost {
-    /// How many; `None` if the kernel did not say.
-    pub count: Option<u64>,
-    /// Where the recording says so: line of a text, byte of a trace.dat.
-    pub place: u64,
-}
-
-/// An event that this crate does not know the fields of.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Other {
-    /// The kernel's name of the event, or `event#<id>` if the recording does not name it.
-    pub name: Arc<str>,
-}
-
-impl Event {
-    /// The kernel's name of the event, also of those that are known by name only.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Other(other) => &other.name,
-            known => known.kind().name(),
-        }
-    }
-}
 
 impl Decoder {
     /// The decoder for an event; one without a needed field is an error only once it is met.
@@ -660,5 +622,17 @@ events! {
     "skip_task_reaping" => SkipTaskReaping(SkipTaskReaping) {
         /// Process ID.
         pid: i32 => Number;
+    }
+    /// A page moved to another frame: a probe of fraglab's recorder.
+    "fraglab_migrate" => PageMoved(PageMoved) {
+        /// Kernel address of the `struct page` it moved to.
+        new: u64 => Number;
+        /// The same of where it was.
+        old: u64 => Number;
+    }
+    /// A huge-page fault fell back to base pages: a probe of fraglab's recorder.
+    "fraglab_thp_fallback" => ThpFallback(ThpFallback) {
+        /// What the fault returned, as bits.
+        ret: u64 => Number;
     }
 }

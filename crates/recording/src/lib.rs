@@ -48,6 +48,7 @@ mod marker;
 mod meta;
 pub mod pagelog;
 pub mod proc;
+mod record;
 pub mod replay;
 mod snapshot;
 mod source;

@@ -16,12 +16,18 @@ pub(crate) struct Meta {
     pub(crate) cmdline: Option<String>,
     pub(crate) cpus: Option<u32>,
     pub(crate) settings: BTreeMap<String, String>,
+    /// What fraglab's recorder noted of itself.
+    pub(crate) recorder: BTreeMap<String, String>,
 }
 
 impl Meta {
     /// Reads all files that are known; others are left alone.
     pub(crate) fn read(files: &Files) -> Result<Self, Error> {
         let mut meta = Self::default();
+        if let Some((_, text)) = files.read_text("meta/fraglab")? {
+            let lines = text.lines().filter_map(|line| line.split_once('='));
+            meta.recorder = lines.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        }
         for name in files.names() {
             let Some(file) = name.strip_prefix("meta/sys/") else {
                 continue;

@@ -24,6 +24,8 @@ pub struct Recording {
     pub kernel_version: Option<String>,
     /// Settings of the recorded machine; see [`Recording::setting`].
     pub sysctls: BTreeMap<String, String>,
+    /// What fraglab's recorder noted of what it recorded: `events`, `probes`, `pagestate` and so on (docs/recording.md).
+    pub recorder: BTreeMap<String, String>,
     /// The recorded kernel's command line.
     pub cmdline: Option<String>,
     /// Number of CPUs of the recorded machine.
@@ -71,6 +73,7 @@ impl Recording {
             path: path.to_path_buf(),
             kernel_version: None,
             sysctls: BTreeMap::new(),
+            recorder: BTreeMap::new(),
             cmdline: None,
             cpus: None,
             ticks: Vec::new(),
@@ -108,6 +111,7 @@ impl Recording {
         recording.cut_tag = word.map(str::to_owned).or_else(|| tag_in_name(recording.page_trace_name.as_deref()?));
         recording.kernel_version = meta.kernel_version;
         recording.cmdline = meta.cmdline;
+        recording.recorder = meta.recorder;
         recording.cpus = meta.cpus;
         recording.sysctls = meta.settings;
         recording.check_frames()?;

@@ -1,5 +1,6 @@
 //! Comma-separated values: one line a row, one field a column of the table.
 
+use crate::calibration::Verdict;
 use crate::{Report, Rows};
 use std::borrow::Cow;
 
@@ -13,7 +14,8 @@ pub fn field(text: &str) -> Cow<'_, str> {
 }
 
 impl Report<'_> {
-    /// `row,kernel,POLICY...`; a figure that a column does not know is empty.
+    /// `row,kernel,POLICY...`; a figure that a column does not know is empty. Behind them, where there is a recorded kernel to
+    /// compare with, `calibration`.
     pub fn to_csv(&self) -> String {
         let rows: Vec<Rows> = self.columns.iter().map(|column| Rows::of(column.outcome)).collect();
         let mut text = String::from("row");
@@ -21,12 +23,19 @@ impl Report<'_> {
             text.push(',');
             text.push_str(&field(&column.name));
         }
+        if self.calibration.is_some() {
+            text.push_str(",calibration");
+        }
         text.push('\n');
         for name in self.row_names(&rows) {
             text.push_str(&field(&name));
             for rows in &rows {
                 text.push(',');
                 text.push_str(&rows.get(&name).map(|value| value.to_string()).unwrap_or_default());
+            }
+            if let Some(calibration) = &self.calibration {
+                text.push(',');
+                text.push_str(calibration.of_row(&name).map(Verdict::name).unwrap_or_default());
             }
             text.push('\n');
         }

@@ -2,7 +2,7 @@
 
 use crate::latency::{self, Latency};
 use crate::matrix::{Matrix, type_name};
-use crate::{Column, Facts, Report, Rows};
+use crate::{Calibration, Column, Facts, Report, Rows};
 use serde_json::{Map, Value, json};
 
 /// Version of all JSON that fraglab prints; raised when a key changes its meaning or goes away.
@@ -15,6 +15,7 @@ impl Report<'_> {
             "schema": "fraglab.replay",
             "version": SCHEMA_VERSION,
             "recording": self.recording,
+            "calibration": self.calibration.as_ref().map(Calibration::to_json),
             "columns": self.columns.iter().map(column).collect::<Vec<_>>(),
         })
     }

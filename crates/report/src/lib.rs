@@ -9,27 +9,38 @@
 //! use report::{Column, Report};
 //!
 //! let kernel = Outcome::default();
-//! let report = Report { recording: "demo".into(), columns: vec![Column::kernel(&kernel)] };
+//! let columns = vec![Column::kernel(&kernel)];
+//! let report = Report { recording: "demo".into(), calibration: None, columns };
 //! assert!(report.to_table().contains("Fragmentation events"));
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bars;
+pub mod calibration;
+pub mod compare;
 mod csv;
+pub mod grid;
 mod json;
 pub mod latency;
 pub mod manifest;
 pub mod matrix;
+pub mod over_runs;
+mod pattern;
 pub mod rows;
 mod run_dir;
+mod scenario;
+pub mod stats;
 mod table;
 mod text;
 pub mod validate;
 pub mod vmstat_block;
 pub mod window;
 
+pub use calibration::Calibration;
 pub use csv::field as csv_field;
 pub use json::SCHEMA_VERSION;
 pub use matrix::{Matrix, Weiner};
 pub use rows::{Row, Rows};
-pub use run_dir::{RunDirError, write_run};
+pub use run_dir::{RunDirError, check_place, write_run, write_scenario};
+pub use scenario::{Ran, ScenarioReport};
 pub use table::{Column, Facts, Report};

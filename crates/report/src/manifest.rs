@@ -1,7 +1,7 @@
 //! `manifest.json`: what a run directory is the result of, and how to get it again.
 
 use crate::json::{self, SCHEMA_VERSION};
-use crate::{Facts, Report};
+use crate::{Calibration, Facts, Report};
 use serde_json::{Value, json};
 
 /// Value of the manifest's `schema` key: tells a run directory from any other.
@@ -52,6 +52,7 @@ pub fn manifest(report: &Report, provenance: &Provenance) -> Value {
         "event_digest": format!("{:016x}", fold_digests(runs.iter().map(|(_, facts)| facts.digest))),
         "page_events": runs.iter().map(|(_, facts)| facts.page_events).sum::<u64>(),
         "replay_seconds": runs.iter().map(|(_, facts)| facts.replay_seconds).sum::<f64>(),
+        "calibration": report.calibration.as_ref().map(Calibration::to_json),
         "peak_rss_bytes": provenance.peak_rss_bytes,
         "runs": runs.iter().map(|(name, facts)| run(name, facts)).collect::<Vec<_>>(),
     })
@@ -94,7 +95,7 @@ mod tests {
             outcome: &outcome,
             facts: Some(Facts { digest, page_events: 5, replay_seconds: 0.5, ..Facts::default() }),
         };
-        let report = |columns| Report { recording: "demo".into(), columns };
+        let report = |columns| Report { recording: "demo".into(), calibration: None, columns };
         let one = manifest(&report(vec![Column::kernel(&outcome), column(0xab)]), &Provenance::default());
         assert_eq!((&one["event_digest"], &one["page_events"]), (&json!("00000000000000ab"), &json!(5)));
         let two = manifest(&report(vec![column(1), column(2)]), &Provenance::default());

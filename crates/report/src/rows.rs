@@ -3,6 +3,7 @@
 
 use crate::latency::GfpClass;
 use crate::matrix::{Matrix, Weiner, fallback_pairs, type_name};
+use crate::over_runs::Summary;
 use lab::outcome::{FailedAttempt, Outcome, ZoneEnd};
 use pagealloc::Migratetype;
 
@@ -26,25 +27,14 @@ pub struct Row {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rows(Vec<Row>);
 
-/// A row over several runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Spread {
-    /// Row name.
-    pub name: String,
-    /// Median value.
-    pub median: u64,
-    /// Smallest value.
-    pub low: u64,
-    /// Largest value.
-    pub high: u64,
-}
-
 impl Rows {
     /// Rows of an outcome.
     pub fn of(outcome: &Outcome) -> Rows {
         let mut rows = Rows::default();
-        rows.fragmentation(outcome);
-        rows.weiner(outcome);
+        if !outcome.untraced {
+            rows.fragmentation(outcome);
+            rows.weiner(outcome);
+        }
         rows.memory(&outcome.zones);
         rows.mean_free(outcome);
         rows.requests(outcome);
@@ -53,23 +43,19 @@ impl Rows {
         rows
     }
 
-    /// Row by row the median over several runs of the same thing (of an even number the lower of the middle two), with
-    /// the smallest and the largest value. Rows that a run lacks count as 0 in it.
-    pub fn spread(runs: &[Rows]) -> Vec<Spread> {
+    /// Row by row the same figure of several runs of the same thing. Rows that a run lacks count as 0 in it.
+    pub fn over_seeds(runs: &[Rows]) -> Vec<(String, Summary)> {
         let Some(first) = runs.first() else { return Vec::new() };
-        let spread_of = |row: &Row| {
-            let mut values: Vec<u64> = runs.iter().map(|rows| rows.get(&row.name).unwrap_or(0)).collect();
-            values.sort_unstable();
-            let (low, high) = (values[0], values[values.len() - 1]);
-            Spread { name: row.name.clone(), median: values[(values.len() - 1) / 2], low, high }
+        let summary_of = |row: &Row| {
+            let values: Vec<u64> = runs.iter().map(|rows| rows.get(&row.name).unwrap_or(0)).collect();
+            Some((row.name.clone(), Summary::of(&values)?))
         };
-        first.iter().map(spread_of).collect()
+        first.iter().filter_map(summary_of).collect()
     }
 
-    /// The medians of [`Rows::spread`].
-    pub fn median(runs: &[Rows]) -> Rows {
-        let row = |spread: Spread| Row { name: spread.name, value: spread.median };
-        Rows(Rows::spread(runs).into_iter().map(row).collect())
+    /// Rows as they were written to a file.
+    pub(crate) fn read(rows: Vec<Row>) -> Rows {
+        Rows(rows)
     }
 
     /// Value of a row, if it is known.
@@ -236,6 +222,8 @@ mod tests {
         assert_eq!(rows.get("pageblocks.movable"), None);
         assert_eq!(rows.get("allocstall"), None);
         assert_eq!(rows.get("failed.order0"), None);
+        let untraced = Outcome { untraced: true, ..Outcome::default() };
+        assert_eq!(Rows::of(&untraced).get("extfrag_total"), None);
     }
 
     #[test]

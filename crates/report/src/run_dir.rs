@@ -1,6 +1,7 @@
 //! The run directory: everything from which the table can be made again. It appears whole or not at all.
 
 use crate::manifest::{self, Provenance};
+use crate::scenario::{self, ScenarioReport};
 use crate::{Column, Report, Rows, csv, json};
 use lab::outcome::{Outcome, ZoneEnd};
 use pagealloc::Gfp;
@@ -34,12 +35,56 @@ pub enum RunDirError {
 /// # Errors
 /// [`RunDirError`]; whatever was there before is then still there.
 pub fn write_run(target: &Path, report: &Report, provenance: &Provenance) -> Result<(), RunDirError> {
+    let mut files = tables(report);
+    files.push(("manifest.json", pretty(&manifest::manifest(report, provenance))));
+    files.push(("table.txt", report.to_table()));
+    write_dir(target, &files)
+}
+
+/// Writes the run directory of a scenario, as [`write_run`] does that of a replay.
+///
+/// # Errors
+/// As [`write_run`].
+pub fn write_scenario(
+    target: &Path,
+    report: &ScenarioReport,
+    definition: &str,
+    provenance: &Provenance,
+) -> Result<(), RunDirError> {
+    let columns = report.columns(true);
+    let mut manifest = manifest::manifest(&columns, provenance);
+    scenario::describe(report, &mut manifest);
+    let mut files = tables(&columns);
+    files.push(("manifest.json", pretty(&manifest)));
+    files.push(("workload.json", pretty(&scenario::workloads(report))));
+    files.push(("scenario.toml", definition.to_owned()));
+    files.push(("table.txt", report.to_table()));
+    write_dir(target, &files)
+}
+
+/// Whether a run directory could be written there: to be asked before work that would be lost.
+///
+/// # Errors
+/// [`RunDirError`] for a place that holds something else.
+pub fn check_place(target: &Path) -> Result<(), RunDirError> {
+    target.file_name().ok_or_else(|| RunDirError::NoName(target.into()))?;
+    check_target(target).map(drop)
+}
+
+/// A file of the directory: name and content.
+type NewFile = (&'static str, String);
+
+fn pretty(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}
+
+fn write_dir(target: &Path, files: &[NewFile]) -> Result<(), RunDirError> {
     let replaces = check_target(target)?;
     let name = target.file_name().ok_or_else(|| RunDirError::NoName(target.into()))?.to_string_lossy();
     let sibling = |suffix: &str| target.with_file_name(format!(".{name}.{suffix}-{}", std::process::id()));
     let (fresh, old) = (sibling("new"), sibling("old"));
     fs::create_dir_all(&fresh).map_err(at(&fresh))?;
-    let written = write_files(&fresh, report, provenance).and_then(|()| swap(&fresh, target, replaces.then_some(&old)));
+    let written = write_files(&fresh, files).and_then(|()| swap(&fresh, target, replaces.then_some(&old)));
     if written.is_err() {
         // The error that is reported is the first one; a leftover hidden directory does no harm.
         let _ = fs::remove_dir_all(&fresh);
@@ -72,22 +117,23 @@ fn at(path: &Path) -> impl Fn(io::Error) -> RunDirError + '_ {
     move |source| RunDirError::Io { path: path.into(), source }
 }
 
-fn write_files(dir: &Path, report: &Report, provenance: &Provenance) -> Result<(), RunDirError> {
-    let pretty = |value: &serde_json::Value| format!("{value:#}\n");
-    let files = [
-        ("manifest.json", pretty(&manifest::manifest(report, provenance))),
-        ("counters.json", pretty(&counters(report))),
-        ("extfrag.csv", extfrag(report)),
-        ("series.csv", series(report)),
-        ("vmstat.csv", vmstat(report)),
-        ("requests.csv", requests(report)),
-        ("table.txt", report.to_table()),
-    ];
+fn write_files(dir: &Path, files: &[NewFile]) -> Result<(), RunDirError> {
     for (name, content) in files {
         let path = dir.join(name);
         fs::write(&path, content).map_err(at(&path))?;
     }
     Ok(())
+}
+
+/// The files that hold figures.
+fn tables(report: &Report) -> Vec<NewFile> {
+    vec![
+        ("counters.json", pretty(&counters(report))),
+        ("extfrag.csv", extfrag(report)),
+        ("series.csv", series(report)),
+        ("vmstat.csv", vmstat(report)),
+        ("requests.csv", requests(report)),
+    ]
 }
 
 /// Rows of every column.
@@ -199,7 +245,7 @@ mod tests {
     use super::*;
 
     fn report(outcome: &Outcome) -> Report<'_> {
-        Report { recording: "demo".into(), columns: vec![Column::kernel(outcome)] }
+        Report { recording: "demo".into(), calibration: None, columns: vec![Column::kernel(outcome)] }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The table: what the kernel recorded, and one column for every policy that was replayed.
 
+use crate::calibration::{self, Calibration, Verdict};
 use crate::latency::{self, Latency};
 use crate::matrix::{fallback_pairs, type_name};
 use crate::rows::{Rows, pair_row};
@@ -52,6 +53,8 @@ impl<'a> Column<'a> {
 pub struct Report<'a> {
     /// Name of the recording.
     pub recording: String,
+    /// How far the model is from the recorded kernel; nothing where there is no recorded kernel.
+    pub calibration: Option<Calibration>,
     /// Columns in print order.
     pub columns: Vec<Column<'a>>,
 }
@@ -67,6 +70,13 @@ impl Report<'_> {
     pub fn to_table(&self) -> String {
         let mut text = format!("Recording  {}\n", self.recording);
         self.legend(&mut text);
+        text.push_str(&self.calibration.as_ref().map(Calibration::to_text).unwrap_or_default());
+        self.body(&mut text);
+        text
+    }
+
+    /// Everything below the head: all sections, for all columns.
+    pub(crate) fn body(&self, text: &mut String) {
         let bank = text::columns_per_bank();
         let (kernel, policies) = self.columns.split_at(1.min(self.columns.len()));
         let banks: Vec<Vec<&Column>> = match policies.chunks(bank - 1).collect::<Vec<_>>() {
@@ -74,12 +84,11 @@ impl Report<'_> {
             chunks => chunks.into_iter().map(|chunk| kernel.iter().chain(chunk).collect()).collect(),
         };
         for columns in &banks {
-            numbers(&mut text, columns);
+            self.numbers(text, columns);
         }
-        self.free_areas(&mut text);
-        self.latencies(&mut text);
-        self.replays(&mut text);
-        text
+        self.free_areas(text);
+        self.latencies(text);
+        self.replays(text);
     }
 
     /// What the columns are, and the window that they cover.
@@ -100,6 +109,39 @@ impl Report<'_> {
             }
         }
         names
+    }
+
+    /// All sections whose lines hold one number a column.
+    fn numbers(&self, text: &mut String, columns: &[&Column]) {
+        text.push('\n');
+        text::header(text, &columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>());
+        let rows: Vec<Rows> = columns.iter().map(|column| Rows::of(column.outcome)).collect();
+        for (title, lines) in sections() {
+            let worth_a_line = |row: &str| match row.starts_with("failed.") || row == "fragment_stall" {
+                // Most orders never fail, and hardly any kernel has this stall: those lines would only hide the others.
+                true => rows.iter().any(|rows| rows.get(row).is_some_and(|count| count > 0)),
+                false => rows.iter().any(|rows| rows.get(row).is_some()),
+            };
+            let lines: Vec<_> = lines.into_iter().filter(|(_, row)| worth_a_line(row)).collect();
+            if lines.is_empty() {
+                continue;
+            }
+            heading(text, title);
+            for (label, row) in lines {
+                let cells = rows.iter().map(|rows| number(rows.get(&row)));
+                text::marked_line(text, &label, NUMBER_WIDTH, cells, self.mark(&row));
+            }
+        }
+        derived(text, columns);
+        departures(text, columns);
+    }
+
+    /// What stands behind a row's line: whether the model can be trusted with it.
+    fn mark(&self, row: &str) -> &'static str {
+        match self.calibration.as_ref().and_then(|calibration| calibration.of_row(row)) {
+            Some(Verdict::NotCalibrated) => calibration::MARK,
+            Some(Verdict::Calibrated | Verdict::Few) | None => "",
+        }
     }
 
     /// Free blocks of every type by order, one line a column: pagetypeinfo, with the columns under one another.
@@ -165,30 +207,6 @@ impl Report<'_> {
             let _ = writeln!(text, "  {} page events", facts.page_events);
         }
     }
-}
-
-/// All sections whose lines hold one number a column.
-fn numbers(text: &mut String, columns: &[&Column]) {
-    text.push('\n');
-    text::header(text, &columns.iter().map(|column| column.name.as_str()).collect::<Vec<_>>());
-    let rows: Vec<Rows> = columns.iter().map(|column| Rows::of(column.outcome)).collect();
-    for (title, lines) in sections() {
-        let worth_a_line = |row: &str| match row.starts_with("failed.") || row == "fragment_stall" {
-            // Most orders never fail, and hardly any kernel has this stall: those lines would only hide the others.
-            true => rows.iter().any(|rows| rows.get(row).is_some_and(|count| count > 0)),
-            false => rows.iter().any(|rows| rows.get(row).is_some()),
-        };
-        let lines: Vec<_> = lines.into_iter().filter(|(_, row)| worth_a_line(row)).collect();
-        if lines.is_empty() {
-            continue;
-        }
-        heading(text, title);
-        for (label, row) in lines {
-            line(text, &label, NUMBER_WIDTH, rows.iter().map(|rows| number(rows.get(&row))).collect::<Vec<_>>());
-        }
-    }
-    derived(text, columns);
-    departures(text, columns);
 }
 
 /// What every replay could not take from the trace, or did otherwise than the kernel.
@@ -380,7 +398,7 @@ mod tests {
             name("linux-6.15+defrag-as-posted"),
             name("linux-3.12"),
         ];
-        let table = Report { recording: "demo".into(), columns }.to_table();
+        let table = Report { recording: "demo".into(), calibration: None, columns }.to_table();
         for line in table.lines() {
             assert!(line.len() <= text::LINE_WIDTH && line.is_ascii(), "{line}");
         }
@@ -394,7 +412,7 @@ mod tests {
         kernel.counters.insert("thp_fault_alloc".into(), 7);
         let model = Outcome::default();
         let columns = vec![Column::kernel(&kernel), Column { name: "recorded".into(), outcome: &model, facts: None }];
-        let table = Report { recording: "demo".into(), columns }.to_table();
+        let table = Report { recording: "demo".into(), calibration: None, columns }.to_table();
         let line = table.lines().find(|line| line.starts_with("thp_fault_alloc")).expect("the row is printed");
         assert!(line.ends_with("7             -"), "{line}");
         assert!(!table.contains("pgscan_kswapd"), "nobody knows it");

@@ -6,6 +6,8 @@ use std::fmt::Write;
 pub const LINE_WIDTH: usize = 100;
 /// Width of the label column.
 pub const LABEL_WIDTH: usize = 38;
+/// Width of the label column where many columns must fit beside it.
+pub const LABEL_WIDTH_NARROW: usize = 35;
 /// Width of a number column, its gap included.
 pub const NUMBER_WIDTH: usize = 14;
 
@@ -21,13 +23,24 @@ pub fn heading(text: &mut String, title: &str) {
 
 /// One line: label, then cells right-aligned to `width`.
 pub fn line(text: &mut String, label: &str, width: usize, cells: impl IntoIterator<Item = String>) {
-    let mut line = format!("{label:<LABEL_WIDTH$}");
-    for cell in cells {
+    marked_line(text, label, width, cells, "");
+}
+
+/// The same, with a mark behind the last cell.
+pub fn marked_line(text: &mut String, label: &str, width: usize, cells: impl IntoIterator<Item = String>, mark: &str) {
+    let last = (mark.to_owned(), mark.len() + 1);
+    line_at(text, label, LABEL_WIDTH, cells.into_iter().map(|cell| (cell, width)).chain([last]));
+}
+
+/// One line: a label of `label_width`, then every cell right-aligned to its own width.
+pub fn line_at(text: &mut String, label: &str, label_width: usize, cells: impl IntoIterator<Item = (String, usize)>) {
+    let mut line = format!("{label:<label_width$}");
+    for (cell, width) in cells {
         // A gap always remains, even beside a label or a number that is too long for its column.
         let _ = if line.ends_with(' ') && cell.len() < width {
             write!(line, "{cell:>width$}")
         } else {
-            write!(line, " {cell:>rest$}", rest = width - 1)
+            write!(line, " {:>rest$}", cell.trim_start(), rest = width.saturating_sub(1))
         };
     }
     text.push_str(line.trim_end());
@@ -48,7 +61,7 @@ pub fn header(text: &mut String, names: &[&str]) {
 }
 
 /// Breaks a name into pieces of at most `width`, after one of the separators that policy names are made of.
-fn break_name(name: &str, width: usize) -> Vec<String> {
+pub(crate) fn break_name(name: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for piece in name.split_inclusive([',', '+', '-', '_', '=', '.']) {
         let last = lines.last_mut().expect("there is always a line");

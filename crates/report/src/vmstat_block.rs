@@ -1,4 +1,4 @@
-//! The two-column block that mmtests prints under its tables: labels, derived figures and formats of its vmstat monitor.
+//! The block that mmtests prints under its tables: labels, order, derived figures and formats of its vmstat monitor.
 //!
 //! A counter that is missing counts as zero inside a formula, as in mmtests; a row none of whose counters is known is
 //! left out instead of printing a zero that nobody measured. Deliberate differences: `allocstall_*` is summed over zones
@@ -17,8 +17,21 @@ pub enum Value {
     Int(i64),
     /// Percentage, cut to a whole number.
     Percent(u64),
+    /// Percentage with two decimals, and without a sign: rows that mmtests got later.
+    Ratio(f64),
     /// Pages per second.
     PerSecond(f64),
+}
+
+impl Value {
+    /// The bare number.
+    pub fn number(self) -> f64 {
+        match self {
+            Value::Int(value) => value as f64,
+            Value::Percent(value) => value as f64,
+            Value::Ratio(value) | Value::PerSecond(value) => value,
+        }
+    }
 }
 
 impl fmt::Display for Value {
@@ -26,27 +39,8 @@ impl fmt::Display for Value {
         match self {
             Value::Int(value) => write!(f, "{value}"),
             Value::Percent(value) => write!(f, "{value}%"),
+            Value::Ratio(value) => write!(f, "{value:.2}"),
             Value::PerSecond(value) => write!(f, "{value:.3}"),
-        }
-    }
-}
-
-/// Pages scanned and reclaimed by kswapd and directly, whatever era the counters are of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Scans {
-    kswapd_scanned: u64,
-    direct_scanned: u64,
-    kswapd_reclaimed: u64,
-    direct_reclaimed: u64,
-}
-
-impl Scans {
-    fn of(counters: &Counters) -> Scans {
-        Scans {
-            kswapd_scanned: whole_or_by_zone(counters, "pgscan_kswapd"),
-            direct_scanned: whole_or_by_zone(counters, "pgscan_direct"),
-            kswapd_reclaimed: whole_or_by_zone(counters, "pgsteal_kswapd"),
-            direct_reclaimed: whole_or_by_zone(counters, "pgsteal_direct"),
         }
     }
 }
@@ -54,17 +48,8 @@ impl Scans {
 /// Suffixes of counters that are split by zone.
 const ZONES: [&str; 6] = ["dma", "dma32", "normal", "high", "movable", "device"];
 
-fn get(counters: &Counters, name: &str) -> u64 {
-    counters.get(name).copied().unwrap_or(0)
-}
-
-/// The counter, or before 4.8 the sum of its zones'.
-fn whole_or_by_zone(counters: &Counters, name: &str) -> u64 {
-    counters
-        .get(name)
-        .copied()
-        .unwrap_or_else(|| ZONES.iter().map(|zone| get(counters, &format!("{name}_{zone}"))).sum())
-}
+/// Base pages of a huge page, as mmtests has them built in.
+const HUGE_PAGE: i64 = 512;
 
 /// Reclaimed per scanned, in percent; 100 when nothing was scanned.
 pub fn efficiency(reclaimed: u64, scanned: u64) -> u64 {
@@ -97,144 +82,223 @@ pub fn writes_file(vmscan_write: u64, swapped_out: u64) -> i64 {
     vmscan_write as i64 - swapped_out as i64
 }
 
-/// Rows that are one counter's change, or the sum of its zones'.
-const PLAIN_BEFORE: &[(&str, &str)] = &[
-    ("Major Faults", "pgmajfault"),
-    ("Swap Ins", "pswpin"),
-    ("Swap Outs", "pswpout"),
-    ("Allocation stalls", "allocstall"),
-    ("Fragmentation stalls", "fragment_stall"),
-    ("DMA allocs", "pgalloc_dma"),
-    ("DMA32 allocs", "pgalloc_dma32"),
-    ("Normal allocs", "pgalloc_normal"),
-    ("Movable allocs", "pgalloc_movable"),
-];
+/// What rows are made from.
+struct Source<'a> {
+    counters: &'a Counters,
+    /// Length of the window; rates are left out without it.
+    seconds: Option<f64>,
+}
 
-const PLAIN_AFTER: &[(&str, &str)] = &[
-    ("Page reclaim immediate", "nr_vmscan_immediate_reclaim"),
-    ("Sector Reads", "pgpgin"),
-    ("Sector Writes", "pgpgout"),
-    ("Slabs scanned", "slabs_scanned"),
-    ("Direct inode steals", "pginodesteal"),
-    ("Kswapd inode steals", "kswapd_inodesteal"),
-    ("THP fault alloc", "thp_fault_alloc"),
-    ("THP fault fallback", "thp_fault_fallback"),
-    ("THP collapse alloc", "thp_collapse_alloc"),
-    ("THP collapse fail", "thp_collapse_alloc_failed"),
-    ("THP splits", "thp_split_page"),
-    ("THP split failed", "thp_split_page_failed"),
-    ("Compaction stalls", "compact_stall"),
-    ("Compaction success", "compact_success"),
-    ("Compaction failures", "compact_fail"),
-    ("Page migrate success", "pgmigrate_success"),
-    ("Page migrate failure", "pgmigrate_fail"),
-    ("Compaction pages isolated", "compact_isolated"),
-    ("Compaction migrate scanned", "compact_migrate_scanned"),
-    ("Compaction free scanned", "compact_free_scanned"),
-];
+impl Source<'_> {
+    fn known(&self, name: &str) -> bool {
+        self.counters.contains_key(name)
+    }
 
-const PLAIN_LAST: &[(&str, &str)] = &[
-    ("Kcompactd wake", "compact_daemon_wake"),
-    ("Kcompactd migrate scanned", "compact_daemon_migrate_scanned"),
-    ("Kcompactd free scanned", "compact_daemon_free_scanned"),
-    ("NUMA alloc hit", "numa_hit"),
-    ("NUMA alloc miss", "numa_miss"),
-    ("NUMA alloc local", "numa_local"),
-    ("NUMA PTE updates", "numa_pte_updates"),
-    ("NUMA hint faults", "numa_hint_faults"),
-    ("NUMA hint local faults", "numa_hint_faults_local"),
-    ("NUMA pages migrated", "numa_pages_migrated"),
+    fn any_known(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.known(name))
+    }
+
+    fn get(&self, name: &str) -> u64 {
+        self.counters.get(name).copied().unwrap_or(0)
+    }
+
+    /// The counter, or where the kernel splits it the sum of its zones'.
+    fn whole_or_by_zone(&self, name: &str) -> Option<u64> {
+        let zones = || ZONES.iter().filter_map(|zone| self.counters.get(&format!("{name}_{zone}")).copied());
+        let by_zone = || zones().next().is_some().then(|| zones().sum());
+        self.counters.get(name).copied().or_else(by_zone)
+    }
+
+    fn kswapd_scanned(&self) -> u64 {
+        self.whole_or_by_zone("pgscan_kswapd").unwrap_or(0)
+    }
+
+    fn direct_scanned(&self) -> u64 {
+        self.whole_or_by_zone("pgscan_direct").unwrap_or(0)
+    }
+
+    /// Before 3.4: `kswapd_steal`.
+    fn kswapd_reclaimed(&self) -> u64 {
+        self.whole_or_by_zone("pgsteal_kswapd").unwrap_or_else(|| self.get("kswapd_steal"))
+    }
+
+    /// Before 3.4: all that was reclaimed, without kswapd's.
+    fn direct_reclaimed(&self) -> u64 {
+        let old = || self.whole_or_by_zone("pgsteal").unwrap_or(0).saturating_sub(self.kswapd_reclaimed());
+        self.whole_or_by_zone("pgsteal_direct").unwrap_or_else(old)
+    }
+
+    /// Whether anything is known of scanning.
+    fn scans(&self) -> bool {
+        self.counters.keys().any(|name| name.starts_with("pgscan_"))
+    }
+
+    /// Only kernels before 4.8 count scans by zone.
+    fn zone_velocity(&self, zone: &str) -> Option<Value> {
+        let names = [format!("pgscan_kswapd_{zone}"), format!("pgscan_direct_{zone}")];
+        names.iter().any(|name| self.known(name)).then_some(())?;
+        self.per_second(names.iter().map(|name| self.get(name)).sum())
+    }
+
+    fn per_second(&self, pages: u64) -> Option<Value> {
+        self.seconds.map(|seconds| Value::PerSecond(velocity(pages, seconds)))
+    }
+
+    fn ratio(&self, part: &str, whole: &str) -> Option<Value> {
+        let whole = self.counters.get(whole).copied().filter(|&whole| whole > 0)?;
+        Some(Value::Ratio(100.0 * self.get(part) as f64 / whole as f64))
+    }
+}
+
+/// How a row is made; `None` where nothing is known of it.
+enum Formula {
+    /// Change of the first of these counters that is known, summed over zones.
+    Counter(&'static [&'static str]),
+    /// A formula.
+    Of(fn(&Source) -> Option<Value>),
+}
+
+impl Formula {
+    fn value(&self, source: &Source) -> Option<Value> {
+        match self {
+            Formula::Counter(names) => names.iter().find_map(|name| source.whole_or_by_zone(name)).map(int),
+            Formula::Of(formula) => formula(source),
+        }
+    }
+}
+
+fn int(value: u64) -> Value {
+    Value::Int(value as i64)
+}
+
+use Formula::{Counter, Of};
+
+/// All rows in mmtests' order, which is that of its posted tables.
+const ROWS: &[(&str, Formula)] = &[
+    ("Minor Faults", Of(minor_faults)),
+    ("Major Faults", Counter(&["pgmajfault"])),
+    ("Swap Ins", Counter(&["pswpin"])),
+    ("Swap Outs", Counter(&["pswpout"])),
+    ("Allocation stalls", Counter(&["allocstall"])),
+    ("Fragmentation stalls", Counter(&["fragment_stall"])),
+    ("DMA allocs", Counter(&["pgalloc_dma"])),
+    ("DMA32 allocs", Counter(&["pgalloc_dma32"])),
+    ("Normal allocs", Counter(&["pgalloc_normal"])),
+    ("Movable allocs", Counter(&["pgalloc_movable"])),
+    ("Direct pages scanned", Of(|s| s.scans().then(|| int(s.direct_scanned())))),
+    ("Kswapd pages scanned", Of(|s| s.scans().then(|| int(s.kswapd_scanned())))),
+    ("Kswapd pages reclaimed", Of(|s| s.scans().then(|| int(s.kswapd_reclaimed())))),
+    ("Direct pages reclaimed", Of(|s| s.scans().then(|| int(s.direct_reclaimed())))),
+    ("Kswapd efficiency", Of(kswapd_efficiency)),
+    ("Kswapd velocity", Of(|s| s.scans().then(|| s.per_second(s.kswapd_scanned()))?)),
+    ("Direct efficiency", Of(direct_efficiency)),
+    ("Direct velocity", Of(|s| s.scans().then(|| s.per_second(s.direct_scanned()))?)),
+    ("Percentage direct scans", Of(direct_share)),
+    ("Zone normal velocity", Of(|s| s.zone_velocity("normal"))),
+    ("Zone dma32 velocity", Of(|s| s.zone_velocity("dma32"))),
+    ("Zone dma velocity", Of(|s| s.zone_velocity("dma"))),
+    ("Page writes by reclaim", Counter(&["nr_vmscan_write"])),
+    ("Page writes file", Of(page_writes_file)),
+    ("Page writes anon", Of(|s| s.known("nr_vmscan_write").then(|| int(s.get("pswpout"))))),
+    ("Page reclaim immediate", Counter(&["nr_vmscan_immediate_reclaim"])),
+    ("Sector Reads", Counter(&["pgpgin"])),
+    ("Sector Writes", Counter(&["pgpgout"])),
+    ("Page rescued immediate", Counter(&["pgrescued"])),
+    ("Slabs scanned", Counter(&["slabs_scanned"])),
+    ("Direct inode steals", Counter(&["pginodesteal"])),
+    ("Kswapd inode steals", Counter(&["kswapd_inodesteal"])),
+    ("Kswapd skipped wait", Counter(&["kswapd_skip_congestion_wait"])),
+    ("THP fault alloc", Counter(&["thp_fault_alloc"])),
+    ("THP collapse alloc", Counter(&["thp_collapse_alloc"])),
+    ("THP splits", Counter(&["thp_split_page", "thp_split"])),
+    ("THP split failed", Counter(&["thp_split_page_failed"])),
+    ("THP fault fallback", Counter(&["thp_fault_fallback"])),
+    ("THP collapse fail", Counter(&["thp_collapse_alloc_failed"])),
+    ("Compaction stalls", Counter(&["compact_stall"])),
+    ("Compaction success", Counter(&["compact_success"])),
+    ("Compaction failures", Counter(&["compact_fail"])),
+    ("Compaction efficiency", Of(|s| s.ratio("compact_success", "compact_stall"))),
+    ("Page migrate success", Counter(&["pgmigrate_success"])),
+    ("Page migrate failure", Counter(&["pgmigrate_fail"])),
+    ("Compaction pages isolated", Counter(&["compact_isolated"])),
+    ("Compaction migrate scanned", Counter(&["compact_migrate_scanned"])),
+    ("Compaction free scanned", Counter(&["compact_free_scanned"])),
+    ("Compact scan efficiency", Of(|s| s.ratio("compact_migrate_scanned", "compact_free_scanned"))),
+    ("Compaction cost", Of(cost_of_compaction)),
+    ("Kcompactd wake", Counter(&["compact_daemon_wake"])),
+    ("Kcompactd migrate scanned", Counter(&["compact_daemon_migrate_scanned"])),
+    ("Kcompactd free scanned", Counter(&["compact_daemon_free_scanned"])),
+    ("NUMA alloc hit", Counter(&["numa_hit"])),
+    ("NUMA alloc miss", Counter(&["numa_miss"])),
+    ("NUMA alloc interleave", Counter(&["numa_interleave"])),
+    ("NUMA alloc local", Counter(&["numa_local"])),
+    ("NUMA base-page range updates", Of(numa_range_updates)),
+    ("NUMA PTE updates", Of(numa_pte_updates)),
+    ("NUMA PMD updates", Counter(&["numa_huge_pte_updates"])),
+    ("NUMA hint faults", Counter(&["numa_hint_faults"])),
+    ("NUMA hint local faults", Counter(&["numa_hint_faults_local"])),
+    ("NUMA hint local percent", Of(numa_local_percent)),
+    ("NUMA pages migrated", Counter(&["numa_pages_migrated"])),
+    ("AutoNUMA cost", Of(cost_of_autonuma)),
 ];
 
 /// The block's rows in mmtests' order. Rates need the window's length in seconds; without it they are left out.
 pub fn block(counters: &Counters, seconds: Option<f64>) -> Vec<(&'static str, Value)> {
-    let mut rows = Vec::new();
-    if counters.contains_key("pgfault") {
-        let minor = get(counters, "pgfault") as i64 - get(counters, "pgmajfault") as i64;
-        rows.push(("Minor Faults", Value::Int(minor)));
-    }
-    plain(&mut rows, counters, PLAIN_BEFORE);
-    scans(&mut rows, counters, seconds);
-    writes(&mut rows, counters);
-    plain(&mut rows, counters, PLAIN_AFTER);
-    costs(&mut rows, counters);
-    plain(&mut rows, counters, PLAIN_LAST);
-    autonuma(&mut rows, counters);
-    rows
+    let source = Source { counters, seconds };
+    ROWS.iter().filter_map(|(label, formula)| Some((*label, formula.value(&source)?))).collect()
 }
 
-type Block = Vec<(&'static str, Value)>;
-
-fn plain(rows: &mut Block, counters: &Counters, list: &[(&'static str, &str)]) {
-    for &(label, name) in list {
-        let by_zone = ZONES.iter().any(|zone| counters.contains_key(&format!("{name}_{zone}")));
-        if by_zone || counters.contains_key(name) {
-            rows.push((label, Value::Int(whole_or_by_zone(counters, name) as i64)));
-        }
-    }
+/// Labels of all rows that the block can have, in its order.
+pub fn labels() -> impl Iterator<Item = &'static str> {
+    ROWS.iter().map(|(label, _)| *label)
 }
 
-fn scans(rows: &mut Block, counters: &Counters, seconds: Option<f64>) {
-    if !counters.keys().any(|name| name.starts_with("pgscan_")) {
-        return;
-    }
-    let scans = Scans::of(counters);
-    rows.push(("Kswapd pages scanned", Value::Int(scans.kswapd_scanned as i64)));
-    rows.push(("Kswapd pages reclaimed", Value::Int(scans.kswapd_reclaimed as i64)));
-    rows.push(("Direct pages scanned", Value::Int(scans.direct_scanned as i64)));
-    rows.push(("Direct pages reclaimed", Value::Int(scans.direct_reclaimed as i64)));
-    rows.push(("Kswapd efficiency", Value::Percent(efficiency(scans.kswapd_reclaimed, scans.kswapd_scanned))));
-    if let Some(seconds) = seconds {
-        rows.push(("Kswapd velocity", Value::PerSecond(velocity(scans.kswapd_scanned, seconds))));
-    }
-    rows.push(("Direct efficiency", Value::Percent(efficiency(scans.direct_reclaimed, scans.direct_scanned))));
-    if let Some(seconds) = seconds {
-        rows.push(("Direct velocity", Value::PerSecond(velocity(scans.direct_scanned, seconds))));
-    }
-    let direct = percentage_direct(scans.direct_scanned, scans.kswapd_scanned);
-    rows.push(("Percentage direct scans", Value::Percent(direct)));
-    zone_velocities(rows, counters, seconds);
+fn minor_faults(s: &Source) -> Option<Value> {
+    s.known("pgfault").then(|| Value::Int(s.get("pgfault") as i64 - s.get("pgmajfault") as i64))
 }
 
-/// Only kernels before 4.8 count scans by zone.
-fn zone_velocities(rows: &mut Block, counters: &Counters, seconds: Option<f64>) {
-    let Some(seconds) = seconds else { return };
-    let zones = [("normal", "Zone normal velocity"), ("dma32", "Zone dma32 velocity"), ("dma", "Zone dma velocity")];
-    for (zone, label) in zones {
-        let names = [format!("pgscan_kswapd_{zone}"), format!("pgscan_direct_{zone}")];
-        if names.iter().any(|name| counters.contains_key(name)) {
-            let pages = names.iter().map(|name| get(counters, name)).sum();
-            rows.push((label, Value::PerSecond(velocity(pages, seconds))));
-        }
-    }
+fn kswapd_efficiency(s: &Source) -> Option<Value> {
+    s.scans().then(|| Value::Percent(efficiency(s.kswapd_reclaimed(), s.kswapd_scanned())))
 }
 
-fn writes(rows: &mut Block, counters: &Counters) {
-    if let Some(&written) = counters.get("nr_vmscan_write") {
-        let swapped_out = get(counters, "pswpout");
-        rows.push(("Page writes by reclaim", Value::Int(written as i64)));
-        rows.push(("Page writes file", Value::Int(writes_file(written, swapped_out))));
-        rows.push(("Page writes anon", Value::Int(swapped_out as i64)));
-    }
+fn direct_efficiency(s: &Source) -> Option<Value> {
+    s.scans().then(|| Value::Percent(efficiency(s.direct_reclaimed(), s.direct_scanned())))
 }
 
-fn costs(rows: &mut Block, counters: &Counters) {
+fn direct_share(s: &Source) -> Option<Value> {
+    s.scans().then(|| Value::Percent(percentage_direct(s.direct_scanned(), s.kswapd_scanned())))
+}
+
+fn page_writes_file(s: &Source) -> Option<Value> {
+    s.known("nr_vmscan_write").then(|| Value::Int(writes_file(s.get("nr_vmscan_write"), s.get("pswpout"))))
+}
+
+fn cost_of_compaction(s: &Source) -> Option<Value> {
     let names = ["compact_migrate_scanned", "compact_isolated", "pgmigrate_success", "pgmigrate_fail"];
-    if names.iter().any(|name| counters.contains_key(*name)) {
-        let [scanned, isolated, migrated, failed] = names.map(|name| get(counters, name));
-        let cost = compaction_cost(scanned, isolated, migrated, failed);
-        rows.push(("Compaction cost", Value::Int(cost as i64)));
-    }
+    let [scanned, isolated, migrated, failed] = names.map(|name| s.get(name));
+    s.any_known(&names).then(|| int(compaction_cost(scanned, isolated, migrated, failed)))
 }
 
-fn autonuma(rows: &mut Block, counters: &Counters) {
-    let names = ["numa_pte_updates", "numa_hint_faults", "numa_pages_migrated"];
-    if names.iter().any(|name| counters.contains_key(*name)) {
-        let [updates, faults, migrated] = names.map(|name| get(counters, name));
-        let local = efficiency(get(counters, "numa_hint_faults_local"), faults);
-        rows.push(("NUMA hint local percent", Value::Percent(local)));
-        rows.push(("AutoNUMA cost", Value::Int(autonuma_cost(updates, faults, migrated) as i64)));
-    }
+/// Kernels that count huge entries apart include them in `numa_pte_updates`, as base pages.
+fn numa_range_updates(s: &Source) -> Option<Value> {
+    s.known("numa_huge_pte_updates").then(|| int(s.get("numa_pte_updates")))
+}
+
+fn numa_pte_updates(s: &Source) -> Option<Value> {
+    let huge = s.get("numa_huge_pte_updates") as i64;
+    s.known("numa_pte_updates").then(|| Value::Int(s.get("numa_pte_updates") as i64 - HUGE_PAGE * huge))
+}
+
+const NUMA: [&str; 3] = ["numa_pte_updates", "numa_hint_faults", "numa_pages_migrated"];
+
+fn numa_local_percent(s: &Source) -> Option<Value> {
+    let local = efficiency(s.get("numa_hint_faults_local"), s.get("numa_hint_faults"));
+    s.any_known(&NUMA).then_some(Value::Percent(local))
+}
+
+fn cost_of_autonuma(s: &Source) -> Option<Value> {
+    let [updates, faults, migrated] = NUMA.map(|name| s.get(name));
+    s.any_known(&NUMA).then(|| int(autonuma_cost(updates, faults, migrated)))
 }
 
 #[cfg(test)]
@@ -319,5 +383,81 @@ mod tests {
     #[test]
     fn nothing_is_invented() {
         assert!(block(&Counters::new(), Some(1.0)).is_empty());
+    }
+
+    /// Names and order of the rows of the posting of 2013 that its kernel still has counters for.
+    #[test]
+    fn order_of_the_documents() {
+        let posted = [
+            "Minor Faults",
+            "Major Faults",
+            "Swap Ins",
+            "Swap Outs",
+            "Direct pages scanned",
+            "Kswapd pages scanned",
+            "Kswapd pages reclaimed",
+            "Direct pages reclaimed",
+            "Kswapd efficiency",
+            "Kswapd velocity",
+            "Direct efficiency",
+            "Direct velocity",
+            "Percentage direct scans",
+            "Zone normal velocity",
+            "Zone dma32 velocity",
+            "Zone dma velocity",
+            "Page writes by reclaim",
+            "Page writes file",
+            "Page writes anon",
+            "Page reclaim immediate",
+            "Sector Reads",
+            "Sector Writes",
+            "Page rescued immediate",
+            "Slabs scanned",
+            "Direct inode steals",
+            "Kswapd inode steals",
+            "Kswapd skipped wait",
+            "THP fault alloc",
+            "THP collapse alloc",
+            "THP splits",
+            "THP fault fallback",
+            "THP collapse fail",
+            "Compaction stalls",
+            "Compaction success",
+            "Compaction failures",
+            "Page migrate success",
+            "Page migrate failure",
+            "Compaction pages isolated",
+            "Compaction migrate scanned",
+            "Compaction free scanned",
+            "Compaction cost",
+            "NUMA PTE updates",
+            "NUMA hint faults",
+            "NUMA hint local faults",
+            "NUMA pages migrated",
+            "AutoNUMA cost",
+        ];
+        let ours: Vec<_> = labels().filter(|label| posted.contains(label)).collect();
+        assert_eq!(ours, posted);
+    }
+
+    /// Counters of kernels before 3.4 and before 4.5, and the huge entries of later ones.
+    #[test]
+    fn eras() {
+        let old =
+            counters(&[("pgscan_kswapd_normal", 100), ("kswapd_steal", 60), ("pgsteal_normal", 80), ("thp_split", 3)]);
+        assert_eq!(printed(&old, 1.0, "Kswapd pages reclaimed").as_deref(), Some("60"));
+        assert_eq!(printed(&old, 1.0, "Direct pages reclaimed").as_deref(), Some("20"));
+        assert_eq!(printed(&old, 1.0, "THP splits").as_deref(), Some("3"));
+        let new = counters(&[("numa_pte_updates", 1100), ("numa_huge_pte_updates", 2), ("numa_hint_faults", 4)]);
+        assert_eq!(printed(&new, 1.0, "NUMA base-page range updates").as_deref(), Some("1100"));
+        assert_eq!(printed(&new, 1.0, "NUMA PTE updates").as_deref(), Some("76"));
+        assert_eq!(printed(&new, 1.0, "NUMA hint local percent").as_deref(), Some("0%"));
+    }
+
+    #[test]
+    fn later_ratios() {
+        let counters = counters(&[("compact_stall", 33052), ("compact_success", 12121), ("compact_free_scanned", 0)]);
+        assert_eq!(printed(&counters, 1.0, "Compaction efficiency").as_deref(), Some("36.67"));
+        assert_eq!(printed(&counters, 1.0, "Compact scan efficiency"), None, "nothing was scanned");
     }
 }

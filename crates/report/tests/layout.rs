@@ -2,8 +2,10 @@
 
 use lab::outcome::{ExtfragAt, Outcome, Sample, SlowRequest, ZoneEnd};
 use pagealloc::{Extfrag, Gfp, Migratetype, Pfn};
-use report::validate::{Pair, Validation, mirror, predict};
-use report::{Column, Facts, Report};
+use report::bars::MIRROR_3;
+use report::grid::{Cell, CellId, Findings, Grid};
+use report::validate::{Change, KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
+use report::{Calibration, Column, Facts, Report};
 use std::path::Path;
 
 /// An outcome whose figures are multiples of `scale`: made up, and easy to check by eye.
@@ -82,7 +84,8 @@ fn replay_table() {
         column("recorded", &recorded, 0xfeed),
         column("recorded,vm.defrag_mode=1", &changed, 0xbeef),
     ];
-    let report = Report { recording: "made-up".into(), columns };
+    let calibration = Some(Calibration::of(&kernel, &recorded, 1));
+    let report = Report { recording: "made-up".into(), calibration, columns };
     assert_snapshot("replay.txt", &report.to_table());
     assert_snapshot("replay.csv", &report.to_csv());
     assert_snapshot("replay.json", &format!("{:#}\n", report.to_json()));
@@ -91,16 +94,59 @@ fn replay_table() {
 #[test]
 fn validation_tables() {
     let [kernel, model, truth, prediction] = [3, 4, 1, 2].map(outcome);
-    let rows = mirror(&kernel, std::slice::from_ref(&model));
-    let validation = Validation::Mirror { recording: "made-up".into(), rows };
-    assert_snapshot("mirror.txt", &validation.to_table());
-    let rows = predict(Pair {
+    let again = outcome(5);
+    let spread = KernelSpread::of([("made-up", &kernel), ("again", &again)], None);
+    let rows = mirror(&kernel, &[model.clone(), prediction.clone()], &MIRROR_3, &spread);
+    let (recording, spread_of) = ("made-up".to_owned(), spread.names.clone());
+    let validation = Mirror { recording: recording.clone(), bars: MIRROR_3.name, seeds: 2, spread_of, rows };
+    assert_snapshot("mirror.txt", &Validation::Mirror(validation).to_table());
+    let pair = Pair {
         kernel_before: &kernel,
         model_before: std::slice::from_ref(&model),
         kernel_after: &truth,
         model_after: std::slice::from_ref(&prediction),
-    });
-    let (recording, pair, window_seconds) = ("made-up".into(), "other".into(), Some(10.0));
-    let validation = Validation::Prediction { recording, pair, window_seconds, rows };
-    assert_snapshot("prediction.txt", &validation.to_table());
+        same_work: false,
+    };
+    let validation = Prediction {
+        recording,
+        pair: "other".into(),
+        changes: vec![Change { name: "vm.defrag_mode".into(), before: Some("0".into()), after: Some("1".into()) }],
+        window_seconds: Some(10.0),
+        seeds: 1,
+        spread_of: Vec::new(),
+        rows: predict(pair, &[]),
+    };
+    assert_snapshot("prediction.txt", &Validation::Prediction(validation).to_table());
+}
+
+/// Two settings, two seeds each; no simulated computer, and one recording that could not be replayed.
+#[test]
+fn grid_report() {
+    let cell = |setting: &str, to: &str, seed: u64| {
+        let [kernel, model, truth, predicted] = [3 + seed, 4, 1, 1].map(outcome);
+        let mirror = mirror(&kernel, std::slice::from_ref(&model), &MIRROR_3, &KernelSpread::default());
+        let pair = Pair {
+            kernel_before: &kernel,
+            model_before: std::slice::from_ref(&model),
+            kernel_after: &truth,
+            model_after: std::slice::from_ref(&predicted),
+            same_work: false,
+        };
+        let predictions = vec![(to.to_owned(), predict(pair, &[]))];
+        let findings = Findings { mirror, predictions, ..Findings::default() };
+        Cell { id: CellId { kernel: "6.18".into(), setting: setting.into(), seed, run: 1 }, findings }
+    };
+    let (off, on) = ("vm.defrag_mode=0", "vm.defrag_mode=1");
+    let mut cells = vec![cell(off, on, 1), cell(off, on, 2), cell(on, off, 1), cell(on, off, 2)];
+    cells[3].findings = Findings { problems: vec!["the recording has no page trace".into()], ..Findings::default() };
+    let grid = Grid { scenario: "made-up".into(), bars: MIRROR_3.name, replay_seeds: 5, cells };
+    let table = grid.to_table();
+    assert!(table.lines().all(|line| line.len() <= 100 && line.is_ascii()), "{table}");
+    assert_snapshot("grid.txt", &table);
+    assert_snapshot("grid.csv", &grid.to_csv());
+    let json = grid.to_json();
+    assert_eq!(json["mirror"].as_array().map(Vec::len), Some(2));
+    assert_eq!(json["stream"], serde_json::json!([]));
+    assert_eq!(json["prediction"][0]["to"], on);
+    assert_eq!(json["cells"][3]["problems"][0], "the recording has no page trace");
 }

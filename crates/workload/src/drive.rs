@@ -1,13 +1,15 @@
 //! Runs a task's operations on a system, and keeps what is to be told of it.
 
+use crate::words::Words;
 use crate::{Op, Spawn, System, TaskId};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use lab::Digest;
+use serde::{Deserialize, Serialize};
 
 /// A task's operations, ending with its exit.
 pub type Program = Box<dyn Iterator<Item = Op> + Send>;
 
 /// A timed touch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timing {
     /// Label of the `Begin` that it stands under.
     pub label: u16,
@@ -22,7 +24,7 @@ pub struct Timing {
 }
 
 /// What is left of a task.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TaskReport {
     /// The task.
     pub task: TaskId,
@@ -35,47 +37,70 @@ pub struct TaskReport {
     /// Digest of the operations within the quota, whatever came of them: the same in every run of the scenario. `None` if the
     /// run ended before the task had done them.
     pub digest: Option<u64>,
+    /// Children forked within the quota, in order: their operations belong to the scenario as well.
+    pub owed: Vec<TaskId>,
     /// Timed touches.
     pub timings: Vec<Timing>,
+}
+
+/// A task on its way.
+struct Driving {
+    report: TaskReport,
+    digest: Digest,
+    label: Option<u16>,
 }
 
 /// Runs a program to its end, or until the run is over. `quota` is the number of operations that a root owes (a child owes all
 /// of its own).
 pub async fn drive<S: System>(system: &mut S, spawn: &Spawn, program: Program, quota: Option<u64>) -> TaskReport {
-    let mut report =
-        TaskReport { task: spawn.task, role: spawn.role, ops: 0, failed: 0, digest: None, timings: Vec::new() };
-    let mut digest = DefaultHasher::new();
-    let mut label = None;
+    let (task, role) = (spawn.task, spawn.role);
+    let report = TaskReport { task, role, ops: 0, failed: 0, digest: None, owed: Vec::new(), timings: Vec::new() };
+    let mut driving = Driving { report, digest: Digest::default(), label: None };
     for op in program {
-        if quota == Some(report.ops) {
-            report.digest = Some(digest.finish());
+        if quota == Some(driving.report.ops) {
+            driving.owes_no_more();
             system.quota_done();
         }
         if system.over() {
-            return report;
+            return driving.report;
         }
-        report.ops += 1;
-        op.hash(&mut digest);
-        match op {
-            Op::Begin { label: begun } => label = Some(begun),
-            Op::End => label = None,
-            Op::Touch { bytes, .. } => {
-                let at = system.now();
-                let outcome = system.perform(&op).await;
-                report.failed += u64::from(outcome.is_err());
-                if let Some(label) = label {
-                    let huge = outcome.ok().and_then(|touched| touched.huge);
-                    report.timings.push(Timing { label, at, nanos: system.now() - at, bytes, huge });
-                }
-            }
-            _ => report.failed += u64::from(system.perform(&op).await.is_err()),
-        }
+        driving.perform(system, &op).await;
     }
-    if report.digest.is_none() {
-        report.digest = Some(digest.finish());
+    if driving.report.digest.is_none() {
+        driving.owes_no_more();
         if quota.is_some() {
             system.quota_done();
         }
     }
-    report
+    driving.report
+}
+
+impl Driving {
+    fn owes_no_more(&mut self) {
+        self.report.digest = Some(self.digest.value());
+    }
+
+    async fn perform<S: System>(&mut self, system: &mut S, op: &Op) {
+        self.report.ops += 1;
+        if self.report.digest.is_none() {
+            Words::from(op).fold(&mut self.digest);
+            if let Op::Fork(child) = op {
+                self.report.owed.push(child.task);
+            }
+        }
+        match *op {
+            Op::Begin { label } => self.label = Some(label),
+            Op::End => self.label = None,
+            Op::Touch { bytes, .. } => {
+                let at = system.now();
+                let outcome = system.perform(op).await;
+                self.report.failed += u64::from(outcome.is_err());
+                if let Some(label) = self.label {
+                    let huge = outcome.ok().and_then(|touched| touched.huge);
+                    self.report.timings.push(Timing { label, at, nanos: system.now() - at, bytes, huge });
+                }
+            }
+            _ => self.report.failed += u64::from(system.perform(op).await.is_err()),
+        }
+    }
 }

@@ -1,14 +1,43 @@
 //! *What is asked for, and when?* Scenarios as streams of operations, for a real kernel and for the simulated computer.
+//!
+//! A [`Scenario`] names a machine, its settings and a [`Workload`]; a workload is a set of tasks, each with a program of
+//! [`Op`]s that is a function of the seed alone; [`drive`] runs a program on a [`System`], be it a real kernel or a model.
+//!
+//! ```
+//! use workload::{Op, Scenario};
+//!
+//! let scenario = Scenario::shipped("kbuild-mix").unwrap();
+//! let workload = scenario.workload();
+//! let burst = workload.roots().pop().unwrap();
+//! let first: Vec<Op> = workload.program(&burst.spawn).take(2).collect();
+//! assert!(matches!(first[..], [Op::Pace { .. }, Op::Map { bytes: 83_886_080, .. }]));
+//! ```
 #![forbid(unsafe_code)]
 
+pub mod bounds;
 mod drive;
+pub mod kbuild_mix;
 mod op;
+mod paper;
+mod random;
+mod rounds;
+mod run_report;
+mod saved;
+mod scenario;
 mod spawn;
 mod system;
+mod words;
 mod workload;
 
 pub use drive::{Program, TaskReport, Timing, drive};
 pub use op::{Access, Advice, FileId, HandleId, Op, RegionId};
+pub use paper::{on_paper, ready};
+pub use random::Random;
+pub use rounds::{Script, program, quota};
+pub use run_report::{LabelTotal, RoleTotal, RunReport};
+pub use saved::{Saved, SavedError, save};
+pub use scenario::{Machine, Scenario, ScenarioError, Settings, ThpDefrag, ThpEnabled};
 pub use spawn::{Spawn, TaskId};
 pub use system::{Errno, System, Touched};
+pub use words::{FORMS, Form, Operand, Words};
 pub use workload::{Root, Workload};

@@ -111,10 +111,12 @@ pub enum Op {
         /// The file.
         file: FileId,
     },
-    /// Looks up a name that does not exist, which leaves a negative dentry.
+    /// Looks up names that do not exist, each of which leaves a negative dentry.
     Lookup {
-        /// Number that makes up the name.
+        /// Number that makes up the first name; the others follow.
         name: u64,
+        /// How many.
+        count: u32,
     },
     /// A pipe with this much in it.
     Pipe {
@@ -148,6 +150,12 @@ pub enum Op {
     /// Sleeps.
     Sleep {
         /// For how long.
+        nanos: u64,
+    },
+    /// Keeps a beat: sleeps until this long after the task's last `Pace` was due (at first, after the task began). A task that
+    /// is late already does not sleep, and its next beat counts from now.
+    Pace {
+        /// Time from one beat to the next.
         nanos: u64,
     },
     /// Computes without touching memory.

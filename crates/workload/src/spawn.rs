@@ -1,7 +1,9 @@
 //! Which program a task runs: all that a forked child needs to know.
 
+use serde::{Deserialize, Serialize};
+
 /// A task's number, the same in every run of a scenario.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TaskId(pub u64);
 
 /// A task to be started. The operations of a task are a function of its `Spawn` and the scenario, nothing else.
@@ -13,22 +15,20 @@ pub struct Spawn {
     pub role: u16,
     /// A number for the program's use, such as its size in bytes.
     pub argument: u64,
-    /// Seed of its random numbers.
+    /// The scenario's seed, the key of all random numbers; the task selects the stream ([`Random`](crate::Random)).
     pub seed: u64,
 }
 
 impl Spawn {
     /// A root task: the `index`-th of a scenario with this seed.
     pub fn root(index: u16, role: u16, argument: u64, seed: u64) -> Spawn {
-        let task = TaskId(mix(seed, u64::from(index) + 1));
-        Spawn { task, role, argument, seed: mix(task.0, seed) }
+        Spawn { task: TaskId(mix(seed, u64::from(index) + 1)), role, argument, seed }
     }
 
     /// The `nth` child (from 0) of this task.
     #[must_use]
     pub fn child(&self, nth: u64, role: u16, argument: u64) -> Spawn {
-        let task = TaskId(mix(self.task.0, nth + 1));
-        Spawn { task, role, argument, seed: mix(task.0, self.seed) }
+        Spawn { task: TaskId(mix(self.task.0, nth + 1)), role, argument, seed: self.seed }
     }
 }
 

@@ -13,13 +13,13 @@ pub struct Root {
 }
 
 /// A workload with its parameters and seed.
-pub trait Workload: Sync {
+pub trait Workload: Send + Sync {
     /// The tasks that there are at the start.
     fn roots(&self) -> Vec<Root>;
     /// The operations of a task: a function of the spawn alone. A root's never end; a child's do.
     fn program(&self, spawn: &Spawn) -> Program;
     /// Names of the roles, by number.
-    fn roles(&self) -> &'static [&'static str];
+    fn roles(&self) -> Vec<&str>;
     /// Names of what is timed, by the label of [`Op::Begin`](crate::Op::Begin).
-    fn labels(&self) -> &'static [&'static str];
+    fn labels(&self) -> Vec<&str>;
 }

@@ -1,12 +1,14 @@
 //! `fraglab replay`: what would this machine have done under another policy?
 
 use super::{load, replay_column};
+use crate::backend::Loaded;
 use crate::cli::ReplayArgs;
-use crate::column_spec::columns;
+use crate::column_spec::{ColumnSpec, columns};
 use crate::failure::Failure;
 use crate::output::{self, Format};
+use recording::replay::Replayed;
 use report::manifest::Provenance;
-use report::{Column, Report, write_run};
+use report::{Calibration, Column, Facts, Report, write_run};
 
 /// Replays, prints, and leaves a run directory if asked to.
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
@@ -19,13 +21,14 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     for spec in &specs {
         replays.push(replay_column(&loaded, spec, &args.engine)?);
     }
+    let calibration = Some(calibrate(&loaded, &specs, &replays, args)?);
     let replayed = specs.iter().zip(&replays).map(|(spec, (replayed, facts))| Column {
         name: spec.to_string(),
         outcome: &replayed.outcome,
         facts: Some(facts.clone()),
     });
     let columns = std::iter::once(Column::kernel(&loaded.kernel)).chain(replayed).collect();
-    let report = Report { recording: loaded.name.clone(), columns };
+    let report = Report { recording: loaded.name.clone(), calibration, columns };
     if let Some(dir) = &args.output {
         write_run(dir, &report, &Provenance::of_this_process(env!("CARGO_PKG_VERSION")))?;
     }
@@ -33,5 +36,29 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         Format::Table => output::print(&report.to_table()),
         Format::Json => output::print_json(&report.to_json()),
         Format::Csv => output::print(&report.to_csv()),
+    }
+}
+
+/// Compares the recorded kernel with a replay under its own settings. Such a replay is made for this if no column is one.
+fn calibrate(
+    loaded: &Loaded,
+    specs: &[ColumnSpec],
+    replays: &[(Replayed, Facts)],
+    args: &ReplayArgs,
+) -> Result<Calibration, Failure> {
+    if args.no_mirror {
+        return Ok(Calibration::unknown("It was not asked for (--no-mirror)."));
+    }
+    if let Err(unknown) = loaded.recorded() {
+        return Ok(Calibration::unknown(unknown.to_string()));
+    }
+    let recorded = ColumnSpec::recorded();
+    let seed = args.engine.seed;
+    match specs.iter().position(|spec| *spec == recorded) {
+        Some(at) => Ok(Calibration::of(&loaded.kernel, &replays[at].0.outcome, seed)),
+        None => {
+            let (mirror, _) = replay_column(loaded, &recorded, &args.engine)?;
+            Ok(Calibration::of(&loaded.kernel, &mirror.outcome, seed))
+        }
     }
 }

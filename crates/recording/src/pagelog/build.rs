@@ -2,7 +2,9 @@
 
 use super::beside::Beside;
 use super::files::{FileKey, Files};
+use super::infer::may_be_cached;
 use super::migration::{Freed, Migrations};
+use super::moves::{Moves, PageArray};
 use super::speed::{Measured, Step, Turns};
 use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
@@ -10,7 +12,7 @@ use super::thp::{OpenUnit, is_base_page, is_first_attempt};
 use super::*;
 use crate::Record;
 use crate::error::Error;
-use crate::event::{Event, PageAlloc, PageFree};
+use crate::event::{Event, PageAlloc, PageFree, PageMoved};
 use crate::marker::{Edge, Mark};
 use lab::outcome::FailedAttempt;
 use pagealloc::Migratetype;
@@ -33,6 +35,7 @@ struct Builder<'a> {
     tasks: Tasks,
     files: Files,
     migrations: Migrations,
+    moves: Moves,
     measured: Measured,
     turns: Turns,
     owner: Vec<ObjectId>,
@@ -55,16 +58,18 @@ struct Builder<'a> {
     beside: Beside,
 }
 
-/// Reads a whole trace. `thp`: transparent huge pages were on.
+/// Reads a whole trace. `array`: where the kernel had its pages, if the trace shows moves; `thp`: transparent huge pages
+/// were on.
 ///
 /// # Errors
 /// Those of the trace.
 pub fn build(
     snapshot: &Snapshot<'_>,
     records: impl Iterator<Item = Result<Record, Error>>,
+    array: Option<PageArray>,
     thp: bool,
 ) -> Result<(PageLog, Beside), Error> {
-    let mut builder = Builder::new(snapshot);
+    let mut builder = Builder::new(snapshot, array);
     for record in records {
         builder.record(&record?);
     }
@@ -72,7 +77,7 @@ pub fn build(
 }
 
 impl<'a> Builder<'a> {
-    fn new(snapshot: &'a Snapshot<'a>) -> Builder<'a> {
+    fn new(snapshot: &'a Snapshot<'a>, array: Option<PageArray>) -> Builder<'a> {
         let mut objects = Vec::new();
         let owner = snapshot.objects(&mut objects);
         let asker = vec![0; objects.len()];
@@ -82,6 +87,7 @@ impl<'a> Builder<'a> {
             tasks: Tasks::default(),
             files: Files::default(),
             migrations: Migrations::default(),
+            moves: Moves::new(array),
             measured: Measured::default(),
             turns: Turns::default(),
             seen: vec![0; owner.len()],
@@ -121,6 +127,7 @@ impl<'a> Builder<'a> {
             Event::PageAllocExtfrag(event) if self.phase == Phase::Running => {
                 self.beside.fell_back(record.ts_ns, event)
             }
+            Event::PageMoved(event) => self.page_moved(record.ts_ns, event),
             Event::Marker(marker) => self.marker(record.ts_ns, marker.mark()),
             Event::Lost(lost) => self.attribution.lost += lost.count.unwrap_or(1),
             other => self.daemon(record, task, other),
@@ -268,8 +275,11 @@ impl<'a> Builder<'a> {
 
     fn occupy(&mut self, ts: u64, pfn: u64, order: Order, object: ObjectId) {
         let frames = pfn as usize..pfn as usize + (1 << order);
+        self.moves.allocated(pfn);
         let Some(owners) = self.owner.get_mut(frames.clone()) else { return };
-        if owners.iter().any(|owner| *owner != NOBODY) {
+        if owners.iter().any(|owner| *owner != NOBODY)
+            && !was_cached(self.snapshot, &self.seen, &mut self.start_owner, &frames)
+        {
             self.attribution.frees_unseen += 1;
         }
         owners.fill(object);
@@ -289,17 +299,23 @@ impl<'a> Builder<'a> {
             return;
         }
         self.attribution.frees += 1;
+        if self.moves.freed(event.pfn) {
+            self.attribution.frees_by_migration += 1;
+            return;
+        }
         let Some((object, since)) = self.vacate(record.ts_ns, event) else { return };
+        let moves_known = self.moves.known();
         let state = self.tasks.get(task);
+        let compacting = state.compacting && !moves_known;
         if object != NOBODY {
             let class = self.objects[object as usize].class;
             let run = state.run;
-            if state.compacting && matches!(class, Class::Anon | Class::File) {
+            if compacting && matches!(class, Class::Anon | Class::File) {
                 self.moved(run, object, event.order as Order);
             } else if self.all_freed(object, event.order) {
                 self.released(record, task, object, class);
             }
-        } else if state.compacting {
+        } else if compacting {
             // Moved once more, or a target that was not needed: what comes next tells.
             state.unsettled.push((event.pfn, event.order as Order, since));
         } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since) {
@@ -336,6 +352,10 @@ impl<'a> Builder<'a> {
 
     /// The object that compaction had put into frames that nobody was seen to allocate.
     fn recover(&mut self, task: usize, pfn: u64, order: Order, since: u64) -> Option<ObjectId> {
+        if self.moves.known() {
+            self.attribution.frees_unknown += 1;
+            return None;
+        }
         // Page cache pages have told their names on leaving; what is left is anonymous, or from before the trace.
         let (objects, files) = (&self.objects, &self.files);
         let nameless = |object: ObjectId| objects[object as usize].class == Class::Anon || !files.is_named(object);
@@ -351,6 +371,16 @@ impl<'a> Builder<'a> {
         self.attribution.identities_recovered += u64::from(recovered.is_some());
         self.attribution.frees_unknown += u64::from(recovered.is_none());
         recovered
+    }
+
+    /// The recording shows where a page went.
+    fn page_moved(&mut self, ts: u64, event: &PageMoved) {
+        let objects = &self.objects;
+        let pages = |object: ObjectId| 1 << objects[object as usize].order;
+        if let Some(frames) = self.moves.moved(event, &mut self.owner, pages) {
+            self.seen[frames].fill(ts);
+            self.attribution.moves_recorded += 1;
+        }
     }
 
     /// Whether the object is gone; a large one may go in parts.
@@ -550,4 +580,20 @@ impl<'a> Builder<'a> {
         };
         (log, self.beside)
     }
+}
+
+/// Whether frames that are handed out, and seemed in use at the start, were on a per-CPU list then: nothing happened to
+/// them since. They count as free at the start from now on.
+fn was_cached(
+    snapshot: &Snapshot<'_>,
+    seen: &[u64],
+    start_owner: &mut [ObjectId],
+    frames: &std::ops::Range<usize>,
+) -> bool {
+    let untouched = |pfn: usize| seen[pfn] == 0 && may_be_cached(snapshot.flags[pfn]);
+    let cached = snapshot.inferred && frames.clone().all(untouched);
+    if let Some(owners) = start_owner.get_mut(frames.clone()).filter(|_| cached) {
+        owners.fill(NOBODY);
+    }
+    cached
 }

@@ -10,7 +10,9 @@
 mod beside;
 mod build;
 mod files;
+mod infer;
 mod migration;
+mod moves;
 mod speed;
 mod start;
 mod task;
@@ -19,6 +21,7 @@ mod truth;
 mod whole;
 
 pub use start::{StartFrame, StartState, StartUse};
+pub use truth::{ProcTexts, between};
 pub use whole::{Normalised, kernel_alone, normalise};
 
 use lab::Speeds;
@@ -137,6 +140,8 @@ pub struct Attribution {
     pub frees_by_reclaim: u64,
     /// Frees of pages whose content compaction had moved.
     pub frees_by_migration: u64,
+    /// Moves of pages that the recording shows, by a probe of fraglab's recorder.
+    pub moves_recorded: u64,
     /// Frees of frames without a known allocation that were matched with a migration.
     pub identities_recovered: u64,
     /// Frees of frames that compaction had taken as targets and did not need.

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// Frame that no object is in.
 pub(super) const NOBODY: ObjectId = ObjectId::MAX;
 /// `KPF_RESERVED`: boot kept the frame.
-const RESERVED_BIT: u64 = 1 << 32;
+pub(super) const RESERVED_BIT: u64 = 1 << 32;
 
 /// A page in use at the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,8 @@ pub struct Snapshot<'a> {
     pub blocks: &'a [PageBlock],
     /// `/proc/zoneinfo`.
     pub zones: &'a ZoneInfo,
+    /// Whether `frames` are inferred from the flags, so that some in use may be on per-CPU lists.
+    pub inferred: bool,
 }
 
 impl Snapshot<'_> {

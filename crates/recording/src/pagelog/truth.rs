@@ -1,6 +1,9 @@
 //! What the recorded kernel itself made of the load, in the shape of a replay's outcome.
 
+use crate::error::{Error, SourceName};
+use crate::proc::pagetypeinfo::{self, PageTypeInfo};
 use crate::proc::ticks::Tick;
+use crate::proc::vmstat::{self, Vmstat};
 use lab::outcome::{ExtfragAt, Outcome, Sample, ZoneEnd};
 use pagealloc::{Migratetype, NR_ORDERS};
 use std::collections::BTreeMap;
@@ -16,8 +19,8 @@ pub fn kernel_outcome(window: (u64, u64), extfrag: Vec<ExtfragAt>, ticks: &[Time
         |until: u64| outcome.extfrag.iter().filter(|e| e.ts <= until && e.event.fragmenting()).count() as u64;
     let samples = ticks.iter().map(|(ts, tick)| Sample {
         ts: *ts,
-        zones: zones(tick),
-        counters: counters(first, tick),
+        zones: zones(tick.pagetypeinfo.as_ref()),
+        counters: counters(&first.vmstat, &tick.vmstat),
         extfrag: fragmenting(*ts),
     });
     outcome.series = samples.filter(|sample| sample.ts > window.0 && sample.ts <= window.1).collect();
@@ -28,12 +31,31 @@ pub fn kernel_outcome(window: (u64, u64), extfrag: Vec<ExtfragAt>, ticks: &[Time
     outcome
 }
 
-fn counters(first: &Tick, tick: &Tick) -> BTreeMap<String, u64> {
-    tick.vmstat.since(&first.vmstat).map(|(name, delta)| (name.to_owned(), delta.max(0) as u64)).collect()
+/// What `/proc` says at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcTexts {
+    /// `/proc/vmstat`
+    pub vmstat: String,
+    /// `/proc/pagetypeinfo`, which only root may read.
+    pub pagetypeinfo: Option<String>,
 }
 
-fn zones(tick: &Tick) -> Vec<ZoneEnd> {
-    let Some(info) = &tick.pagetypeinfo else { return Vec::new() };
+/// The kernel's outcome as far as `/proc` alone tells it, from one moment to another. `name` stands in errors.
+///
+/// # Errors
+/// When one of the texts is not understood.
+pub fn between(name: &SourceName, before: &ProcTexts, after: &ProcTexts) -> Result<Outcome, Error> {
+    let (first, last) = (vmstat::parse(name, &before.vmstat)?, vmstat::parse(name, &after.vmstat)?);
+    let info = after.pagetypeinfo.as_deref().map(|text| pagetypeinfo::parse(name, text)).transpose()?;
+    Ok(Outcome { counters: counters(&first, &last), zones: zones(info.as_ref()), untraced: true, ..Outcome::default() })
+}
+
+fn counters(first: &Vmstat, last: &Vmstat) -> BTreeMap<String, u64> {
+    last.since(first).map(|(name, delta)| (name.to_owned(), delta.max(0) as u64)).collect()
+}
+
+fn zones(info: Option<&PageTypeInfo>) -> Vec<ZoneEnd> {
+    let Some(info) = info else { return Vec::new() };
     let mut zones: Vec<ZoneEnd> = Vec::new();
     for row in &info.blocks {
         let mut zone = ZoneEnd { node: row.node as u8, name: row.zone.to_string(), ..ZoneEnd::default() };
@@ -56,4 +78,18 @@ fn zones(tick: &Tick) -> Vec<ZoneEnd> {
 
 fn by_name(name: &str) -> Option<Migratetype> {
     Migratetype::ALL.into_iter().find(|migratetype| migratetype.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn proc_alone_knows_counters_and_no_events() {
+        let at = |pgfree: u64| ProcTexts { vmstat: format!("nr_free_pages 5\npgfree {pgfree}\n"), pagetypeinfo: None };
+        let outcome = between(&Path::new("proc").into(), &at(7), &at(9)).expect("well formed");
+        assert_eq!(outcome.counters["pgfree"], 2);
+        assert!(outcome.untraced && outcome.zones.is_empty());
+    }
 }

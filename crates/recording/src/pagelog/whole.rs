@@ -3,6 +3,8 @@
 use super::PageLog;
 use super::beside::Beside;
 use super::build::build;
+use super::infer;
+use super::moves::PageArray;
 use super::start;
 use super::truth::kernel_outcome;
 use crate::marker::{Edge, Mark};
@@ -31,13 +33,18 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let advice = "record a snapshot named `start` with pagestate, kpageflags, pageblocks and zoneinfo beside the trace";
     let start = recording.snapshots.get("start").ok_or_else(|| missing("a start snapshot", advice))?;
     let zones = start.zoneinfo.as_ref().ok_or_else(|| missing("the start snapshot's zoneinfo", advice))?;
-    if start.pagestate.is_empty() || start.kpageflags.len() != start.pagestate.len() {
-        return Err(missing("the start snapshot's pagestate and kpageflags", advice));
+    if start.kpageflags.is_empty() {
+        return Err(missing("the start snapshot's kpageflags", advice));
     }
-    let snapshot =
-        start::Snapshot { frames: &start.pagestate, flags: &start.kpageflags, blocks: &start.pageblocks, zones };
+    let inferred = start.pagestate.is_empty();
+    let frames = if inferred { infer::frames(&start.kpageflags, zones) } else { start.pagestate.clone() };
+    let blocks = match (&start.pageblocks, recording.ticks.first().and_then(|tick| tick.pagetypeinfo.as_ref())) {
+        (blocks, Some(counted)) if blocks.is_empty() => infer::blocks(&frames, zones, counted, trace.records()?)?,
+        (blocks, _) => blocks.clone(),
+    };
+    let snapshot = start::Snapshot { frames: &frames, flags: &start.kpageflags, blocks: &blocks, zones, inferred };
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
-    let (log, mut beside) = build(&snapshot, without_losses(trace, trace.records()?), thp)?;
+    let (log, mut beside) = build(&snapshot, without_losses(trace, trace.records()?), PageArray::of(recording), thp)?;
     if log.ops.is_empty() {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
         return Err(missing("the time after the start snapshot: an allocation or a free", advice));

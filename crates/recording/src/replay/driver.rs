@@ -7,9 +7,9 @@ use super::place::{ReplayWorld, page_flags, place};
 use super::{ReplayError, ReplayOptions, Replayed};
 use crate::pagelog::{AGAIN, Class, MEMALLOC, MEMBER, Object, ObjectId, Op, OpKind, PageLog, UNIT};
 use lab::outcome::{Sample, SlowRequest};
-use lab::{Executor, VirtualEnv, Watch};
+use lab::{Executor, VirtualEnv, Watch, start_daemons};
 use mm::{Env, Mm, State, Tag, TaskContext, TaskFlags};
-use pagealloc::{CpuId, Gfp, NR_ORDERS, NodeId, Pfn, Request};
+use pagealloc::{CpuId, Gfp, NR_ORDERS, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -90,7 +90,7 @@ pub fn replay(
     let objects = Objects::new(Rc::clone(log), SWAP_PAGES, options.seed);
     let state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
     let cpus = state.alloc.nr_cpus();
-    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, cpus, options.seed));
+    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus));
     let (served, slow) = (RefCell::default(), RefCell::default());
     let mut driver = Driver::new(log, &mm, &served, &slow);
     let started = Instant::now();
@@ -126,7 +126,7 @@ impl<'a> Driver<'a> {
     }
 
     fn run(&mut self, options: &ReplayOptions, progress: &mut dyn FnMut(f64)) -> Result<Vec<Sample>, ReplayError> {
-        self.start_daemons();
+        start_daemons(&mut self.executor, self.mm);
         let mut samples = self.log.samples.iter().copied().peekable();
         let mut series = Vec::new();
         for (index, op) in self.log.ops.iter().enumerate() {
@@ -151,18 +151,6 @@ impl<'a> Driver<'a> {
             series.push(self.sample(at, options)?);
         }
         Ok(series)
-    }
-
-    fn start_daemons(&mut self) {
-        let mm = self.mm;
-        let (nodes, cpus) = (mm.state.borrow().alloc.nr_nodes(), mm.state.borrow().alloc.nr_cpus());
-        for node in (0..nodes as u8).map(NodeId) {
-            self.executor.spawn(&mm.env, mm.kswapd(node));
-            self.executor.spawn(&mm.env, mm.kcompactd(node));
-        }
-        for cpu in (0..cpus as u16).map(CpuId) {
-            self.executor.spawn(&mm.env, decay(mm, cpu));
-        }
     }
 
     /// Lets everything happen that falls due before or at this time.
@@ -496,14 +484,5 @@ fn adopt(state: &mut State<ReplayWorld>, object: ObjectId, class: Class, pfn: Pf
     }
     if let Some(shadow) = state.owner.take_shadow(object) {
         state.refault(pfn, shadow, CpuId(0));
-    }
-}
-
-/// The vmstat worker of a CPU: decay of its page lists, once every `stat_interval` (5.11).
-async fn decay(mm: &Mm<ReplayWorld>, cpu: CpuId) {
-    loop {
-        let seconds = u64::from(mm.state.borrow().alloc.policy.sysctl.stat_interval);
-        mm.env.sleep(seconds * 1_000_000_000).await;
-        mm.state.borrow_mut().alloc.pcp_decay(cpu);
     }
 }

@@ -3,7 +3,7 @@
 use super::driver::Driver;
 use super::{ReplayError, ReplayOptions, Replayed, counters};
 use lab::outcome::{Outcome, Sample};
-use lab::zones;
+use lab::{sample, zones};
 
 impl Driver<'_> {
     /// The machine at this moment, after its invariants if they are to be checked.
@@ -13,9 +13,7 @@ impl Driver<'_> {
             let at_ms = (at - self.log.window.0) / 1_000_000;
             state.alloc.check().map_err(|what| ReplayError::Broken { at_ms, what })?;
         }
-        let extfrag = state.alloc.observer.extfrag.iter().filter(|e| e.event.fragmenting()).count() as u64;
-        let counters = counters::known(&state.alloc.vmstat);
-        Ok(Sample { ts: at, zones: zones(&state.alloc), counters, extfrag })
+        Ok(sample(&state.alloc, at, counters::known(&state.alloc.vmstat)))
     }
 
     /// What the replay leaves.
@@ -25,6 +23,7 @@ impl Driver<'_> {
         let outcome = Outcome {
             counters: last.counters,
             extfrag: state.alloc.observer.extfrag.clone(),
+            untraced: false,
             zones: if series.is_empty() { zones(&state.alloc) } else { last.zones },
             slow_requests: self.slow.take(),
             fast_requests: self.fast_requests,

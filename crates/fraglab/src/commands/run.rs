@@ -1,0 +1,97 @@
+//! `fraglab run`: a scenario on real and simulated machines, side by side.
+
+use crate::failure::Failure;
+use crate::machines;
+use crate::output::{self, Format};
+use crate::run_args::{On, RunArgs};
+use crate::scenarios::{self, Chosen};
+use report::manifest::Provenance;
+use report::{Ran, ScenarioReport, write_scenario};
+use std::fs;
+use std::path::{Path, PathBuf};
+use workload::on_paper;
+
+/// Percent of its quota that each root's saved operations go beyond it.
+const SAVED_BEYOND: u64 = 100;
+
+/// Runs, prints, and leaves a run directory if asked to.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let chosen = scenarios::choose(&args.scenario)?;
+    args.policy.check()?;
+    if let Some(twice) = args.on.iter().enumerate().find(|(at, on)| args.on[..*at].contains(on)) {
+        return Err(Failure::Usage(format!("--on {} stands there twice: columns are told apart by it", twice.1)));
+    }
+    if let Some(path) = &args.save_ops {
+        scenarios::save(&chosen, SAVED_BEYOND, path)?;
+    }
+    args.output.as_deref().map_or(Ok(()), report::check_place)?;
+    let kept = Kept::beside(args.output.as_deref())?;
+    let mut machines: Vec<Ran> = Vec::new();
+    for on in &args.on {
+        machines.push(machines::run(on, &chosen, args, &kept.of(on))?);
+    }
+    let report = ScenarioReport {
+        scenario: chosen.scenario.name.clone(),
+        about: about(&chosen, args),
+        owed: on_paper(&*chosen.workload).digest(),
+        machines,
+    };
+    if let Some(dir) = &args.output {
+        let provenance = Provenance::of_this_process(env!("CARGO_PKG_VERSION"));
+        write_scenario(dir, &report, &chosen.text, &provenance)?;
+        kept.move_into(dir, &args.on)?;
+    }
+    match args.format.format {
+        Format::Table => output::print(&report.to_table()),
+        Format::Json => output::print_json(&report.to_json()),
+        Format::Csv => output::print(&report.to_csv()),
+    }
+}
+
+/// The scenario in lines.
+fn about(chosen: &Chosen, args: &RunArgs) -> Vec<String> {
+    let machine = &chosen.scenario.machine;
+    let (cpus, nodes) = (args.cpus.unwrap_or(machine.cpus), args.nodes.unwrap_or(machine.nodes));
+    let mut lines = vec![
+        format!("{}, seed {}", chosen.scenario.about, chosen.scenario.seed),
+        format!("memory {} MiB, CPUs {cpus}, nodes {nodes}, swap {} MiB", machine.memory_mib, machine.swap_mib),
+    ];
+    lines.extend(args.scenario.ops.iter().map(|path| format!("operations from {}", path.display())));
+    lines
+}
+
+/// Where the results of virtual machines lie until the run directory is there.
+struct Kept(tempfile::TempDir);
+
+impl Kept {
+    /// Beside the run directory, so that they can be moved into it; without one, where temporary files go.
+    fn beside(target: Option<&Path>) -> Result<Kept, Failure> {
+        let parent = match target.map(Path::parent) {
+            None => std::env::temp_dir(),
+            Some(None) => return Err(Failure::Usage("-o names no directory that could be made".to_owned())),
+            Some(Some(parent)) if parent.as_os_str().is_empty() => PathBuf::from("."),
+            Some(Some(parent)) => parent.to_owned(),
+        };
+        let failed = |error: std::io::Error| Failure::Output(format!("{}: {error}", parent.display()));
+        fs::create_dir_all(&parent).map_err(failed)?;
+        tempfile::Builder::new().prefix(".fraglab-run-").tempdir_in(&parent).map(Kept).map_err(failed)
+    }
+
+    fn of(&self, on: &On) -> PathBuf {
+        self.0.path().join(dir_name(on))
+    }
+
+    fn move_into(&self, dir: &Path, on: &[On]) -> Result<(), Failure> {
+        for on in on {
+            let (from, to) = (self.of(on), dir.join(dir_name(on)));
+            if from.exists() {
+                fs::rename(&from, &to).map_err(|error| Failure::Output(format!("{}: {error}", to.display())))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn dir_name(on: &On) -> String {
+    on.to_string().replace(':', "-")
+}

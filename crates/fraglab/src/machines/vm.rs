@@ -1,0 +1,163 @@
+//! A virtual machine with a real kernel: the scenario is the guest's task, and what is recorded there comes back.
+
+use super::{facts_of_kernel, from_proc, time_limit};
+use crate::failure::Failure;
+use crate::run_args::RunArgs;
+use crate::scenarios::Chosen;
+use anstream::eprintln;
+use lab::outcome::Outcome;
+use linux::host::{LoadOrder, RECORDING_DIR, RUN_FILE};
+use linux::vm::job::{FILES_DIR, STDERR_FILE};
+use linux::vm::{Cache, Job, Kernel, KernelSetting, KernelSource, Machine, SentFile, Task, VmResult};
+use recording::pagelog::{ProcTexts, kernel_alone};
+use report::Ran;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use workload::{RunReport, Scenario, ThpDefrag, ThpEnabled};
+
+/// Name of the order in the guest.
+const ORDER: &str = "order.json";
+/// Name of a saved operation stream in the guest.
+const STREAM: &str = "operations";
+/// What a guest may take beyond the scenario's own time: boot, snapshots, and the way out.
+const MARGIN: Duration = Duration::from_secs(600);
+/// Size of a huge page of every machine that is booted.
+const HUGE_BYTES: u64 = 2 << 20;
+
+/// Boots a kernel, runs the scenario in it, and reads what came back into `kept`.
+pub fn run(name: String, version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Ran, Failure> {
+    let kernel = Kernel::get(&KernelSource::parse(version, None), &Cache::of_user()?, &mut |what| eprintln!("{what}"))?;
+    let passing = Cache::of_user()?.temporary()?;
+    let job = job(chosen, args, passing.path())?;
+    eprintln!("booting {} for {}", kernel.release(), chosen.scenario.name);
+    let result = linux::vm::run(&machine(chosen, args), &kernel, &job, kept)?;
+    let seconds = Duration::from_millis(result.report.task_ms).as_secs_f64();
+    eprintln!("{}: {seconds:.1} s in the guest, {:.1} s in all", result.report.release, result.wall.as_secs_f64());
+    check(&result)?;
+    let run = read_run(&result)?;
+    let mut about = format!("Linux {}", result.report.release);
+    for setting in &job.settings {
+        about += &format!(", {}={}", short(&setting.path), setting.value);
+    }
+    let outcome = outcome(&result)?;
+    let sysctls = sysctls(&chosen.scenario, args).map(|(name, value)| (name, Some(value))).collect();
+    let facts = facts_of_kernel(result.report.release.clone(), sysctls, chosen, &run);
+    Ok(Ran { name, about, facts, outcome, run, huge_bytes: HUGE_BYTES })
+}
+
+/// A setting's name without the directories that all have.
+fn short(path: &str) -> &str {
+    let prefixes = ["/proc/sys/vm/", "/sys/kernel/mm/transparent_hugepage/", "/sys/kernel/mm/"];
+    prefixes.iter().find_map(|prefix| path.strip_prefix(prefix)).unwrap_or(path)
+}
+
+fn machine(chosen: &Chosen, args: &RunArgs) -> Machine {
+    let machine = &chosen.scenario.machine;
+    Machine {
+        memory_mib: machine.memory_mib.get(),
+        cpus: args.cpus.unwrap_or(machine.cpus).get().into(),
+        nodes: args.nodes.unwrap_or(machine.nodes).get().into(),
+        swap_mib: machine.swap_mib,
+        scratch_mib: machine.disk_mib.get(),
+        timeout: Duration::from_secs(u64::from(time_limit(chosen, args))) + MARGIN,
+        ..Machine::default()
+    }
+}
+
+/// The scenario as a job. Its files are made in `passing`.
+fn job(chosen: &Chosen, args: &RunArgs, passing: &Path) -> Result<Job, Failure> {
+    let order = LoadOrder {
+        scenario: chosen.text.clone(),
+        seed: chosen.scenario.seed,
+        memory_mib: chosen.scenario.machine.memory_mib.get(),
+        time_limit: time_limit(chosen, args),
+        ops: args.scenario.ops.as_ref().map(|_| Path::new(FILES_DIR).join(STREAM)),
+        record: args.record.events().map(|events| events.name().to_owned()),
+    };
+    let text = serde_json::to_vec(&order).map_err(|error| Failure::Invariant(error.to_string()))?;
+    let path = passing.join(ORDER);
+    fs::write(&path, text).map_err(|error| Failure::Output(format!("{}: {error}", path.display())))?;
+    let send = |host: PathBuf, name: &str| SentFile { host, guest: format!("{FILES_DIR}/{name}") };
+    let mut files = vec![send(path, ORDER)];
+    files.extend(args.scenario.ops.clone().map(|path| send(path, STREAM)));
+    let argv = ["/init", "load", &format!("{FILES_DIR}/{ORDER}")].map(str::to_owned).to_vec();
+    Ok(Job {
+        task: Task::Command { argv, env: Vec::new() },
+        settings: settings(&chosen.scenario, args),
+        files,
+        busybox: false,
+        snapshots: true,
+    })
+}
+
+/// What the scenario sets, and then what the command line does.
+fn settings(scenario: &Scenario, args: &RunArgs) -> Vec<KernelSetting> {
+    let sysctl = |name: &str, value: u64| KernelSetting::sysctl(&format!("vm.{name}"), &value.to_string());
+    let mm =
+        |name: &str, value: &str| KernelSetting { path: format!("/sys/kernel/mm/{name}"), value: value.to_owned() };
+    let mut settings = Vec::new();
+    let given = &scenario.settings;
+    settings.extend(given.thp_enabled.map(|enabled| mm("transparent_hugepage/enabled", enabled_word(enabled))));
+    settings.extend(given.thp_defrag.map(|defrag| mm("transparent_hugepage/defrag", defrag_word(defrag))));
+    settings.extend(given.lru_gen.map(|on| mm("lru_gen/enabled", if on { "y" } else { "n" })));
+    settings.extend(sysctls(scenario, args).map(|(name, value)| sysctl(&name, value)));
+    settings
+}
+
+/// Sysctls in the order in which they are set, by name below `vm.`.
+fn sysctls(scenario: &Scenario, args: &RunArgs) -> impl Iterator<Item = (String, u64)> {
+    let given = args.sets.iter().map(|setting| (setting.name(), setting.value()));
+    let all: Vec<_> = scenario.sysctls().chain(given).map(|(name, value)| (name.to_owned(), value)).collect();
+    all.into_iter()
+}
+
+fn enabled_word(enabled: ThpEnabled) -> &'static str {
+    match enabled {
+        ThpEnabled::Always => "always",
+        ThpEnabled::Madvise => "madvise",
+        ThpEnabled::Never => "never",
+    }
+}
+
+fn defrag_word(defrag: ThpDefrag) -> &'static str {
+    match defrag {
+        ThpDefrag::Always => "always",
+        ThpDefrag::Defer => "defer",
+        ThpDefrag::DeferMadvise => "defer+madvise",
+        ThpDefrag::Madvise => "madvise",
+        ThpDefrag::Never => "never",
+    }
+}
+
+fn check(result: &VmResult) -> Result<(), Failure> {
+    match result.report.exit_code {
+        0 => Ok(()),
+        code => {
+            let said = fs::read_to_string(result.results.join(STDERR_FILE)).unwrap_or_default();
+            Err(Failure::Guest(format!("the scenario ended with exit code {code} in the guest: {}", said.trim())))
+        }
+    }
+}
+
+fn read_run(result: &VmResult) -> Result<RunReport, Failure> {
+    let path = result.results.join(RUN_FILE);
+    let wrong = |what: String| Failure::Guest(format!("{}: {what}", path.display()));
+    let text = fs::read(&path).map_err(|error| wrong(error.to_string()))?;
+    serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))
+}
+
+/// From the recording if there is one, else from /proc before and after.
+fn outcome(result: &VmResult) -> Result<Outcome, Failure> {
+    let recording = result.results.join(RECORDING_DIR);
+    if recording.exists() {
+        let opened = recording::Recording::open(&recording).and_then(|recording| kernel_alone(&recording));
+        return opened.map_err(|error| Failure::Input(error.to_string()));
+    }
+    let texts = |tag: &str| {
+        let read = |name: &str| fs::read_to_string(result.results.join(tag).join(name));
+        let vmstat = read("vmstat").map_err(|error| Failure::Guest(format!("{tag}/vmstat: {error}")))?;
+        Ok::<_, Failure>(ProcTexts { vmstat, pagetypeinfo: read("pagetypeinfo").ok() })
+    };
+    from_proc(&result.results.display().to_string(), &texts("start")?, &texts("end")?)
+}

@@ -1,0 +1,92 @@
+//! `fraglab run` and `fraglab ops`, with a scenario that any machine has to spare.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linux/tests/tiny.toml");
+/// The simulated computer has at least 64 MiB.
+const MEMORY: [&str; 2] = ["--memory", "64"];
+
+fn fraglab(arguments: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("fraglab").expect("it is built").args(arguments).assert()
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    let output = fraglab(arguments).success().get_output().stdout.clone();
+    String::from_utf8(output).expect("text")
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&stdout(&[arguments, &["--format", "json"]].concat())).expect("JSON")
+}
+
+#[test]
+fn sim_and_host_do_the_same_work() {
+    let report = json(&[&["run", TINY, "--on", "sim", "--on", "host"], &MEMORY[..]].concat());
+    let owed = &report["workload_digest_owed"];
+    assert!(owed.is_string());
+    for machine in 0..2 {
+        let machine = &report["machines"][machine];
+        assert_eq!(&machine["workload_digest"], owed, "{}", machine["name"]);
+        assert_eq!(machine["workload"]["workload.complete"], 1);
+        assert_eq!(machine["workload"]["workload.cc.failed"], 0);
+        assert!(machine["rows"]["pgalloc"].as_u64().is_some_and(|pages| pages > 1000), "{}", machine["name"]);
+    }
+    assert!(report["machines"][0]["rows"]["extfrag_total"].is_u64());
+    assert!(report["machines"][1]["rows"]["extfrag_total"].is_null(), "nobody traced the host: absent is not zero");
+    assert_eq!(json(&[&["ops", TINY], &MEMORY[..]].concat())["workload_digest"], *owed);
+}
+
+#[test]
+fn a_saved_stream_runs_in_place_of_the_scenarios_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let stream = directory.path().join("tiny.ops");
+    let stream = stream.to_str().expect("text");
+    let generated = json(&[&["ops", TINY, "--save", stream], &MEMORY[..]].concat());
+    let saved = json(&["run", TINY, "--on", "sim", "--ops", stream, "--memory", "64"]);
+    assert_eq!(saved["machines"][0]["workload_digest"], generated["workload_digest"]);
+    let text = fs::read_to_string(stream).expect("saved");
+    fs::write(stream, text.replacen("\nwait\n", "\nwaits\n", 1)).expect("written");
+    let refused = fraglab(&["run", TINY, "--on", "sim", "--ops", stream]).code(3);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("unknown operation `waits`; did you mean `wait`?"), "{said}");
+}
+
+#[test]
+fn a_run_directory_has_everything() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let target = directory.path().join("run");
+    let path = target.to_str().expect("text");
+    let table = stdout(&["run", TINY, "--on", "sim", "--memory", "64", "--set", "vm.swappiness=10", "-o", path]);
+    assert!(table.contains("sim: complete") && table.contains("vm.swappiness=10"), "{table}");
+    assert_eq!(fs::read_to_string(target.join("table.txt")).expect("written"), table);
+    let read = |name: &str| -> Value {
+        serde_json::from_str(&fs::read_to_string(target.join(name)).expect("written")).expect("JSON")
+    };
+    assert_eq!(read("manifest.json")["scenario"], "tiny");
+    assert!(read("workload.json")["sim"]["tasks"].as_array().is_some_and(|tasks| tasks.len() > 20));
+    assert_eq!(fs::read_to_string(target.join("scenario.toml")).expect("written"), tiny());
+    assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 1, "nothing is left beside it");
+}
+
+fn tiny() -> String {
+    fs::read_to_string(Path::new(TINY)).expect("it is there")
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["run", "kbuild-mx", "--on", "sim"], 2, "did you mean `kbuild-mix`?"),
+        (&["run", "no/such/file.toml", "--on", "sim"], 3, "no/such/file.toml"),
+        (&["run", TINY, "--on", "simm"], 2, "there are sim, vm:VERSION"),
+        (&["run", TINY, "--on", "host", "--set", "vm.swappiness=1"], 2, "leaves this machine's settings alone"),
+        (&["run", TINY, "--on", "sim", "--policy", "recorded"], 2, "name a preset"),
+    ];
+    for (arguments, code, said) in cases {
+        let output = fraglab(arguments).code(code);
+        let error = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
+        assert!(error.contains(said), "{arguments:?}: {error}");
+    }
+}

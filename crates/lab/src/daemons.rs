@@ -1,0 +1,27 @@
+//! What runs on every machine beside its tasks.
+
+use crate::env::VirtualEnv;
+use crate::executor::Executor;
+use mm::{Mm, World};
+use pagealloc::{CpuId, NodeId};
+
+/// Starts kswapd and kcompactd of each node, and each CPU's vmstat worker.
+pub fn start_daemons<'a, W: World<Env = VirtualEnv>>(executor: &mut Executor<'a>, mm: &'a Mm<W>) {
+    let (nodes, cpus) = (mm.state.borrow().alloc.nr_nodes(), mm.state.borrow().alloc.nr_cpus());
+    for node in (0..nodes as u8).map(NodeId) {
+        executor.spawn(&mm.env, mm.kswapd(node));
+        executor.spawn(&mm.env, mm.kcompactd(node));
+    }
+    for cpu in (0..cpus as u16).map(CpuId) {
+        executor.spawn(&mm.env, decay(mm, cpu));
+    }
+}
+
+/// The vmstat worker of a CPU: decay of its page lists, once every `stat_interval` (5.11).
+async fn decay<W: World<Env = VirtualEnv>>(mm: &Mm<W>, cpu: CpuId) {
+    loop {
+        let seconds = u64::from(mm.state.borrow().alloc.policy.sysctl.stat_interval);
+        mm.env.sleep(seconds * 1_000_000_000).await;
+        mm.state.borrow_mut().alloc.pcp_decay(cpu);
+    }
+}

@@ -1,0 +1,167 @@
+//! A task as a real process: operations as system calls.
+
+use super::channels::Channels;
+use super::files::Files;
+use super::memory::Memory;
+use super::process::{self, End};
+use super::shared::Shared;
+use super::{clock, reports};
+use rustix::io::Errno as OsErrno;
+use std::future::{Future, ready as at_once};
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use workload::{Errno, Op, Spawn, System, Touched, Workload, drive, ready};
+
+/// A process of the run. A forked child goes on with its copy.
+pub struct Task<'r> {
+    run: Run<'r>,
+    /// Which root this is, or nothing if it isn't one.
+    root: Option<usize>,
+    memory: Memory,
+    files: Files,
+    channels: Channels,
+    children: Vec<libc::pid_t>,
+    /// When the last beat was due.
+    beat: u64,
+}
+
+/// What all processes of a run know.
+#[derive(Clone, Copy)]
+pub struct Run<'r> {
+    /// The shared page.
+    pub shared: &'static Shared,
+    /// The workload.
+    pub workload: &'r dyn Workload,
+    /// Where reports go.
+    pub reports: BorrowedFd<'r>,
+}
+
+impl<'r> Task<'r> {
+    /// A process that has nothing yet, working in this directory.
+    ///
+    /// # Errors
+    /// If the directory can't be opened.
+    pub fn new(run: Run<'r>, scratch: &Path) -> std::io::Result<Task<'r>> {
+        Ok(Task {
+            run,
+            root: None,
+            memory: Memory::new(),
+            files: Files::in_dir(scratch)?,
+            channels: Channels::new(),
+            children: Vec::new(),
+            beat: clock::now(),
+        })
+    }
+
+    /// Starts a root in a process of its own.
+    ///
+    /// # Errors
+    /// If it can't be forked.
+    pub fn start_root(&mut self, index: usize, spawn: &Spawn, quota: u64) -> std::io::Result<libc::pid_t> {
+        process::fork(|| {
+            process::volunteer_for_oom();
+            self.root = Some(index);
+            self.live(spawn, Some(quota));
+        })
+    }
+
+    /// A task's life, from its first operation to its report.
+    fn live(&mut self, spawn: &Spawn, quota: Option<u64>) {
+        self.children.clear();
+        self.files.forked();
+        self.beat = clock::now();
+        let program = self.run.workload.program(spawn);
+        let report = ready(drive(self, spawn, program, quota));
+        self.wait();
+        // Whoever should read it is gone, and so is the run.
+        let _ = reports::send(self.run.reports, &report);
+    }
+
+    /// Waits for all children.
+    fn wait(&mut self) {
+        for pid in std::mem::take(&mut self.children) {
+            if process::wait(pid, true).is_ok_and(|end| end == Some(End::Killed)) {
+                self.run.shared.count_killed();
+            }
+        }
+    }
+
+    fn fork(&mut self, child: Spawn) -> Result<(), OsErrno> {
+        let forked = process::fork(|| {
+            self.root = None;
+            self.live(&child, None);
+        });
+        self.children.push(forked.map_err(|error| OsErrno::from_io_error(&error).unwrap_or(OsErrno::AGAIN))?);
+        Ok(())
+    }
+
+    /// Keeps a beat: see [`Op::Pace`].
+    fn pace(&mut self, nanos: u64) {
+        let now = clock::now();
+        let due = self.beat.saturating_add(nanos);
+        self.run.shared.sleep(due.saturating_sub(now));
+        self.beat = due.max(now);
+    }
+
+    fn act(&mut self, op: &Op) -> Result<Touched, OsErrno> {
+        match *op {
+            Op::Touch { region, offset, bytes, access } => {
+                return Ok(Touched { huge: self.memory.touch(region, offset, bytes, access)? });
+            }
+            Op::Map { region, bytes } => self.memory.map(region, bytes)?,
+            Op::Advise { region, advice } => self.memory.advise(region, advice)?,
+            Op::Unmap { region, offset, bytes } => self.memory.unmap(region, offset, bytes)?,
+            Op::Fork(child) => self.fork(child)?,
+            Op::Wait => self.wait(),
+            Op::Create { file } => self.files.create(file)?,
+            Op::Write { file, offset, bytes } => self.files.write(file, offset, bytes)?,
+            Op::Read { file, offset, bytes } => self.files.read(file, offset, bytes)?,
+            Op::Sync { file } => self.files.sync(file)?,
+            Op::Unlink { file } => self.files.unlink(file)?,
+            Op::Lookup { name, count } => self.files.lookup(name, count)?,
+            Op::Pipe { handle, bytes } => self.channels.pipe(handle, bytes)?,
+            Op::Socket { handle, bytes } => self.channels.socket(handle, bytes)?,
+            Op::Ring { handle, order, blocks } => self.channels.ring(handle, order, blocks)?,
+            Op::Close { handle } => self.channels.close(handle)?,
+            Op::Sleep { nanos } => self.run.shared.sleep(nanos),
+            Op::Pace { nanos } => self.pace(nanos),
+            Op::Compute { nanos } => compute(nanos, self.run.shared),
+            Op::Begin { .. } | Op::End => {}
+        }
+        Ok(Touched::default())
+    }
+}
+
+impl System for Task<'_> {
+    fn perform(&mut self, op: &Op) -> impl Future<Output = Result<Touched, Errno>> {
+        at_once(self.act(op).map_err(|error| Errno(error.raw_os_error())))
+    }
+
+    fn now(&self) -> u64 {
+        clock::now()
+    }
+
+    fn over(&self) -> bool {
+        self.run.shared.over()
+    }
+
+    fn quota_done(&mut self) {
+        if let Some(root) = self.root {
+            self.run.shared.quota_done(root);
+        }
+    }
+}
+
+/// Rounds of arithmetic between two looks at the clock, a system call each.
+const ROUNDS: u32 = 4096;
+
+/// Uses this much CPU time.
+fn compute(nanos: u64, shared: &Shared) {
+    let until = clock::cpu_time().saturating_add(nanos);
+    let mut word = 1u64;
+    while clock::cpu_time() < until && !shared.over() {
+        for _ in 0..ROUNDS {
+            word = std::hint::black_box(word.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 1);
+        }
+    }
+}

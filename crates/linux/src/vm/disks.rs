@@ -1,0 +1,46 @@
+//! The drives of a guest: sparse files.
+
+use super::error::{At, VmError};
+use super::initramfs::in_path;
+use super::job::Disk;
+use super::spec::Machine;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const MKFS: &str = "mkfs.ext4";
+
+/// Makes the drives that a machine has, in a directory.
+pub fn create(machine: &Machine, directory: &Path) -> Result<Vec<(Disk, PathBuf)>, VmError> {
+    let sizes = [
+        (Disk::Scratch, machine.scratch_mib),
+        (Disk::Swap, machine.swap_mib),
+        (Disk::Results, machine.results_mib),
+        (Disk::Out, machine.results_mib),
+    ];
+    let mut disks = Vec::new();
+    for (disk, mib) in sizes.into_iter().filter(|(_, mib)| *mib > 0) {
+        let path = directory.join(disk.serial());
+        let file = File::create_new(&path).at(&path)?;
+        file.set_len(u64::from(mib) << 20).at(&path)?;
+        match disk {
+            // With all tables in place: a kernel thread that fills them in later would be part of what is measured.
+            Disk::Scratch => format(&path, &["-E", "lazy_itable_init=0,lazy_journal_init=0"])?,
+            // Nobody needs it after a crash: no journal thread beside the job.
+            Disk::Results => format(&path, &["-E", "lazy_itable_init=0", "-O", "^has_journal", "-N", "65536"])?,
+            Disk::Swap | Disk::Out => {}
+        }
+        disks.push((disk, path));
+    }
+    Ok(disks)
+}
+
+fn format(image: &Path, options: &[&str]) -> Result<(), VmError> {
+    let program = in_path(MKFS).ok_or(VmError::Missing { program: MKFS, package: "e2fsprogs" })?;
+    let output = Command::new(&program).args(["-q", "-F"]).args(options).arg(image).output().at(&program)?;
+    if !output.status.success() {
+        let output = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        return Err(VmError::Packages { what: format!("{MKFS} {}", image.display()), output });
+    }
+    Ok(())
+}

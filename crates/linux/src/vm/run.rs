@@ -1,0 +1,270 @@
+//! One boot, from the specification to the results.
+
+use super::command::Job;
+use super::error::{At, VmError};
+use super::initramfs::{self, Contents, in_path};
+use super::job::{CONSOLE_TAG, Disk, Plan, REPORT_FILE, Report};
+use super::kernel::Kernel;
+use super::qemu::{self, BootFiles};
+use super::spec::Machine;
+use super::{disks, guest_binary, manifest, stream};
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Serial console of the guest, a file among the results.
+pub const CONSOLE_FILE: &str = "console.log";
+/// Lines of the console that an error quotes.
+const QUOTED_LINES: usize = 15;
+const POLL: Duration = Duration::from_millis(50);
+
+/// What came back.
+#[derive(Clone, Debug)]
+pub struct VmResult {
+    /// The directory with the results, the console's log among them.
+    pub results: PathBuf,
+    /// The guest's report.
+    pub report: Report,
+    /// How long QEMU ran.
+    pub wall: Duration,
+    /// QEMU's command line.
+    pub command: String,
+}
+
+/// Boots a kernel, runs the job, and fills `results`, a directory that must not exist or be empty.
+///
+/// A task that ends with an exit code other than 0 is no error here: the report has it.
+pub fn run(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Result<VmResult, VmError> {
+    machine.check()?;
+    let boot = Boot::prepare(machine, kernel, job, results)?;
+    let console = results.join(CONSOLE_FILE);
+    let (command, wall) = boot.execute(machine, Some(&console))?;
+    let out = boot.disk(Disk::Out);
+    let mut image = File::open(out).at(out)?;
+    let body = match stream::read(&mut image) {
+        Ok(body) => body,
+        Err(stream::StreamError::Absent) => return Err(no_result(&console, "the guest stopped without results")),
+        Err(error) => return Err(error.into()),
+    };
+    tar::Archive::new(body).unpack(results).at(results)?;
+    let report = read_report(&results.join(REPORT_FILE))?;
+    if let Some(error) = &report.error {
+        return Err(VmError::Plan(error.clone()));
+    }
+    manifest::write(results, machine, kernel, job, &command, wall)?;
+    Ok(VmResult { results: results.to_owned(), report, wall, command })
+}
+
+/// Boots a kernel with a shell on the terminal.
+pub fn shell(machine: &Machine, kernel: &Kernel, job: &Job, work: &Path) -> Result<(), VmError> {
+    machine.check()?;
+    let boot = Boot::prepare(machine, kernel, job, work)?;
+    boot.execute(machine, None).map(|_| ())
+}
+
+/// Whether this host can run a machine at all, before time is spent on a kernel.
+pub fn check_host() -> Result<(), VmError> {
+    let missing = VmError::Missing { program: qemu::PROGRAM, package: qemu::PACKAGE };
+    in_path(qemu::PROGRAM).map(|_| ()).ok_or(missing)
+}
+
+/// Everything that QEMU needs, in a directory that vanishes with it.
+struct Boot {
+    files: BootFiles,
+    work: tempfile::TempDir,
+}
+
+impl Boot {
+    fn prepare(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Result<Boot, VmError> {
+        check_host()?;
+        let busybox = match job.busybox {
+            true => Some(
+                initramfs::static_busybox()
+                    .ok_or(VmError::Missing { program: "a statically linked busybox", package: "busybox-static" })?,
+            ),
+            false => None,
+        };
+        let init = guest_binary::find()?;
+        let modules = kernel.modules_in_load_order()?;
+        fs::create_dir_all(results).at(results)?;
+        // The console of a boot that failed may lie there.
+        let is_in_the_way = |entry: fs::DirEntry| entry.file_name() != CONSOLE_FILE;
+        if fs::read_dir(results).at(results)?.flatten().any(is_in_the_way) {
+            return Err(VmError::Specification(format!("{} is not empty: name another directory", results.display())));
+        }
+        // Beside the results, since the images may grow to their size.
+        let work = tempfile::Builder::new().prefix(".vm-").tempdir_in(results).at(results)?;
+        let disks = disks::create(machine, work.path())?;
+        let plan = Plan {
+            modules: Vec::new(),
+            disks: disks.iter().map(|(disk, _)| *disk).collect(),
+            settings: job.settings.clone(),
+            snapshots: job.snapshots,
+            task: job.task.clone(),
+        };
+        let contents = Contents { init: &init, modules: &modules, files: &job.files, busybox: busybox.as_deref() };
+        let initramfs = work.path().join("initramfs");
+        fs::write(&initramfs, initramfs::build(&contents, plan)?).at(&initramfs)?;
+        let files = BootFiles { kernel: kernel.image.clone(), initramfs, disks, console: None };
+        Ok(Boot { files, work })
+    }
+
+    fn disk(&self, wanted: Disk) -> &Path {
+        let found = self.files.disks.iter().find(|(disk, _)| *disk == wanted);
+        &found.expect("every machine has room for results").1
+    }
+
+    /// Runs QEMU to its end and gives its command line and duration.
+    fn execute(&self, machine: &Machine, console: Option<&Path>) -> Result<(String, Duration), VmError> {
+        let accel = qemu::resolve_accel(machine.accel)?;
+        let files = BootFiles { console: console.map(Path::to_owned), ..self.files.clone() };
+        let arguments = qemu::arguments(machine, accel, &files);
+        let errors = self.work.path().join("qemu-stderr");
+        let mut command = Command::new(qemu::PROGRAM);
+        command.args(&arguments);
+        if console.is_some() {
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&errors).at(&errors)?);
+        }
+        let began = Instant::now();
+        let mut child = Guarded(dying_with_us(&mut command).spawn().at(Path::new(qemu::PROGRAM))?);
+        let status = if console.is_some() {
+            child.wait_until(began + machine.timeout, || stuck(&errors)).map_err(|why| match console {
+                Some(console) => no_result(console, &why),
+                None => VmError::Plan(why),
+            })?
+        } else {
+            child.0.wait().at(Path::new(qemu::PROGRAM))?
+        };
+        if !status.success() {
+            let said = fs::read_to_string(&errors).unwrap_or_default();
+            let reason = format!("QEMU ended with {status}: {}", said.trim());
+            return Err(no_result(console.unwrap_or(Path::new("")), &reason));
+        }
+        Ok((shown(&arguments), began.elapsed()))
+    }
+}
+
+/// QEMU ends when the thread that started it does, however that happens.
+fn dying_with_us(command: &mut Command) -> &mut Command {
+    let die = || {
+        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+        Ok(())
+    };
+    // SAFETY: between fork and exec only async-signal-safe calls are allowed; prctl is one, and nothing is allocated.
+    unsafe { command.pre_exec(die) }
+}
+
+/// A child that doesn't outlive its owner.
+struct Guarded(Child);
+
+impl Guarded {
+    fn wait_until(&mut self, deadline: Instant, stuck: impl Fn() -> Option<String>) -> Result<ExitStatus, String> {
+        loop {
+            match self.0.try_wait() {
+                Ok(Some(status)) => return Ok(status),
+                Ok(None) => {}
+                Err(error) => return Err(format!("QEMU can't be waited for: {error}")),
+            }
+            if Instant::now() > deadline {
+                return Err("the guest did not finish in time (--timeout)".to_owned());
+            }
+            if let Some(why) = stuck() {
+                return Err(why);
+            }
+            std::thread::sleep(POLL);
+        }
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _already_gone = self.0.kill();
+            let _reaped = self.0.wait();
+        }
+    }
+}
+
+/// KVM's own failures leave QEMU standing with a message on its standard error.
+fn stuck(errors: &Path) -> Option<String> {
+    let said = fs::read_to_string(errors).ok()?;
+    let line = said.lines().find(|line| line.contains("KVM internal error"))?;
+    Some(format!("{line}: this host's KVM can't run the guest, use --accel tcg"))
+}
+
+/// An error with the guest's own words, if it had any, and the end of its console.
+fn no_result(console: &Path, reason: &str) -> VmError {
+    let bytes = fs::read(console).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let own = text.lines().rev().find_map(|line| line.split_once(CONSOLE_TAG)?.1.trim().strip_prefix("error: "));
+    if let Some(own) = own {
+        return VmError::Plan(own.to_owned());
+    }
+    let reason = match text.lines().find(|line| line.contains("Kernel panic")) {
+        Some(panic) => format!("the kernel panicked: {}", panic.trim()),
+        None => reason.to_owned(),
+    };
+    let lines: Vec<&str> = text.lines().collect();
+    let console = lines[lines.len().saturating_sub(QUOTED_LINES)..].join("\n");
+    VmError::NoResult { reason, console }
+}
+
+fn read_report(path: &Path) -> Result<Report, VmError> {
+    let text = fs::read(path).at(path)?;
+    serde_json::from_slice(&text).map_err(|error| VmError::Damaged {
+        path: path.to_owned(),
+        problem: format!("not a report of this version's guest ({error})"),
+    })
+}
+
+/// The command line as one would type it.
+fn shown(arguments: &[std::ffi::OsString]) -> String {
+    let quoted = arguments.iter().map(|argument| {
+        let text = argument.to_string_lossy();
+        let plain = text.chars().all(|character| character.is_ascii_alphanumeric() || "-_./=,:+^".contains(character));
+        if plain { text.into_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    });
+    std::iter::once(qemu::PROGRAM.to_owned()).chain(quoted).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn console(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("console");
+        fs::write(&path, text).unwrap();
+        (directory, path)
+    }
+
+    #[test]
+    fn the_guests_own_words_come_first_then_a_panic_then_the_reason() {
+        let (_kept, path) = console("boot\nfraglab-guest: error: this kernel has no /x\r\n");
+        assert_eq!(no_result(&path, "stopped").to_string(), "in the guest: this kernel has no /x");
+        let (_kept, path) = console("boot\n[ 1.0] Kernel panic - not syncing: VFS\nend\n");
+        let said = no_result(&path, "stopped").to_string();
+        assert!(said.starts_with("the kernel panicked: [ 1.0] Kernel panic - not syncing: VFS;"), "{said}");
+        let (_kept, path) = console("one\ntwo\n");
+        assert!(
+            no_result(&path, "the guest stopped")
+                .to_string()
+                .ends_with("the guest stopped; the console's last lines:\none\ntwo")
+        );
+    }
+
+    #[test]
+    fn a_shown_command_can_be_typed() {
+        let arguments = ["-append", "a b", "-m", "5M", "it's"].map(std::ffi::OsString::from);
+        assert_eq!(shown(&arguments), r"qemu-system-x86_64 -append 'a b' -m 5M 'it'\''s'");
+    }
+
+    #[test]
+    fn a_stuck_kvm_is_noticed() {
+        let (_kept, path) = console("KVM internal error. Suberror: 1\n");
+        assert!(stuck(&path).unwrap().contains("--accel tcg"));
+        assert!(stuck(Path::new("absent")).is_none());
+    }
+}

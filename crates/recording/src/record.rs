@@ -1,0 +1,44 @@
+//! A record of a trace: an event with its place in time and on the machine.
+
+use std::sync::Arc;
+
+use crate::event::Event;
+
+/// One event with its place in time and on the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// Nanoseconds of the recording's trace clock.
+    pub ts_ns: u64,
+    /// The CPU it happened on.
+    pub cpu: u16,
+    /// The thread it happened in; 0 is the idle thread.
+    pub pid: i32,
+    /// What happened.
+    pub event: Event,
+}
+
+/// The kernel lost events before this point of a CPU's buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// How many; `None` if the kernel did not say.
+    pub count: Option<u64>,
+    /// Where the recording says so: line of a text, byte of a trace.dat.
+    pub place: u64,
+}
+
+/// An event that this crate does not know the fields of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// The kernel's name of the event, or `event#<id>` if the recording does not name it.
+    pub name: Arc<str>,
+}
+
+impl Event {
+    /// The kernel's name of the event, also of those that are known by name only.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Other(other) => &other.name,
+            known => known.kind().name(),
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Run directories side by side: several runs a variant, differences with what chance leaves of them.
+//!
+//! A replay with another seed is another draw of what a trace leaves open, not another machine: what is said here about
+//! chance is about that. Layouts are those of the tools whose tables kernel developers post: mmtests, with its vmstat
+//! block, and benchstat.
+
+mod benchstat;
+mod direction;
+mod export;
+mod layout;
+mod mmtests;
+mod rule;
+mod run;
+mod statistic;
+mod trend;
+mod variant;
+mod vmstat;
+
+pub use direction::{Better, Directions};
+pub use rule::{Rule, Verdict, change, improvement};
+pub use run::{Replay, Run};
+pub use trend::RowTrend;
+pub use variant::{Selection, Variant};
+
+use crate::pattern::fits;
+use pagealloc::policy::closest;
+use std::io;
+use std::path::{Path, PathBuf};
+use variant::{Grouped, Grouping};
+
+/// What is to be compared how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// The variant that the others are compared with; the first one otherwise.
+    pub base: Option<String>,
+    /// When a difference counts, and the layout.
+    pub rule: Rule,
+    /// Patterns of the rows that are shown; empty: headlines. Tables leave out what is zero everywhere and was not asked
+    /// for by name.
+    pub rows: Vec<String>,
+    /// Which way rows are better.
+    pub directions: Directions,
+    /// All statistics of the mmtests layout instead of mean and deviation.
+    pub full: bool,
+    /// Make the recorded kernel a variant too.
+    pub kernel: bool,
+    /// Compare runs of different recordings.
+    pub across: bool,
+    /// Patterns of rows whose trend is wanted.
+    pub trend: Vec<String>,
+    /// Seconds that a point of a trend covers; otherwise every run is a point.
+    pub every: Option<f64>,
+}
+
+/// Why runs cannot be compared; says what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum CompareError {
+    /// Something else is there.
+    #[error(
+        "{} is not a fraglab run directory (no manifest.json with schema \"fraglab.run\"); \
+         `fraglab replay -o DIR` writes one",
+        .0.display()
+    )]
+    NotARun(PathBuf),
+    /// The file system said no.
+    #[error("{}: {source}", path.display())]
+    Read {
+        /// What was being read.
+        path: PathBuf,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A file of a run does not hold what it should.
+    #[error("{}: {what}; make the run again", path.display())]
+    Damaged {
+        /// Which file, with the line where it has one.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// The run is of a later fraglab.
+    #[error("{}: schema_version {version} is not known here; use the fraglab that wrote it", dir.display())]
+    Version {
+        /// The run directory.
+        dir: PathBuf,
+        /// Its version.
+        version: u32,
+    },
+    /// The demand differs, so that a difference says nothing about policies.
+    #[error(
+        "runs of different recordings: {} is of `{}`, {} of `{}`; what differs may be the work, not the policy \
+         (--across compares them all the same)",
+        first.1.display(), first.0, other.1.display(), other.0
+    )]
+    DifferentRecordings {
+        /// Recording and directory of the first run.
+        first: (String, PathBuf),
+        /// Recording and directory of a run that differs.
+        other: (String, PathBuf),
+    },
+    /// A named variant has a directory without a replay.
+    #[error("{} holds no replay", .0.display())]
+    NoReplay(PathBuf),
+    /// A named variant has a directory with several policies.
+    #[error("{} holds several policies: give it without NAME=, and its columns are told apart", .0.display())]
+    SeveralPolicies(PathBuf),
+    /// Two variants have the same name.
+    #[error("there are two variants `{0}`: give them different names, or list all runs after one NAME=")]
+    SameName(String),
+    /// Every run was empty.
+    #[error("the run directories hold no replay (--kernel compares the recorded kernel)")]
+    Nothing,
+    /// No variant has the name that --base asks for.
+    #[error("no variant is called `{name}`; there are: {known}")]
+    NoBase {
+        /// What was asked for.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// No run has such a row.
+    #[error("no run has a row `{pattern}`{}", .suggestion.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
+    NoRow {
+        /// What was asked for.
+        pattern: String,
+        /// The closest row.
+        suggestion: Option<String>,
+    },
+}
+
+impl CompareError {
+    fn damaged(dir: &Path, file: &str, what: String) -> CompareError {
+        CompareError::Damaged { path: dir.join(file), what }
+    }
+}
+
+/// Variants side by side, the baseline first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// What is compared.
+    pub variants: Vec<Variant>,
+    /// What to beware of.
+    pub caveats: Vec<String>,
+    options: Options,
+    rows: Vec<String>,
+    trends: Vec<RowTrend>,
+}
+
+impl Comparison {
+    /// Reads and groups runs.
+    ///
+    /// # Errors
+    /// [`CompareError`].
+    pub fn read(selections: &[Selection], options: Options) -> Result<Comparison, CompareError> {
+        let wanted = |row: &str| options.every.is_some() && options.trend.iter().any(|pattern| fits(pattern, row));
+        let grouping = Grouping { wanted: &wanted, kernel: options.kernel, across: options.across };
+        let Grouped { mut variants, mut caveats } = grouping.group(selections)?;
+        if let Some(base) = &options.base {
+            let known = || variants.iter().map(|variant| variant.name.as_str()).collect::<Vec<_>>().join(" ");
+            let no_base = || CompareError::NoBase { name: base.clone(), known: known() };
+            let at = variants.iter().position(|variant| variant.name == *base).ok_or_else(no_base)?;
+            variants[..=at].rotate_right(1);
+        }
+        let known = row_names(&variants);
+        let rows = match options.rows.as_slice() {
+            [] => in_order(direction::HEADLINES.iter().copied(), &known),
+            asked => asked_for(asked, &known)?,
+        };
+        let trends = trend::trends(&variants, &asked_for(&options.trend, &known)?, options.every);
+        caveats.extend(missing_rows(&variants, &rows));
+        caveats.extend(options.every.is_none().then(|| trend::caveat(&variants, &trends)).flatten());
+        Ok(Comparison { variants, caveats, options, rows, trends })
+    }
+
+    /// Whether the model gets the row right under the settings that the recording was made with, as most of the runs
+    /// measured it; nothing where none did.
+    pub fn calibrated(&self, row: &str) -> Option<bool> {
+        let runs = self.variants.iter().flat_map(|variant| &variant.runs).filter(|run| run.replay.is_some());
+        let verdicts: Vec<bool> = runs.filter_map(|run| run.calibrated.get(row).copied()).collect();
+        let not = verdicts.iter().filter(|calibrated| !**calibrated).count();
+        (!verdicts.is_empty()).then_some(2 * not < verdicts.len())
+    }
+
+    /// What stands behind the line of a row.
+    fn mark(&self, row: &str) -> &'static str {
+        if self.calibrated(row) == Some(false) { " !" } else { "" }
+    }
+
+    /// What the runs are of: the recording, or all of them.
+    pub fn recordings(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for run in self.variants.iter().flat_map(|variant| &variant.runs) {
+            if !names.contains(&run.recording.as_str()) {
+                names.push(&run.recording);
+            }
+        }
+        names
+    }
+
+    /// Rows of a table: without those that are zero everywhere, unless they were asked for by name.
+    fn rows_worth_a_line(&self) -> Vec<&str> {
+        let tells = |row: &str| self.variants.iter().any(|variant| variant.samples(row).iter().any(|&v| v != 0.0));
+        let named = |row: &str| self.options.rows.iter().any(|asked| asked == row);
+        self.rows.iter().map(String::as_str).filter(|row| named(row) || tells(row)).collect()
+    }
+
+    /// The table in the layout of the rule.
+    pub fn to_table(&self) -> String {
+        let mut text = layout::legend(self);
+        match self.options.rule {
+            Rule::Benchstat => benchstat::table(&mut text, self),
+            Rule::Mmtests | Rule::Mmtests2018 => mmtests::table(&mut text, self),
+        }
+        vmstat::table(&mut text, self);
+        trend::table(&mut text, self);
+        text
+    }
+}
+
+/// Names of all rows that any run has, in the order in which they are documented.
+fn row_names(variants: &[Variant]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for run in variants.iter().flat_map(|variant| &variant.runs) {
+        let mut after = 0;
+        for row in run.rows.iter() {
+            match names.iter().position(|name| *name == row.name) {
+                Some(at) => after = at + 1,
+                None => {
+                    names.insert(after, row.name.clone());
+                    after += 1;
+                }
+            }
+        }
+    }
+    names
+}
+
+/// Rows that match any of the patterns, in the order of the patterns.
+fn in_order<'a>(patterns: impl Iterator<Item = &'a str>, known: &[String]) -> Vec<String> {
+    let mut rows: Vec<String> = Vec::new();
+    for pattern in patterns {
+        let fresh: Vec<_> = known.iter().filter(|row| fits(pattern, row) && !rows.contains(row)).cloned().collect();
+        rows.extend(fresh);
+    }
+    rows
+}
+
+/// Rows that were asked for. A pattern that matches none is a mistake that must not pass for an absent row.
+fn asked_for(asked: &[String], known: &[String]) -> Result<Vec<String>, CompareError> {
+    for pattern in asked {
+        if !known.iter().any(|row| fits(pattern, row)) {
+            let suggestion = suggestion(pattern, known);
+            return Err(CompareError::NoRow { pattern: pattern.clone(), suggestion });
+        }
+    }
+    Ok(in_order(asked.iter().map(String::as_str), known))
+}
+
+fn suggestion(pattern: &str, known: &[String]) -> Option<String> {
+    closest(pattern, known.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// Rows that only some runs of a variant know.
+fn missing_rows(variants: &[Variant], rows: &[String]) -> Vec<String> {
+    let mut caveats = Vec::new();
+    for variant in variants {
+        let partly = |row: &&String| (1..variant.runs.len()).contains(&variant.samples(row).len());
+        let partly: Vec<&str> = rows.iter().filter(partly).map(String::as_str).collect();
+        if !partly.is_empty() {
+            caveats.push(format!(
+                "not all runs of {} know {}: fewer values count there",
+                variant.name,
+                partly.join(", ")
+            ));
+        }
+    }
+    caveats
+}

@@ -1,0 +1,179 @@
+//! Does a row rise or fall: from run to run, or in the course of each run?
+
+use super::rule::{ALPHA, CONFIDENCE};
+use super::{Comparison, Run, Variant};
+use crate::stats::{self, Interval, Trend};
+use crate::text::heading;
+use std::fmt::Write;
+
+/// The trend of a row in a variant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RowTrend {
+    /// Row.
+    pub row: String,
+    /// Name of the variant.
+    pub variant: String,
+    /// What lies on the line: a run each, or a stretch of a run each.
+    pub points: Vec<f64>,
+    /// Runs whose slopes were averaged; one where the runs themselves are the points.
+    pub lines: usize,
+    /// Slope a point; nothing with fewer than three points.
+    pub trend: Option<Trend>,
+}
+
+/// Trends of rows in all variants.
+pub(super) fn trends(variants: &[Variant], rows: &[String], every: Option<f64>) -> Vec<RowTrend> {
+    let of = |row: &String, variant: &Variant| {
+        let (row, variant_name) = (row.clone(), variant.name.clone());
+        match every {
+            None => {
+                let points = variant.samples(&row);
+                let trend = stats::trend(&points, CONFIDENCE);
+                RowTrend { row, variant: variant_name, points, lines: 1, trend }
+            }
+            Some(every) => {
+                let lines: Vec<Vec<f64>> = variant.runs.iter().map(|run| stretches(run, &row, every)).collect();
+                let trend = over_lines(&lines);
+                RowTrend { row, variant: variant_name, points: mean_line(&lines), lines: lines.len(), trend }
+            }
+        }
+    };
+    rows.iter().flat_map(|row| variants.iter().map(move |variant| of(row, variant))).collect()
+}
+
+/// Replays of one recording do not follow one another: what looks like a trend is the order of their seeds.
+pub(super) fn caveat(variants: &[Variant], trends: &[RowTrend]) -> Option<String> {
+    let independent = |variant: &&Variant| {
+        let mut pairs = variant.runs.windows(2);
+        variant.runs.len() > 1 && pairs.all(|pair| pair[0].replay.is_some() && pair[0].recording == pair[1].recording)
+    };
+    let variant = variants.iter().find(independent).filter(|_| !trends.is_empty())?;
+    Some(format!(
+        "the runs of {} are replays of one recording and do not follow one another: a trend over them is chance \
+         (--every SECONDS looks into each run instead)",
+        variant.name
+    ))
+}
+
+/// What a counter grew by in each whole stretch of a run.
+fn stretches(run: &Run, row: &str, seconds: f64) -> Vec<f64> {
+    let Some(samples) = run.series.get(row) else { return Vec::new() };
+    let Some(&(first, mut before)) = samples.first() else { return Vec::new() };
+    let end = |stretch: usize| first + (seconds * 1e9 * (stretch + 1) as f64) as u64;
+    let mut grown = Vec::new();
+    let mut last = before;
+    for &(ts, value) in samples {
+        // A stretch ends with the last sample inside it.
+        while ts > end(grown.len()) {
+            grown.push(last as f64 - before as f64);
+            before = last;
+        }
+        last = value;
+    }
+    grown
+}
+
+/// The line of a variant: one run's own, or the mean of its runs' slopes, each of which is then one sample.
+fn over_lines(lines: &[Vec<f64>]) -> Option<Trend> {
+    if let [line] = lines {
+        return stats::trend(line, CONFIDENCE);
+    }
+    let slopes: Vec<f64> = lines.iter().filter_map(|line| Some(stats::trend(line, CONFIDENCE)?.slope)).collect();
+    let test = stats::one_sample(&slopes)?;
+    Some(Trend { slope: stats::mean(&slopes)?, interval: stats::mean_interval(&slopes, CONFIDENCE)?, p: test.p })
+}
+
+/// Point by point the mean over runs, as far as all of them go.
+fn mean_line(lines: &[Vec<f64>]) -> Vec<f64> {
+    let shortest = lines.iter().map(Vec::len).min().unwrap_or(0);
+    (0..shortest).filter_map(|at| stats::mean(&lines.iter().map(|line| line[at]).collect::<Vec<_>>())).collect()
+}
+
+impl RowTrend {
+    /// `falls`, `rises`, or that neither can be told.
+    pub fn verdict(&self) -> &'static str {
+        match self.trend {
+            None => "too few points",
+            Some(trend) if trend.p >= ALPHA => "no trend",
+            Some(trend) if trend.slope < 0.0 => "falls",
+            Some(_) => "rises",
+        }
+    }
+}
+
+/// Nothing unless asked for.
+pub(super) fn table(text: &mut String, comparison: &Comparison) {
+    if comparison.trends.is_empty() {
+        return;
+    }
+    let title = match comparison.options.every {
+        None => "Trend from run to run, in the order in which they were given".to_owned(),
+        Some(every) => format!("Trend in the course of a run, a point being what {every} s add"),
+    };
+    heading(text, &title);
+    let rows = comparison.trends.iter().map(|trend| trend.row.len());
+    let variants = comparison.trends.iter().map(|trend| trend.variant.len() + 2);
+    let label = rows.chain(variants).max().unwrap_or(0);
+    let _ = writeln!(text, "{:label$}{:>8}{:>14}{:>30}{:>9}", "", "points", "slope", "95% interval", "p");
+    let mut row = "";
+    for trend in &comparison.trends {
+        if trend.row != row {
+            row = &trend.row;
+            let _ = writeln!(text, "{row}");
+        }
+        let points = if trend.lines > 1 {
+            format!("{}x{}", trend.lines, trend.points.len())
+        } else {
+            trend.points.len().to_string()
+        };
+        let _ = write!(text, "  {:<width$}{points:>8}", trend.variant, width = label - 2);
+        if let Some(Trend { slope, interval: Interval { low, high }, p }) = trend.trend {
+            let interval = format!("{low:.2} to {high:.2}");
+            let _ = write!(text, "{slope:>14.2}{interval:>30}{p:>9.4}");
+        }
+        let _ = writeln!(text, "  {}", trend.verdict());
+    }
+    match comparison.options.every {
+        None => {
+            text.push_str("Slope a run, by least squares. Says something only of runs that followed one another.\n")
+        }
+        Some(_) => {
+            text.push_str("Slope a point, by least squares; of several runs the mean of theirs (Student's t).\n")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn stretches_end_at_the_last_sample_inside() {
+        let second = 1_000_000_000_u64;
+        let samples = (0..=10).map(|at| (at * second, at * at)).collect();
+        let run = Run {
+            dir: "run".into(),
+            recording: "demo".into(),
+            version: String::new(),
+            column: "recorded".into(),
+            replay: None,
+            rows: crate::Rows::default(),
+            calibrated: BTreeMap::new(),
+            seconds: Some(10.0),
+            series: [("pgfree".to_owned(), samples)].into(),
+        };
+        assert_eq!(stretches(&run, "pgfree", 2.0), [4.0, 12.0, 20.0, 28.0]);
+        assert_eq!(stretches(&run, "pgalloc", 2.0), [0.0; 0]);
+    }
+
+    #[test]
+    fn several_runs_are_a_sample_of_slopes() {
+        let lines = [vec![3.0, 2.0, 1.0], vec![9.0, 6.0, 3.0], vec![5.0, 3.0, 1.0]];
+        let trend = over_lines(&lines).expect("three lines");
+        assert!((trend.slope + 2.0).abs() < 1e-12);
+        // scipy.stats.ttest_1samp([-1, -3, -2], 0)
+        assert!((trend.p - 0.07417990022744862).abs() < 1e-9, "{trend:?}");
+        assert_eq!(mean_line(&lines), [17.0 / 3.0, 11.0 / 3.0, 5.0 / 3.0]);
+    }
+}

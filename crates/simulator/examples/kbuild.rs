@@ -1,0 +1,47 @@
+//! Runs a shipped scenario: `cargo run --release -p simulator --example kbuild -- [scenario] [sysctl=value]...`.
+
+use pagealloc::policy::preset;
+use simulator::{MachineSpec, Simulation};
+use std::error::Error;
+use workload::Scenario;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let scenario = Scenario::shipped(&arguments.next().unwrap_or_else(|| "kbuild-mix".to_owned()))?;
+    let mut policy = preset("linux-6.18").map_err(|error| format!("{error:?}"))?;
+    let (mut seed, mut check, mut limit) = (1, false, None);
+    for argument in arguments {
+        let (name, value) =
+            argument.split_once('=').ok_or("arguments are sysctl=value, seed=N, limit=SECONDS or check=1")?;
+        match name {
+            "seed" => seed = value.parse()?,
+            "limit" => limit = Some(value.parse::<u64>()? * 1_000_000_000),
+            "check" => check = value == "1",
+            _ => policy.sysctl.set(name, value.parse()?).map_err(|error| format!("{error:?}"))?,
+        }
+    }
+    let mut machine = MachineSpec::guest(u64::from(scenario.machine.memory_mib.get()) << 20);
+    machine.time_limit = limit;
+    let workload = scenario.workload();
+    let run = if check { Simulation::run_checked } else { Simulation::run };
+    let simulated = run(&*workload, &machine, &policy, seed)?;
+    println!("virtual s {:.3}", simulated.virtual_seconds);
+    eprintln!("wall s {:.3}", simulated.wall_seconds);
+    println!("digest {:#018x}, cpu use {:.2?}", simulated.digest, simulated.cpu_use);
+    for role in simulated.report.by_role() {
+        println!("{:>10} tasks {:>6} ops {:>8} failed {:>6}", role.role, role.tasks, role.ops, role.failed);
+    }
+    for label in simulated.report.by_label(2 << 20) {
+        println!("{label:?}");
+    }
+    let events = simulated.outcome.extfrag.iter().filter(|event| event.event.fragmenting());
+    println!("{:>40} {}", "extfrag below the pageblock order", events.count());
+    println!("{:?}", simulated.slabinfo);
+    for zone in &simulated.outcome.zones {
+        println!("{:>6} blocks U/M/R {:?}", zone.name, &zone.blocks[..3]);
+    }
+    for (name, value) in simulated.outcome.counters.iter().filter(|(_, value)| **value > 0) {
+        println!("{name:>40} {value}");
+    }
+    Ok(())
+}

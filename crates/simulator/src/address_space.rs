@@ -1,0 +1,208 @@
+//! Processes and their address spaces: regions, and what their page tables hold.
+
+use crate::folio::FolioId;
+use crate::slab::Object;
+use std::collections::BTreeMap;
+use workload::{Advice, HandleId, RegionId};
+
+/// Entries of a page table, and base pages of a huge page.
+pub(crate) const PTES: u32 = 512;
+
+/// Process number.
+pub(crate) type Pid = u32;
+
+/// One entry of a page table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Pte {
+    /// Never touched, or given up.
+    None,
+    /// Read but never written: the zero page.
+    Zero,
+    /// A page, in memory or on the swap device.
+    Page(FolioId),
+}
+
+/// What the page table of 2 MiB holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Entry {
+    Empty,
+    Huge(FolioId),
+    Table(Box<[Pte; PTES as usize]>),
+}
+
+impl Entry {
+    pub fn empty_table() -> Box<[Pte; PTES as usize]> {
+        Box::new([Pte::None; PTES as usize])
+    }
+}
+
+/// 2 MiB of an address space: what its page table holds. Neighbouring mappings share it, as theirs merge in the kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    pub entry: Entry,
+    /// The page-table page; also set aside under a huge page.
+    pub table: Option<FolioId>,
+    /// Base pages that are mapped, one bit each.
+    mapped: [u64; 8],
+}
+
+impl Window {
+    fn new() -> Window {
+        Window { entry: Entry::Empty, table: None, mapped: [0; 8] }
+    }
+
+    /// The same mappings without any pages.
+    pub fn layout(&self) -> Window {
+        Window { mapped: self.mapped, ..Window::new() }
+    }
+
+    fn map(&mut self, page: u32) {
+        self.mapped[page as usize / 64] |= 1 << (page % 64);
+    }
+
+    pub fn is_mapped(&self, page: u32) -> bool {
+        self.mapped[page as usize / 64] & 1 << (page % 64) != 0
+    }
+
+    pub fn unmap(&mut self, page: u32) {
+        self.mapped[page as usize / 64] &= !(1 << (page % 64));
+    }
+
+    /// Whether all of it is mapped, so that a huge page fits.
+    pub fn is_whole(&self) -> bool {
+        self.mapped == [u64::MAX; 8]
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.mapped == [0; 8]
+    }
+}
+
+/// A mapping, by page number in the address space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Region {
+    pub base: u32,
+    pub pages: u32,
+    pub advice: Option<Advice>,
+}
+
+/// A pipe, pair of sockets, or ring.
+#[derive(Default, Debug)]
+pub(crate) struct Handle {
+    pub pages: Vec<FolioId>,
+    pub objects: Vec<Object>,
+    /// Processes that hold it: a forked child inherits it.
+    pub holders: u32,
+}
+
+/// A process.
+pub(crate) struct Process {
+    pub regions: BTreeMap<RegionId, Region>,
+    /// By page number / [`PTES`].
+    pub windows: BTreeMap<u32, Window>,
+    /// Upper page tables, stack, task and the objects around it.
+    pub own_pages: Vec<FolioId>,
+    pub own_objects: Vec<Object>,
+    /// Numbers of open handles in [`crate::computer::Computer::handles`].
+    pub handles: BTreeMap<HandleId, u32>,
+    pub parent: Option<Pid>,
+    pub children: u32,
+    /// The executor's task that waits for the children.
+    pub waiter: Option<lab::TaskId>,
+    /// Shot by the OOM killer: it does nothing more.
+    pub killed: bool,
+    /// Where the next mapping goes: large ones, small ones.
+    next_large: u32,
+    next_small: u32,
+    /// Addresses that mappings of a size have left.
+    holes: BTreeMap<u32, Vec<u32>>,
+}
+
+/// Where mappings smaller than 2 MiB are put, far from the others.
+const SMALL_BASE: u32 = 1 << 30;
+
+impl Process {
+    pub fn new(parent: Option<Pid>) -> Process {
+        Process {
+            regions: BTreeMap::new(),
+            windows: BTreeMap::new(),
+            own_pages: Vec::new(),
+            own_objects: Vec::new(),
+            handles: BTreeMap::new(),
+            parent,
+            children: 0,
+            waiter: None,
+            killed: false,
+            next_large: 0,
+            next_small: SMALL_BASE,
+            holes: BTreeMap::new(),
+        }
+    }
+
+    /// A forked child with the same mappings, still without pages.
+    pub fn fork_layout(&self, parent: Pid) -> Process {
+        let mut child = Process::new(Some(parent));
+        (child.next_large, child.next_small, child.holes) = (self.next_large, self.next_small, self.holes.clone());
+        child.regions = self.regions.clone();
+        child.windows = self.windows.iter().map(|(&number, window)| (number, window.layout())).collect();
+        child.handles = self.handles.clone();
+        child
+    }
+
+    /// Maps a region: where one of its size was, or else at the end; large ones aligned to 2 MiB, small ones right behind
+    /// each other.
+    pub fn map(&mut self, id: RegionId, pages: u32) {
+        let base = self.holes.get_mut(&pages).and_then(Vec::pop).unwrap_or_else(|| self.new_place(pages));
+        for page in base..base + pages {
+            self.windows.entry(page / PTES).or_insert_with(Window::new).map(page % PTES);
+        }
+        self.regions.insert(id, Region { base, pages, advice: None });
+    }
+
+    fn new_place(&mut self, pages: u32) -> u32 {
+        let large = pages >= PTES;
+        let next = if large { &mut self.next_large } else { &mut self.next_small };
+        let base = *next;
+        *next += if large { pages.next_multiple_of(PTES) } else { pages };
+        base
+    }
+
+    /// Forgets a region that has been unmapped; its addresses can be used again.
+    pub fn forget_region(&mut self, id: RegionId) {
+        if let Some(region) = self.regions.remove(&id) {
+            self.holes.entry(region.pages).or_default().push(region.base);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_mappings_are_neighbours_and_large_ones_are_aligned() {
+        let mut process = Process::new(None);
+        for (id, pages) in [(1, 64), (2, 600), (3, 448), (4, 100), (5, 512)] {
+            process.map(RegionId(id), pages);
+        }
+        let bases: Vec<u32> = (1..=5).map(|id| process.regions[&RegionId(id)].base).collect();
+        let small = bases[0];
+        assert_eq!(bases, [small, 0, small + 64, small + 512, 1024]);
+        assert!(process.windows[&(small / PTES)].is_whole(), "two mappings fill it");
+        assert!(!process.windows[&(small / PTES + 1)].is_whole());
+        process.forget_region(RegionId(1));
+        process.map(RegionId(6), 64);
+        assert_eq!(process.regions[&RegionId(6)].base, small, "a mapping of the same size takes the place");
+    }
+
+    #[test]
+    fn a_window_is_whole_until_a_page_is_unmapped() {
+        let mut process = Process::new(None);
+        process.map(RegionId(1), PTES);
+        let window = process.windows.get_mut(&0).unwrap();
+        window.unmap(511);
+        assert!(!window.is_whole() && !window.is_mapped(511) && window.is_mapped(510));
+        (0..511).for_each(|page| window.unmap(page));
+        assert!(window.is_gone());
+    }
+}

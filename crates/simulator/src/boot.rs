@@ -1,0 +1,86 @@
+//! The machine as its kernel has just started: what is taken before the scenario begins, and the daemons.
+
+use crate::computer::Computer;
+use crate::dentry::Dentries;
+use crate::file::{BLOCK_DEVICE, File};
+use crate::folio::{Folio, Folios, KernelUse, Use};
+use crate::sim::Sim;
+use crate::slab::Slabs;
+use crate::spec::MachineSpec;
+use lab::{Chance, Device, VirtualEnv, Watch};
+use mm::{Mm, PageFlags, State, Tag};
+use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, Request};
+use std::cell::Cell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use workload::Root;
+
+/// A machine at its start.
+pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root]) -> Result<Sim, MachineError> {
+    let clock = Rc::new(Cell::new(0));
+    let alloc = PageAllocator::new(&spec.machine(), policy.clone(), Watch::new(Rc::clone(&clock)))?;
+    let state = State::new(alloc, computer(spec, policy, seed));
+    let costs = &spec.costs;
+    let device = |(page, latency)| Device::new(page, latency);
+    let env = VirtualEnv::new(clock, costs.speeds, seed)
+        .with_cpus(spec.cpus, costs.slice, costs.cpu_percent)
+        .with_devices(device(costs.disk), device(costs.swap));
+    let sim = Sim::new(Mm::new(state, env), spec.clone(), roots);
+    sim.take_boot_memory();
+    Ok(sim)
+}
+
+fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
+    Computer {
+        folios: Folios::default(),
+        processes: BTreeMap::new(),
+        handles: BTreeMap::new(),
+        files: BTreeMap::from([(BLOCK_DEVICE, File::default())]),
+        slabs: Slabs::new(usize::from(spec.cpus.max(1))),
+        dentries: Dentries::default(),
+        unused_inodes: BTreeMap::new(),
+        inode_sequence: 0,
+        shadow_nodes: BTreeSet::new(),
+        shadow_nodes_kept: u64::from(spec.frames()) / 8,
+        swap_total: spec.swap / 4096,
+        swap_used: 0,
+        locked: Vec::new(),
+        swapped_gone: Vec::new(),
+        busy_pages: spec.costs.speeds.busy_pages,
+        cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
+        chance: Chance::new(seed ^ 0x5eed),
+    }
+}
+
+impl Sim {
+    /// What the kernel and the first programs hold. All of it was asked for while memory was plenty, so it lies together.
+    fn take_boot_memory(&self) {
+        let boot = self.spec.boot;
+        for _ in 0..boot.unmovable {
+            self.take_at_boot(Gfp::KERNEL);
+        }
+        for _ in 0..boot.reclaimable {
+            self.take_at_boot(Gfp::KERNEL | Gfp::RECLAIMABLE);
+        }
+        for _ in 0..boot.mlocked {
+            self.take_at_boot(Gfp::HIGHUSER_MOVABLE);
+        }
+    }
+
+    fn take_at_boot(&self, gfp: Gfp) {
+        let request = Request::new(0, gfp, CpuId(0));
+        let state = &mut *self.mm.state.borrow_mut();
+        // A machine without room for its kernel begins with less of it.
+        let Some(pfn) = state.alloc_fast_sync(&request, &self.mm.env) else { return };
+        let user = gfp.contains(Gfp::MOVABLE);
+        let what = if user { Use::Anon } else { Use::Kernel(KernelUse::Boot) };
+        let id = state.owner.folios.add(Folio::new(what, pfn, 0));
+        if user {
+            let flags = PageFlags::ANON.with(PageFlags::DIRTY).with(PageFlags::MAPPED).with(PageFlags::UNEVICTABLE);
+            state.lru_add(pfn, flags, Tag::from(id));
+            state.owner.locked.push(id);
+        } else {
+            state.pages.set_tag(pfn, Tag::from(id));
+        }
+    }
+}

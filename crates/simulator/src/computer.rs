@@ -1,0 +1,332 @@
+//! The computer's own state beside `mm`: folios and who holds them. It is the owner that `mm` asks and tells.
+
+use crate::address_space::{Entry, Handle, Pid, Process, Pte, Window};
+use crate::dentry::Dentries;
+use crate::file::{BLOCK_DEVICE, File};
+use crate::folio::{Folio, FolioId, Folios, Place, Use};
+use crate::slab::{Object, Slabs};
+use lab::Chance;
+use mm::reclaim::Shadow;
+use mm::{Nanos, Owner, References, Tag};
+use pagealloc::{NodeId, Pfn};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Everything that holds memory.
+pub(crate) struct Computer {
+    pub folios: Folios,
+    pub processes: BTreeMap<Pid, Process>,
+    pub handles: BTreeMap<u32, Handle>,
+    /// Files by number, the block device among them.
+    pub files: BTreeMap<u32, File>,
+    pub slabs: Slabs,
+    pub dentries: Dentries,
+    /// Unused inodes, oldest first.
+    pub unused_inodes: BTreeMap<u64, u32>,
+    pub inode_sequence: u64,
+    /// Nodes of file trees that hold nothing but shadows: file and node.
+    pub shadow_nodes: BTreeSet<(u32, u32)>,
+    /// Of these, as many as may stay: one for each eight pages of memory, own simplification of pages on LRU lists.
+    pub shadow_nodes_kept: u64,
+    pub swap_total: u64,
+    pub swap_used: u64,
+    /// Pages that user space has locked since boot.
+    pub locked: Vec<FolioId>,
+    /// What was on the swap device and is wanted no more, for `mm` to free the slots.
+    pub swapped_gone: Vec<Shadow>,
+    /// Share of pages, in 1/65536, that compaction finds held by somebody.
+    pub busy_pages: u64,
+    pub cache_pressure: u64,
+    pub chance: Chance,
+}
+
+impl Computer {
+    /// Frees a folio's number and its swap slots. Its frame, if it has one, is for the caller to free.
+    pub fn forget(&mut self, id: FolioId) -> Option<Pfn> {
+        let folio = self.folios.remove(id);
+        if folio.slots {
+            self.swap_used -= u64::from(folio.pages());
+        }
+        match folio.place {
+            Place::Frame(pfn) => Some(pfn),
+            Place::Swapped(shadow) => {
+                self.swapped_gone.push(shadow);
+                None
+            }
+            Place::Split(_) => None,
+        }
+    }
+
+    /// Frees objects.
+    pub fn free_objects(&mut self, objects: impl IntoIterator<Item = Object>) {
+        objects.into_iter().for_each(|object| self.slabs.free(object));
+    }
+
+    /// The frames of slabs that are empty now.
+    pub fn empty_slab_frames(&mut self) -> Vec<Pfn> {
+        let emptied = std::mem::take(&mut self.slabs.emptied);
+        emptied.into_iter().filter_map(|id| self.forget(id)).collect()
+    }
+
+    /// A page of a file left the cache. `shadow`: by reclaim.
+    pub fn uncache(&mut self, file: u32, index: u32, pages: u32, shadow: Option<Shadow>) {
+        let Some(of) = self.files.get_mut(&file) else { return };
+        let buffers = of.remove(index, pages, shadow);
+        self.free_objects(buffers);
+        if shadow.is_some() {
+            self.note_shadow_nodes(file, index, pages);
+        }
+        self.inode_may_be_unused(file);
+    }
+
+    fn note_shadow_nodes(&mut self, file: u32, index: u32, pages: u32) {
+        let Some(of) = self.files.get(&file) else { return };
+        for node in index / crate::file::NODE_PAGES..=(index + pages - 1) / crate::file::NODE_PAGES {
+            if of.nodes.contains_key(&node) && !of.node_has_pages(node) {
+                self.shadow_nodes.insert((file, node));
+            }
+        }
+    }
+
+    /// An inode that no dentry holds can be freed by the shrinker, unless its file's tree has nodes: those hold pages, or
+    /// what evictions have left (5.16+).
+    pub fn inode_may_be_unused(&mut self, file: u32) {
+        let held = self.dentries.holds(file) || file == BLOCK_DEVICE;
+        let Some(of) = self.files.get_mut(&file) else { return };
+        if !held && of.cached == 0 && of.nodes.is_empty() && !of.inode.is_empty() && of.unused.is_none() {
+            self.inode_sequence += 1;
+            of.unused = Some(self.inode_sequence);
+            self.unused_inodes.insert(self.inode_sequence, file);
+        }
+    }
+
+    /// The inode is in use again.
+    pub fn inode_is_used(&mut self, file: u32) {
+        if let Some(place) = self.files.get_mut(&file).and_then(|of| of.unused.take()) {
+            self.unused_inodes.remove(&place);
+        }
+    }
+
+    /// Frees an inode with everything that hangs on it; the file itself stays on disk.
+    pub fn free_inode(&mut self, file: u32) {
+        self.inode_is_used(file);
+        let Some(of) = self.files.get_mut(&file) else { return };
+        of.slots.clear();
+        let (inode, nodes) = (std::mem::take(&mut of.inode), std::mem::take(&mut of.nodes));
+        for &node in nodes.keys() {
+            self.shadow_nodes.remove(&(file, node));
+        }
+        self.free_objects(inode);
+        self.free_objects(nodes.into_values());
+    }
+
+    fn prune_dentries(&mut self, nr: u64) -> u64 {
+        for file in self.dentries.prune(nr, &mut self.slabs) {
+            self.inode_may_be_unused(file);
+        }
+        nr
+    }
+
+    fn prune_inodes(&mut self, nr: u64) -> u64 {
+        for _ in 0..nr {
+            let Some((_, &file)) = self.unused_inodes.first_key_value() else { break };
+            self.free_inode(file);
+        }
+        nr
+    }
+
+    fn prune_shadows(&mut self, nr: u64) -> u64 {
+        for _ in 0..nr {
+            let Some((file, node)) = self.shadow_nodes.pop_first() else { break };
+            let Some(of) = self.files.get_mut(&file) else { continue };
+            of.drop_shadows(node);
+            if let Some(object) = of.nodes.remove(&node) {
+                self.slabs.free(object);
+            }
+            self.inode_may_be_unused(file);
+        }
+        nr
+    }
+
+    /// A page table no longer maps a folio: its frame, if it was the last one and the folio is in memory.
+    pub fn unmap(&mut self, id: FolioId) -> Option<Pfn> {
+        let folio = self.folios.get_mut(id);
+        folio.maps -= 1;
+        if folio.maps > 0 { None } else { self.forget(id) }
+    }
+
+    /// Drops all that an entry maps: frames that are free now.
+    pub fn unmap_entry(&mut self, mut entry: Entry) -> Vec<Pfn> {
+        self.folios.resolve(&mut entry);
+        match entry {
+            Entry::Empty => Vec::new(),
+            Entry::Huge(id) => self.unmap(id).into_iter().collect(),
+            Entry::Table(table) => {
+                let pages = table.iter().filter_map(|pte| if let Pte::Page(id) = pte { Some(*id) } else { None });
+                pages.filter_map(|id| self.unmap(id)).collect()
+            }
+        }
+    }
+
+    /// Base pages that an entry maps, on the swap device or not.
+    fn pages_of(&self, entry: &Entry) -> u64 {
+        match entry {
+            Entry::Empty => 0,
+            Entry::Huge(id) => u64::from(self.folios.get(*id).pages()),
+            Entry::Table(table) => table.iter().filter(|pte| matches!(pte, Pte::Page(_))).count() as u64,
+        }
+    }
+
+    /// Takes a process's anonymous memory away; the rest goes when its task notices.
+    fn kill(&mut self, pid: Pid) -> Vec<Pfn> {
+        let Some(process) = self.processes.get_mut(&pid) else { return Vec::new() };
+        process.killed = true;
+        let take = |window: &mut Window| std::mem::replace(&mut window.entry, Entry::Empty);
+        let entries: Vec<Entry> = process.windows.values_mut().map(take).collect();
+        entries.into_iter().flat_map(|entry| self.unmap_entry(entry)).collect()
+    }
+
+    /// Anonymous pages of a process, on the swap device or not: what the OOM killer goes by.
+    fn badness(&self, process: &Process) -> u64 {
+        process.windows.values().map(|window| self.pages_of(&window.entry)).sum()
+    }
+
+    /// A huge page's base pages become folios of their own.
+    fn split_anon(&mut self, head: FolioId) {
+        let folio = *self.folios.get(head);
+        let Place::Frame(pfn) = folio.place else { return };
+        let per_page = |index| Folio { order: 0, place: Place::Frame(pfn.add(index)), ..folio };
+        let first = self.folios.add_run((0..folio.pages()).map(per_page));
+        let whole = self.folios.get_mut(head);
+        // Its slots now belong to the base pages.
+        (whole.place, whole.slots) = (Place::Split(first), false);
+    }
+
+    fn split_file(&mut self, head: FolioId, file: u32, start: u32) {
+        let folio = *self.folios.get(head);
+        let Place::Frame(pfn) = folio.place else { return };
+        let per_page = |index| Folio {
+            order: 0,
+            place: Place::Frame(pfn.add(index)),
+            what: Use::File { file, index: start + index },
+            ..folio
+        };
+        let first = self.folios.add_run((0..folio.pages()).map(per_page));
+        self.folios.get_mut(head).place = Place::Split(first);
+        if let Some(of) = self.files.get_mut(&file) {
+            for index in 0..folio.pages() {
+                of.slots.insert(start + index, crate::file::Slot::Page(FolioId(first.0 + index)));
+            }
+            of.split_buffers(start);
+        }
+    }
+}
+
+/// Numbers of the shrinkers.
+const SUPER_BLOCK: usize = 0;
+const SHADOW_NODES: usize = 1;
+
+impl Owner for Computer {
+    fn referenced(&mut self, tag: Tag, _: Pfn, _: Nanos) -> References {
+        let folio = self.folios.get_mut(FolioId(tag.0));
+        match std::mem::take(&mut folio.young) {
+            true => References::Ptes(1),
+            false => References::None,
+        }
+    }
+
+    fn reclaimed(&mut self, tag: Tag, _: Pfn, _: Nanos, shadow: Shadow) {
+        let id = FolioId(tag.0);
+        let folio = *self.folios.get(id);
+        match folio.what {
+            Use::File { file, index } => {
+                self.uncache(file, index, folio.pages(), Some(shadow));
+                self.forget(id);
+            }
+            _ => self.folios.get_mut(id).place = Place::Swapped(shadow),
+        }
+    }
+
+    fn migrated(&mut self, tag: Tag, _: Pfn, to: Pfn) {
+        self.folios.get_mut(FolioId(tag.0)).place = Place::Frame(to);
+    }
+
+    fn busy(&mut self, _: Tag, _: Pfn) -> bool {
+        self.chance.one_in_65536(self.busy_pages)
+    }
+
+    fn split(&mut self, head_tag: Tag, index: u32) -> Tag {
+        let head = FolioId(head_tag.0);
+        if index == 0 {
+            match self.folios.get(head).what {
+                Use::File { file, index: start } => self.split_file(head, file, start),
+                _ => self.split_anon(head),
+            }
+        }
+        let folio = *self.folios.get(head);
+        let Place::Split(first) = folio.place else { return head_tag };
+        if index + 1 == folio.pages() && matches!(folio.what, Use::File { .. }) {
+            // Nobody knows a file's large folio by number any more; page tables still know a huge page by its own.
+            self.folios.remove(head);
+        }
+        Tag(first.0 + index)
+    }
+
+    fn shrinkers(&self) -> usize {
+        2
+    }
+
+    fn shrinker_count(&mut self, shrinker: usize, _: NodeId) -> (u64, u32) {
+        match shrinker {
+            SUPER_BLOCK => {
+                let objects = self.dentries.unused() + self.unused_inodes.len() as u64;
+                (objects * self.cache_pressure / 100, 2)
+            }
+            SHADOW_NODES => ((self.shadow_nodes.len() as u64).saturating_sub(self.shadow_nodes_kept), 0),
+            _ => (0, 2),
+        }
+    }
+
+    fn shrinker_scan(&mut self, shrinker: usize, _: NodeId, nr: u64, _: Nanos, freed: &mut Vec<Pfn>) -> u64 {
+        let scanned = match shrinker {
+            SUPER_BLOCK => {
+                let (dentries, inodes) = (self.dentries.unused(), self.unused_inodes.len() as u64);
+                let of_dentries = (nr * dentries).div_ceil((dentries + inodes).max(1));
+                self.prune_dentries(of_dentries) + self.prune_inodes(nr - of_dentries.min(nr))
+            }
+            SHADOW_NODES => self.prune_shadows(nr),
+            _ => 0,
+        };
+        freed.extend(self.empty_slab_frames());
+        scanned
+    }
+
+    fn free_swap_pages(&self) -> u64 {
+        self.swap_total - self.swap_used
+    }
+
+    fn total_swap_pages(&self) -> u64 {
+        self.swap_total
+    }
+
+    fn add_to_swap(&mut self, tag: Tag, _: Pfn, pages: u32) -> bool {
+        // Huge pages are split first: the device takes base pages only.
+        let folio = self.folios.get_mut(FolioId(tag.0));
+        if pages > 1 || folio.slots || self.swap_total - self.swap_used < u64::from(pages) {
+            return folio.slots;
+        }
+        folio.slots = true;
+        self.swap_used += u64::from(pages);
+        true
+    }
+
+    fn oom_kill(&mut self, _: Nanos, freed: &mut Vec<Pfn>) -> Option<u32> {
+        let worst = |(&pid, process): (&Pid, &Process)| (self.badness(process), std::cmp::Reverse(pid));
+        let alive = self.processes.iter().filter(|(_, process)| !process.killed);
+        let (pages, std::cmp::Reverse(pid)) = alive.map(worst).max()?;
+        if pages == 0 {
+            return None;
+        }
+        freed.extend(self.kill(pid));
+        Some(pid)
+    }
+}

@@ -1,0 +1,159 @@
+//! What things cost: the one place where the simulated computer's speed is said.
+//!
+//! Nanoseconds of CPU time unless a field says otherwise. Where a figure comes from stands beside it;
+//! `docs/simulator.md` has the measurements.
+
+use lab::Speeds;
+use mm::Nanos;
+
+/// A cost model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// Name of the calibration.
+    pub name: &'static str,
+    /// Share of each CPU that the machine gets from its host, in percent: the rest is stolen time.
+    pub cpu_percent: u32,
+    /// A system call that does nothing.
+    pub syscall: Nanos,
+    /// A page fault without its page: trap, page-table walk, accounting.
+    pub fault: Nanos,
+    /// Clearing a page.
+    pub clear_page: Nanos,
+    /// Copying a page: copy on write, reads and writes of files, pipes and sockets.
+    pub copy_page: Nanos,
+    /// A program's write to a page that is mapped already: the whole page, as scenarios write.
+    pub write_page: Nanos,
+    /// A program's read of a word of a page that is mapped already.
+    pub read_word: Nanos,
+    /// Handing out or freeing a page.
+    pub page: Nanos,
+    /// Finding a page of a file in the cache.
+    pub file_lookup: Nanos,
+    /// Putting a page into a file's cache.
+    pub file_add: Nanos,
+    /// `fork` without its page tables, and `exit`.
+    pub fork: Nanos,
+    /// Copying a page table with its entries at `fork`.
+    pub copy_table: Nanos,
+    /// Making or removing a file: filesystem and journal.
+    pub file_create: Nanos,
+    /// Walking a path whose names are in memory.
+    pub lookup: Nanos,
+    /// Searching a directory for a name that is not.
+    pub lookup_miss: Nanos,
+    /// Making a pipe, pair of sockets, or ring.
+    pub handle: Nanos,
+    /// A kernel object.
+    pub object: Nanos,
+    /// Handing a page to a device, and taking its answer.
+    pub io_page: Nanos,
+    /// The disk: transfer of a page, delay of a request (time, not CPU time).
+    pub disk: (Nanos, Nanos),
+    /// The same of the swap device.
+    pub swap: (Nanos, Nanos),
+    /// Time slice of the scheduler.
+    pub slice: Nanos,
+    /// Reclaim and compaction.
+    pub speeds: Speeds,
+}
+
+impl Costs {
+    /// About a 3 GHz server core with an NVMe disk. Public orders of magnitude, not a machine that was measured.
+    pub const BARE_METAL: Costs = Costs {
+        name: "bare-metal",
+        cpu_percent: 100,
+        // getpid of lmbench on mitigated kernels: 50 to 100 ns; with entry work of a real call 200.
+        syscall: 200,
+        // will-it-scale page_fault1: about 0.5 us a fault in one process, clearing included.
+        fault: 400,
+        // `rep stosb` at some 40 GB/s from cache, 10 from memory: 100 to 400 ns.
+        clear_page: 150,
+        copy_page: 300,
+        write_page: 150,
+        read_word: 5,
+        // page_bench and netdev measurements of alloc plus free of order 0: 50 to 100 ns.
+        page: 40,
+        // Buffered read of cached data in 4 KiB pieces: about 1 M IOPS with the copy.
+        file_lookup: 100,
+        file_add: 200,
+        // lmbench fork+exit of a small static process: 50 to 100 us both.
+        fork: 30_000,
+        // 512 entries at about 10 ns each.
+        copy_table: 5_000,
+        // fs_mark with empty files on ext4: some 100,000 files/s a core.
+        file_create: 8_000,
+        // lmbench stat of a cached path, and of a name that ext4 has to search a directory block for.
+        lookup: 500,
+        lookup_miss: 3_000,
+        handle: 3_000,
+        object: 50,
+        io_page: 300,
+        // NVMe: 2 GB/s, 80 us.
+        disk: (2_000, 80_000),
+        swap: (2_000, 80_000),
+        slice: 3_000_000,
+        speeds: Speeds {
+            shrink: 500,
+            shrink_kswapd: 500,
+            stretch: 1_024,
+            failed_request: 1_000,
+            scan_migrate: 20,
+            scan_free: 10,
+            migrate: 1_500,
+            slab: 200,
+            swap_write: 2_000,
+            lock_contention: 0,
+            busy_pages: 0,
+        },
+    };
+
+    /// The recorded guests: QEMU's TCG on two shared cores, all page events traced. Measured on `m512lru-d0-s21` and
+    /// `m512lru-d1-s21`.
+    pub const TCG: Costs = Costs {
+        name: "tcg",
+        // Two virtual CPUs with the tracer's work on two cores that other jobs used half: what brings pages allocated a
+        // second near the recorded 38,000.
+        cpu_percent: 45,
+        syscall: 5_000,
+        // A huge page is cleared and written in 6.2 ms at least: 12 us each 4 KiB, half of it for either. A fault of 4 KiB
+        // with clearing and writing follows the last one by 10 to 13 us: 2 + 2 us are left for the rest.
+        fault: 2_000,
+        clear_page: 4_500,
+        // A copy on write follows the last one by 21 to 26 us; a page in a pipe by 14 to 17.
+        copy_page: 11_000,
+        write_page: 4_500,
+        read_word: 100,
+        page: 2_000,
+        file_lookup: 4_000,
+        // Pages read ahead follow each other by 9 to 13 us, written ones by 17 to 21 us a page at any order.
+        file_add: 6_000,
+        fork: 800_000,
+        copy_table: 60_000,
+        // 965,000 operations on names, pipes and sockets in 165 s by one task with about half a CPU; the shares are guesses.
+        file_create: 120_000,
+        lookup: 5_000,
+        lookup_miss: 10_000,
+        handle: 75_000,
+        object: 1_000,
+        io_page: 5_000,
+        // As the swap device: 5,300 pages a second were written over the whole runs (`nr_written`); reads are served from
+        // the host's page cache.
+        disk: (30_000, 150_000),
+        swap: (190_000, 150_000),
+        slice: 4_000_000,
+        speeds: Speeds {
+            // Half of the elapsed time a page as recorded: the CPU was taken away meanwhile.
+            shrink: 10_000,
+            shrink_kswapd: 10_000,
+            stretch: 1_024,
+            failed_request: 20_000,
+            scan_migrate: 350,
+            scan_free: 900,
+            migrate: 17_000,
+            slab: 200,
+            swap_write: 190_000,
+            lock_contention: 3_500,
+            busy_pages: 1_000,
+        },
+    };
+}

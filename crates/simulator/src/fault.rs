@@ -1,0 +1,357 @@
+//! Page faults: what a touch of memory meets, and how missing pages come in.
+
+use crate::address_space::{Entry, PTES, Pid, Pte};
+use crate::computer::Computer;
+use crate::folio::{Folio, FolioId, KernelUse, Place, Use};
+use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
+use mm::thp::{ThpPlace, thp_allowed, thp_fault_gfp};
+use mm::{Env, Nanos, PageFlags, State, Tag};
+use pagealloc::{Counter, CpuId, Gfp, NodeId, NodeMask, Pfn};
+use workload::{Access, Advice, Errno, RegionId, Touched};
+
+/// Mask of a fresh anonymous page, and of one that is overwritten at once.
+const ANON: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0 | Gfp::ZERO.0);
+const ANON_COPY: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0);
+/// Mask of a page table.
+pub(crate) const PAGE_TABLE: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::COMP.0 | Gfp::ZERO.0);
+
+/// CPU time that a task gathers before it passes, so that touches of mapped pages need no detour each.
+const DEBT: Nanos = 20_000;
+
+/// A page of an address space, by its number there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    pub pid: Pid,
+    pub page: u32,
+}
+
+impl At {
+    fn window(self) -> u32 {
+        self.page / PTES
+    }
+
+    fn index(self) -> usize {
+        (self.page % PTES) as usize
+    }
+}
+
+/// What a page needs before it can be touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Need {
+    /// Nothing: the whole range has been touched.
+    Nothing,
+    /// Time for those touched so far.
+    Time,
+    /// A page table.
+    Table,
+    /// A huge page, or base pages if there is none.
+    Huge,
+    /// A page of zeroes.
+    Fresh,
+    /// The zero page.
+    ZeroPage,
+    /// A copy of a page that others have, too.
+    Copy(FolioId),
+    /// Its content, from the swap device.
+    SwapIn(FolioId),
+    /// Its content is on the way.
+    Wait(Nanos),
+}
+
+/// What an address maps to.
+enum Found {
+    Mapped(FolioId),
+    Zero,
+    Needs(Need),
+}
+
+impl Sim {
+    /// Touches a range of a region, page by page.
+    pub async fn touch(
+        &self,
+        pid: Pid,
+        region: RegionId,
+        first: u32,
+        pages: u32,
+        access: Access,
+    ) -> Result<Touched, Errno> {
+        let (start, madvised) = self.region_start(pid, region, first)?;
+        let (mut at, end) = (At { pid, page: start }, start + pages);
+        while at.page < end {
+            let mut debt = 0;
+            let need = self.touch_mapped(&mut at, end, (access, madvised), &mut debt)?;
+            self.spend(debt).await;
+            match need {
+                Need::Nothing | Need::Time => {}
+                Need::Table => self.add_table(at).await?,
+                Need::Huge => self.huge_fault(at, madvised == Some(Advice::HugePage)).await?,
+                Need::Fresh => self.anon_fault(at).await?,
+                Need::ZeroPage => {
+                    self.spend(self.spec.costs.fault).await;
+                    self.set_pte(at, Pte::None, Pte::Zero);
+                }
+                Need::Copy(of) => self.copy_on_write(at, of).await?,
+                Need::SwapIn(of) => self.swap_in(at, of).await?,
+                Need::Wait(until) => self.env().sleep_until(until).await,
+            }
+        }
+        Ok(Touched { huge: Some(self.huge_pages(pid, start, end)) })
+    }
+
+    /// Page number of a region's page, and what was advised for the region.
+    pub fn region_start(&self, pid: Pid, region: RegionId, page: u32) -> Result<(u32, Option<Advice>), Errno> {
+        let state = self.mm.state.borrow();
+        let of = state.owner.processes.get(&pid).and_then(|process| process.regions.get(&region)).ok_or(FAULT)?;
+        Ok((of.base + page, of.advice))
+    }
+
+    fn huge_pages(&self, pid: Pid, start: u32, end: u32) -> u32 {
+        let state = self.mm.state.borrow();
+        let Some(process) = state.owner.processes.get(&pid) else { return 0 };
+        let is_huge = |entry: &Entry| match entry {
+            Entry::Huge(id) => state.owner.folios.frame(*id).is_some(),
+            Entry::Empty | Entry::Table(_) => false,
+        };
+        let windows = process.windows.range(start / PTES..end.div_ceil(PTES));
+        windows.filter(|(_, window)| is_huge(&window.entry)).count() as u32
+    }
+
+    /// Touches pages as long as they are mapped.
+    fn touch_mapped(
+        &self,
+        at: &mut At,
+        end: u32,
+        (access, advice): (Access, Option<Advice>),
+        debt: &mut Nanos,
+    ) -> Result<Need, Errno> {
+        let costs = &self.spec.costs;
+        let write = access == Access::Write;
+        let cost = if write { costs.write_page } else { costs.read_word };
+        let state = &mut *self.mm.state.borrow_mut();
+        while at.page < end {
+            if *debt >= DEBT {
+                return Ok(Need::Time);
+            }
+            match self.look_up(state, *at, write, advice)? {
+                Found::Mapped(id) => match self.use_mapped(state, id, write) {
+                    Need::Nothing => {}
+                    need => return Ok(need),
+                },
+                Found::Zero => {}
+                Found::Needs(need) => return Ok(need),
+            }
+            *debt += cost;
+            at.page += 1;
+        }
+        Ok(Need::Nothing)
+    }
+
+    fn look_up(
+        &self,
+        state: &mut State<SimWorld>,
+        at: At,
+        write: bool,
+        advice: Option<Advice>,
+    ) -> Result<Found, Errno> {
+        let Computer { processes, folios, .. } = &mut state.owner;
+        let process = processes.get_mut(&at.pid).filter(|process| !process.killed).ok_or(FAULT)?;
+        let window = process.windows.get_mut(&at.window()).ok_or(FAULT)?;
+        if !window.is_mapped(at.page % PTES) {
+            return Err(FAULT);
+        }
+        folios.resolve(&mut window.entry);
+        if window.table.is_none() {
+            return Ok(Found::Needs(Need::Table));
+        }
+        let missing = if write { Need::Fresh } else { Need::ZeroPage };
+        Ok(match &window.entry {
+            Entry::Empty if write && window.is_whole() && self.wants_huge(advice) => Found::Needs(Need::Huge),
+            Entry::Empty => Found::Needs(missing),
+            Entry::Huge(id) => Found::Mapped(*id),
+            Entry::Table(table) => match table[at.index()] {
+                Pte::Page(id) => Found::Mapped(id),
+                Pte::Zero if !write => Found::Zero,
+                Pte::None | Pte::Zero => Found::Needs(missing),
+            },
+        })
+    }
+
+    fn wants_huge(&self, advice: Option<Advice>) -> bool {
+        let madvised = advice == Some(Advice::HugePage);
+        advice != Some(Advice::NoHugePage) && thp_allowed(self.spec.thp.enabled, madvised)
+    }
+
+    fn use_mapped(&self, state: &mut State<SimWorld>, id: FolioId, write: bool) -> Need {
+        let folio = state.owner.folios.get_mut(id);
+        match folio.place {
+            Place::Swapped(_) | Place::Split(_) => Need::SwapIn(id),
+            Place::Frame(_) if folio.ready > self.mm.env.now() => Need::Wait(folio.ready),
+            Place::Frame(_) if write && folio.maps > 1 => Need::Copy(id),
+            Place::Frame(pfn) => {
+                folio.young = true;
+                if write {
+                    leave_swap_cache(state, id, pfn, self.mm.env.cpu());
+                }
+                Need::Nothing
+            }
+        }
+    }
+
+    /// Replaces an entry, making the range's table if there is none. `false`: the entry is no longer what it was.
+    pub fn set_pte(&self, at: At, from: Pte, to: Pte) -> bool {
+        let mut state = self.mm.state.borrow_mut();
+        let process = state.owner.processes.get_mut(&at.pid).filter(|process| !process.killed);
+        let Some(window) = process.and_then(|process| process.windows.get_mut(&at.window())) else { return false };
+        if window.entry == Entry::Empty {
+            window.entry = Entry::Table(Entry::empty_table());
+        }
+        let Entry::Table(table) = &mut window.entry else { return false };
+        let pte = &mut table[at.index()];
+        let expected = *pte == from || from == Pte::None && *pte == Pte::Zero;
+        if expected {
+            *pte = to;
+        }
+        expected
+    }
+
+    /// Gives the window its page-table page.
+    async fn add_table(&self, at: At) -> Result<(), Errno> {
+        let id = self.kernel_page(0, PAGE_TABLE, at.pid, KernelUse::PageTable).await.ok_or(NOMEM)?;
+        self.spend(self.spec.costs.clear_page).await;
+        let mut state = self.mm.state.borrow_mut();
+        let process = state.owner.processes.get_mut(&at.pid);
+        match process.and_then(|process| process.windows.get_mut(&at.window())) {
+            Some(window) if window.table.is_none() => window.table = Some(id),
+            _ => {
+                drop(state);
+                self.free_folio(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// A fault in a range that a huge page may serve (12.1).
+    async fn huge_fault(&self, at: At, madvised: bool) -> Result<(), Errno> {
+        let (task, ts) = (self.context(at.pid), self.mm.env.now());
+        let place = ThpPlace { node: NodeId(0), nodemask: NodeMask::ALL, local_first: true };
+        let page = self.mm.thp_fault(self.spec.thp.defrag, madvised, place, &task).await;
+        if page.is_some() && self.mm.env.now() == ts {
+            self.requests.borrow_mut().fast[9] += 1;
+        } else {
+            self.note_slow(ts, 9, thp_fault_gfp(self.spec.thp.defrag, madvised), page.is_some());
+        }
+        let Some(pfn) = page else {
+            return self.anon_fault(at).await;
+        };
+        self.spend(self.spec.costs.fault + self.spec.costs.clear_page * u64::from(PTES)).await;
+        let mut state = self.mm.state.borrow_mut();
+        let id = state.owner.folios.add(Folio { young: true, ..Folio::new(Use::Anon, pfn, 9) });
+        let process = state.owner.processes.get_mut(&at.pid).filter(|process| !process.killed);
+        match process.and_then(|process| process.windows.get_mut(&at.window())) {
+            Some(window) if window.entry == Entry::Empty => window.entry = Entry::Huge(id),
+            _ => {
+                state.owner.forget(id);
+                state.free_page(pfn, task.cpu);
+                return Err(FAULT);
+            }
+        }
+        add_anon(&mut state, pfn, id);
+        Ok(())
+    }
+
+    async fn anon_fault(&self, at: At) -> Result<(), Errno> {
+        let pfn = self.pages(0, ANON, at.pid).await.ok_or(NOMEM)?;
+        self.spend(self.spec.costs.fault + self.spec.costs.clear_page).await;
+        self.install_anon(at, Pte::None, pfn)
+    }
+
+    /// Maps a new page in place of what the entry held.
+    fn install_anon(&self, at: At, from: Pte, pfn: Pfn) -> Result<(), Errno> {
+        let folio = Folio { young: true, ..Folio::new(Use::Anon, pfn, 0) };
+        let id = self.mm.state.borrow_mut().owner.folios.add(folio);
+        if self.set_pte(at, from, Pte::Page(id)) {
+            add_anon(&mut self.mm.state.borrow_mut(), pfn, id);
+            return Ok(());
+        }
+        self.free_folio(id);
+        Err(FAULT)
+    }
+
+    /// A write to a page that others have, too. A huge page is not copied: its range falls apart into base pages first.
+    async fn copy_on_write(&self, at: At, of: FolioId) -> Result<(), Errno> {
+        if self.mm.state.borrow().owner.folios.get(of).order > 0 {
+            return self.split(of).await;
+        }
+        let pfn = self.pages(0, ANON_COPY, at.pid).await.ok_or(NOMEM)?;
+        self.spend(self.spec.costs.fault + self.spec.costs.copy_page).await;
+        // The others may have gone meanwhile; the copy does no harm.
+        self.install_anon(at, Pte::Page(of), pfn)?;
+        let frame = self.mm.state.borrow_mut().owner.unmap(of);
+        self.free_frames(frame);
+        Ok(())
+    }
+
+    /// Splits a huge page, as soon as nobody is writing it.
+    pub async fn split(&self, id: FolioId) -> Result<(), Errno> {
+        const RETRY: Nanos = 1_000_000;
+        loop {
+            {
+                let mut state = self.mm.state.borrow_mut();
+                let Some(pfn) = state.owner.folios.frame(id) else { return Ok(()) };
+                if state.split_huge_page(pfn) {
+                    return Ok(());
+                }
+            }
+            self.env().wait(mm::Queue::Timer, Some(RETRY)).await;
+        }
+    }
+
+    async fn swap_in(&self, at: At, of: FolioId) -> Result<(), Errno> {
+        let pfn = self.pages(0, ANON_COPY, at.pid).await.ok_or(NOMEM)?;
+        self.spend(self.spec.costs.fault + self.spec.costs.io_page).await;
+        let now = self.mm.env.now();
+        let state = &mut *self.mm.state.borrow_mut();
+        let folio = *state.owner.folios.get(of);
+        let (Place::Swapped(shadow), Use::Anon) = (folio.place, folio.what) else {
+            // Another task that shares the page was faster, or it is gone.
+            state.free_page(pfn, self.mm.env.cpu());
+            return Ok(());
+        };
+        let ready = self.mm.env.device(true).transfer(now, 1);
+        state.alloc.vmstat.bump(Counter::PswpIn);
+        state.alloc.vmstat.add(Counter::PgpgIn, 4);
+        let folio = state.owner.folios.get_mut(of);
+        (folio.place, folio.ready, folio.young) = (Place::Frame(pfn), ready, true);
+        folio.slots = false;
+        state.owner.swap_used -= 1;
+        add_anon(state, pfn, of);
+        state.refault(pfn, shadow, self.mm.env.cpu());
+        Ok(())
+    }
+}
+
+/// Puts a new anonymous page on its list.
+pub(crate) fn add_anon(state: &mut State<SimWorld>, pfn: Pfn, id: FolioId) {
+    let flags = state.fresh_anon_flags().with(PageFlags::DIRTY).with(PageFlags::MAPPED);
+    state.lru_add(pfn, flags, Tag::from(id));
+}
+
+/// A page in the swap cache is written to: what is on the device is stale. While it is being written there, it keeps
+/// its slot and will be written again.
+fn leave_swap_cache(state: &mut State<SimWorld>, id: FolioId, pfn: Pfn, cpu: CpuId) {
+    let flags = state.pages.flags(pfn);
+    if !flags.contains(PageFlags::SWAPCACHE) {
+        return;
+    }
+    state.set_dirty(pfn);
+    if flags.contains(PageFlags::WRITEBACK) {
+        return;
+    }
+    state.pages.clear_flags(pfn, PageFlags::SWAPCACHE);
+    state.leave_swap_cache(pfn, cpu);
+    let folio = state.owner.folios.get_mut(id);
+    if std::mem::take(&mut folio.slots) {
+        let pages = u64::from(folio.pages());
+        state.owner.swap_used -= pages;
+    }
+}

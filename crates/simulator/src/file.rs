@@ -1,0 +1,149 @@
+//! Files: which of their pages are in memory, and what the filesystem keeps beside them.
+
+use crate::folio::FolioId;
+use crate::slab::Object;
+use mm::reclaim::Shadow;
+use std::collections::BTreeMap;
+
+/// Pages that one node of a file's tree holds.
+pub(crate) const NODE_PAGES: u32 = 64;
+/// The block device itself, whose cache holds inode tables and directories.
+pub(crate) const BLOCK_DEVICE: u32 = u32::MAX;
+
+/// A place in a file's cache.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Slot {
+    Page(FolioId),
+    /// Not its first page: the folio begins further down.
+    Tail(FolioId),
+    /// Reclaimed.
+    Shadow(Shadow),
+}
+
+/// State of sequential reading: the last window, and where its second half begins.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Readahead {
+    pub start: u32,
+    pub size: u32,
+    pub async_size: u32,
+    pub order: u8,
+}
+
+/// A file.
+#[derive(Default)]
+pub(crate) struct File {
+    pub bytes: u64,
+    pub slots: BTreeMap<u32, Slot>,
+    /// Pages among the slots.
+    pub cached: u32,
+    /// Nodes of the tree, by the first page / [`NODE_PAGES`]; files of one page need none.
+    pub nodes: BTreeMap<u32, Object>,
+    /// Buffer heads by the first page of their folio.
+    pub buffers: BTreeMap<u32, Vec<Object>>,
+    /// The inode and what hangs on it, if it is in memory.
+    pub inode: Vec<Object>,
+    /// Place on the LRU of unused inodes.
+    pub unused: Option<u64>,
+    pub readahead: Readahead,
+}
+
+impl File {
+    /// Pages of its length.
+    pub fn pages(&self) -> u32 {
+        self.bytes.div_ceil(4096) as u32
+    }
+
+    pub fn page(&self, index: u32) -> Option<FolioId> {
+        match self.slots.get(&index) {
+            Some(Slot::Page(id) | Slot::Tail(id)) => Some(*id),
+            Some(Slot::Shadow(_)) | None => None,
+        }
+    }
+
+    /// Whether a node of the tree holds pages.
+    pub fn node_has_pages(&self, node: u32) -> bool {
+        let pages = self.slots.range(node * NODE_PAGES..(node + 1) * NODE_PAGES);
+        pages.into_iter().any(|(_, slot)| !matches!(slot, Slot::Shadow(_)))
+    }
+
+    /// Forgets what evictions left in a node that holds nothing else.
+    pub fn drop_shadows(&mut self, node: u32) {
+        for page in node * NODE_PAGES..(node + 1) * NODE_PAGES {
+            self.slots.remove(&page);
+        }
+    }
+
+    /// A large folio was split: each base page keeps its own buffer head.
+    pub fn split_buffers(&mut self, start: u32) {
+        for (index, object) in (start..).zip(self.buffers.remove(&start).unwrap_or_default()) {
+            self.buffers.insert(index, vec![object]);
+        }
+    }
+
+    /// The folio at `index` comes into the cache: what its eviction left.
+    pub fn insert(&mut self, index: u32, pages: u32, id: FolioId) -> Option<Shadow> {
+        let mut shadow = None;
+        for page in index..index + pages {
+            let slot = if page == index { Slot::Page(id) } else { Slot::Tail(id) };
+            if let Some(Slot::Shadow(left)) = self.slots.insert(page, slot) {
+                shadow = shadow.or(Some(left));
+            }
+        }
+        self.cached += pages;
+        shadow
+    }
+
+    /// The folio leaves the cache; reclaim leaves a shadow in its place.
+    pub fn remove(&mut self, index: u32, pages: u32, shadow: Option<Shadow>) -> Vec<Object> {
+        for page in index..index + pages {
+            match shadow {
+                Some(shadow) => self.slots.insert(page, Slot::Shadow(shadow)),
+                None => self.slots.remove(&page),
+            };
+        }
+        self.cached -= pages;
+        self.buffers.remove(&index).unwrap_or_default()
+    }
+}
+
+/// Window of a first read of `wanted` pages (`get_init_ra_size`).
+pub(crate) fn first_window(wanted: u32, max: u32) -> u32 {
+    let size = wanted.next_power_of_two();
+    match () {
+        () if size <= max / 32 => size * 4,
+        () if size <= max / 4 => size * 2,
+        () => max,
+    }
+}
+
+/// The window after one of `size` (`get_next_ra_size`).
+pub(crate) fn next_window(size: u32, max: u32) -> u32 {
+    match () {
+        () if size < max / 16 => size * 4,
+        () if size <= max / 2 => size * 2,
+        () => max,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_grow_to_the_limit() {
+        assert_eq!([1, 2, 4, 8, 9].map(|wanted| first_window(wanted, 32)), [4, 4, 8, 16, 32]);
+        assert_eq!([1, 2, 4, 16, 32].map(|size| next_window(size, 32)), [4, 4, 8, 32, 32]);
+    }
+
+    #[test]
+    fn a_large_folio_fills_its_slots_and_leaves_shadows() {
+        let mut file = File::default();
+        assert_eq!(file.insert(4, 4, FolioId(7)), None);
+        assert_eq!((file.page(4), file.page(7), file.page(8)), (Some(FolioId(7)), Some(FolioId(7)), None));
+        let shadow = Shadow { age: 3, ..Shadow::default() };
+        file.remove(4, 4, Some(shadow));
+        assert_eq!((file.page(5), file.cached), (None, 0));
+        assert_eq!(file.insert(6, 1, FolioId(8)), Some(shadow));
+        assert_eq!(file.insert(0, 1, FolioId(9)), None);
+    }
+}

@@ -1,0 +1,339 @@
+//! Reading and writing files through the page cache.
+
+use crate::address_space::Pid;
+use crate::file::{NODE_PAGES, Readahead, first_window, next_window};
+use crate::folio::{Folio, FolioId, Use};
+use crate::sim::{NOENT, NOMEM, Sim};
+use crate::slab::Cache;
+use mm::{Env, PageFlags, Tag};
+use pagealloc::{Gfp, Order, Pfn};
+use workload::Errno;
+
+/// Masks as recorded: pages read ahead inside the filesystem; pages to be written; the same of higher orders.
+const READ: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 & !Gfp::FS.0 | Gfp::COMP.0);
+const LIGHTLY: Gfp = Gfp(Gfp::NORETRY.0 | Gfp::NOWARN.0);
+const WRITE: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0 | Gfp::WRITE.0);
+/// Pages of the block device's own cache.
+const METADATA: Gfp = Gfp(Gfp::RECLAIM.0 | Gfp::IO.0 | Gfp::MOVABLE.0 | Gfp::HARDWALL.0 | Gfp::COMP.0 | Gfp::NOFAIL.0);
+/// Largest readahead: `read_ahead_kb` of 128.
+const READAHEAD_PAGES: u32 = 32;
+
+/// A stretch of a file in pages.
+#[derive(Clone, Copy)]
+struct Stretch {
+    file: u32,
+    index: u32,
+    end: u32,
+}
+
+impl Sim {
+    /// `pread`.
+    pub async fn read(&self, pid: Pid, file: u32, offset: u64, bytes: u64) -> Result<(), Errno> {
+        self.open_file(pid, file).await?;
+        let pages = self.file_pages(file);
+        let end = ((offset + bytes).div_ceil(4096) as u32).min(pages);
+        let mut at = Stretch { file, index: (offset / 4096) as u32, end };
+        let mut last = None;
+        while at.index < at.end {
+            let Some((id, ready)) = self.cached(at) else {
+                self.read_ahead(pid, at).await?;
+                continue;
+            };
+            if ready > self.mm.env.now() {
+                self.env().sleep_until(ready).await;
+                continue;
+            }
+            if last.replace(id) != Some(id) {
+                self.use_cached(id);
+            }
+            if self.reaches_mark(at) {
+                self.read_next_window(pid, at).await;
+            }
+            self.spend(self.spec.costs.file_lookup + self.spec.costs.copy_page).await;
+            at.index += 1;
+        }
+        Ok(())
+    }
+
+    fn file_pages(&self, file: u32) -> u32 {
+        self.mm.state.borrow().owner.files.get(&file).map_or(0, |of| of.pages())
+    }
+
+    fn cached(&self, at: Stretch) -> Option<(FolioId, u64)> {
+        let owner = &self.mm.state.borrow().owner;
+        let id = owner.files.get(&at.file)?.page(at.index)?;
+        Some((id, owner.folios.get(id).ready))
+    }
+
+    fn use_cached(&self, id: FolioId) {
+        let mut state = self.mm.state.borrow_mut();
+        if let Some(pfn) = state.owner.folios.frame(id) {
+            state.mark_accessed(pfn);
+        }
+    }
+
+    /// The page is missing: reads it with what comes after it.
+    async fn read_ahead(&self, pid: Pid, at: Stretch) -> Result<(), Errno> {
+        let wanted = (at.end - at.index).min(READAHEAD_PAGES);
+        let size = if at.index == 0 || wanted > 4 { first_window(wanted, READAHEAD_PAGES) } else { wanted };
+        let async_size = if size > wanted { size - wanted } else { size / 2 };
+        self.set_readahead(at.file, Readahead { start: at.index, size, async_size, order: 0 });
+        let read = self.read_window(pid, Stretch { end: at.index + size, ..at }, 0).await;
+        if read > 0 || self.cached(at).is_some() {
+            return Ok(());
+        }
+        // Not even one page lightly: this one has to be had.
+        let pfn = self.pages(0, READ, pid).await.ok_or(NOMEM)?;
+        let read = self.insert(pid, at, 0, pfn, PageFlags::NONE).await;
+        self.start_read(read.into_iter().collect());
+        Ok(())
+    }
+
+    fn set_readahead(&self, file: u32, readahead: Readahead) {
+        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(&file) {
+            of.readahead = readahead;
+        }
+    }
+
+    /// Whether this page is the one whose use starts the next window.
+    fn reaches_mark(&self, at: Stretch) -> bool {
+        let state = self.mm.state.borrow();
+        let mark = |readahead: &Readahead| readahead.start + readahead.size - readahead.async_size;
+        let readahead = state.owner.files.get(&at.file).map(|of| of.readahead);
+        readahead.is_some_and(|readahead| readahead.async_size > 0 && mark(&readahead) == at.index)
+    }
+
+    /// Sequential reading goes on: a larger window, in larger folios where the filesystem has them.
+    async fn read_next_window(&self, pid: Pid, at: Stretch) {
+        let before = self.mm.state.borrow().owner.files.get(&at.file).map(|of| of.readahead).unwrap_or_default();
+        let start = before.start + before.size;
+        let size = next_window(before.size, READAHEAD_PAGES);
+        let order = (before.order + 2).min(self.spec.folio_order);
+        self.set_readahead(at.file, Readahead { start, size, async_size: size, order });
+        self.read_window(pid, Stretch { index: start, end: start + size, ..at }, order).await;
+    }
+
+    /// Reads those pages of a window that are missing: how many.
+    async fn read_window(&self, pid: Pid, window: Stretch, order: Order) -> u32 {
+        let end = window.end.min(self.file_pages(window.file));
+        let mut read = Vec::new();
+        let mut at = window;
+        while at.index < end {
+            if self.cached(at).is_some() {
+                at.index += 1;
+                continue;
+            }
+            let order = order_at(at.index, end - at.index, order);
+            let Some(pfn) = self.pages(order, READ | LIGHTLY, pid).await else { break };
+            read.extend(self.insert(pid, at, order, pfn, PageFlags::NONE).await);
+            at.index += 1 << order;
+        }
+        self.spend(self.spec.costs.io_page * read.len() as u64).await;
+        self.start_read(read)
+    }
+
+    /// Hands pages to the disk: how many base pages.
+    fn start_read(&self, read: Vec<FolioId>) -> u32 {
+        let pages = self.send_read(read);
+        self.note_read(pages);
+        pages
+    }
+
+    fn send_read(&self, read: Vec<FolioId>) -> u32 {
+        let owner = &mut self.mm.state.borrow_mut().owner;
+        let pages: u32 = read.iter().map(|&id| owner.folios.get(id).pages()).sum();
+        let ready = self.mm.env.device(false).transfer(self.mm.env.now(), u64::from(pages));
+        read.into_iter().for_each(|id| owner.folios.get_mut(id).ready = ready);
+        pages
+    }
+
+    /// Puts a page into the cache; `None` if somebody else was faster.
+    async fn insert(&self, pid: Pid, at: Stretch, order: Order, pfn: Pfn, flags: PageFlags) -> Option<FolioId> {
+        let pages = 1u32 << order;
+        let last = at.index + pages - 1;
+        for node in at.index / NODE_PAGES..=last / NODE_PAGES {
+            self.add_node(pid, at.file, node, last).await;
+        }
+        self.spend(self.spec.costs.file_add).await;
+        let cpu = self.mm.env.cpu();
+        let state = &mut *self.mm.state.borrow_mut();
+        let of = state.owner.files.get_mut(&at.file);
+        let Some(of) = of.filter(|of| (at.index..=last).all(|page| of.page(page).is_none())) else {
+            state.free_page(pfn, cpu);
+            return None;
+        };
+        let id = state.owner.folios.add(Folio::new(Use::File { file: at.file, index: at.index }, pfn, order));
+        let shadow = of.insert(at.index, pages, id);
+        for node in at.index / NODE_PAGES..=last / NODE_PAGES {
+            state.owner.shadow_nodes.remove(&(at.file, node));
+        }
+        state.owner.inode_is_used(at.file);
+        state.lru_add(pfn, flags, Tag::from(id));
+        if let Some(shadow) = shadow {
+            state.refault(pfn, shadow, cpu);
+        }
+        Some(id)
+    }
+
+    /// The tree's node for a stretch of pages. A file of one page needs none.
+    async fn add_node(&self, pid: Pid, file: u32, node: u32, last: u32) {
+        let has =
+            |sim: &Sim| sim.mm.state.borrow().owner.files.get(&file).is_none_or(|of| of.nodes.contains_key(&node));
+        if last == 0 || has(self) {
+            return;
+        }
+        let Ok(object) = self.object(Cache::XarrayNode, pid).await else { return };
+        if has(self) {
+            return self.free_objects([object]);
+        }
+        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(&file) {
+            of.nodes.insert(node, object);
+        }
+    }
+
+    /// `pwrite`; past the end it makes the file longer.
+    pub async fn write(&self, pid: Pid, file: u32, offset: u64, bytes: u64) -> Result<(), Errno> {
+        self.open_file(pid, file).await?;
+        let mut at = Stretch { file, index: (offset / 4096) as u32, end: (offset + bytes).div_ceil(4096) as u32 };
+        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(&file) {
+            of.bytes = of.bytes.max(offset + bytes);
+        }
+        while at.index < at.end {
+            let id = match self.cached(at) {
+                Some((_, ready)) if ready > self.mm.env.now() => {
+                    self.env().sleep_until(ready).await;
+                    continue;
+                }
+                Some((id, _)) => id,
+                None => match self.add_to_write(pid, at).await? {
+                    Some(id) => id,
+                    None => continue,
+                },
+            };
+            let written = self.dirty(at, id);
+            self.spend((self.spec.costs.file_lookup + self.spec.costs.copy_page) * u64::from(written)).await;
+            at.index += written;
+            self.balance_dirty(written).await;
+        }
+        Ok(())
+    }
+
+    /// A new page to be written to, as large as what is to be written allows.
+    async fn add_to_write(&self, pid: Pid, at: Stretch) -> Result<Option<FolioId>, Errno> {
+        self.mm.state.borrow_mut().refresh_dirty_limits();
+        let largest = order_at(at.index, at.end - at.index, self.spec.folio_order);
+        for order in (0..=largest).rev() {
+            let gfp = if order > 0 { WRITE | LIGHTLY } else { WRITE };
+            let Some(pfn) = self.pages(order, gfp, pid).await else { continue };
+            // Where a part of it is cached already, only a smaller one fits; at order 0 somebody else was faster.
+            let Some(id) = self.insert(pid, at, order, pfn, PageFlags::NONE).await else {
+                if order == 0 {
+                    return Ok(None);
+                }
+                continue;
+            };
+            self.add_buffers(pid, at, 1 << order).await;
+            return Ok(Some(id));
+        }
+        Err(NOMEM)
+    }
+
+    /// Buffer heads of a page that is written to: one for each block of 4 KiB.
+    async fn add_buffers(&self, pid: Pid, at: Stretch, pages: usize) {
+        let Ok(buffers) = self.objects(&vec![Cache::BufferHead; pages], pid).await else { return };
+        let mut state = self.mm.state.borrow_mut();
+        match state.owner.files.get_mut(&at.file).filter(|of| of.page(at.index).is_some()) {
+            Some(of) if !of.buffers.contains_key(&at.index) => drop(of.buffers.insert(at.index, buffers)),
+            _ => {
+                drop(state);
+                self.free_objects(buffers);
+            }
+        }
+    }
+
+    /// Marks a page dirty from `at` on: base pages written to.
+    fn dirty(&self, at: Stretch, id: FolioId) -> u32 {
+        let state = &mut *self.mm.state.borrow_mut();
+        let folio = *state.owner.folios.get(id);
+        let (Use::File { index, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return 1 };
+        if !state.pages.flags(pfn).contains(PageFlags::DIRTY) {
+            state.set_dirty(pfn);
+            self.dirtied.borrow_mut().push_back((self.mm.env.now(), id));
+        }
+        (index + folio.pages()).min(at.end) - at.index
+    }
+
+    /// The block of the disk that describes a file: 16 inodes of 256 bytes a page.
+    pub async fn metadata(&self, pid: Pid, file: u32, dirty: bool) {
+        let at = Stretch { file: crate::file::BLOCK_DEVICE, index: file / 16, end: file / 16 + 1 };
+        if self.cached(at).is_none() {
+            let Some(pfn) = self.pages(0, METADATA, pid).await else { return };
+            let read = self.insert(pid, at, 0, pfn, PageFlags::NONE).await;
+            self.add_buffers(pid, at, 1).await;
+            self.start_read(read.into_iter().collect());
+        }
+        let Some((id, ready)) = self.cached(at) else { return };
+        self.env().sleep_until(ready).await;
+        if self.cached(at).is_some_and(|(now, _)| now == id) {
+            self.use_cached(id);
+            if dirty {
+                self.dirty(at, id);
+            }
+        }
+    }
+
+    /// Makes sure that the file's name and inode are in memory.
+    pub async fn open_file(&self, pid: Pid, file: u32) -> Result<(), Errno> {
+        if !self.mm.state.borrow().owner.files.contains_key(&file) {
+            return Err(NOENT);
+        }
+        self.look_up_name(pid, crate::dentry::Name::File(file), true).await?;
+        let known = self.mm.state.borrow().owner.files.get(&file).is_some_and(|of| !of.inode.is_empty());
+        if !known {
+            self.metadata(pid, file, false).await;
+            self.load_inode(pid, file).await?;
+        }
+        Ok(())
+    }
+
+    /// An inode in memory.
+    pub async fn load_inode(&self, pid: Pid, file: u32) -> Result<(), Errno> {
+        let caches = [Cache::Inode, Cache::InodeSecurity, Cache::ExtentStatus];
+        let objects = self.objects(&caches, pid).await?;
+        let mut state = self.mm.state.borrow_mut();
+        match state.owner.files.get_mut(&file).filter(|of| of.inode.is_empty()) {
+            Some(of) => {
+                of.inode = objects;
+                state.owner.inode_may_be_unused(file);
+            }
+            None => {
+                drop(state);
+                self.free_objects(objects);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Order of a folio at `index` that neither exceeds its alignment, nor what is wanted, nor `largest`.
+fn order_at(index: u32, pages: u32, largest: Order) -> Order {
+    let aligned = if index == 0 { u32::BITS } else { index.trailing_zeros() };
+    aligned.min(pages.ilog2()).min(largest.into()) as Order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folios_are_aligned_and_no_larger_than_what_is_written() {
+        assert_eq!([order_at(0, 33, 9), order_at(32, 1, 9), order_at(4, 64, 9), order_at(0, 64, 0)], [5, 0, 2, 0]);
+    }
+
+    #[test]
+    fn masks_are_those_recorded() {
+        assert_eq!(READ | LIGHTLY, Gfp(0x152c4a));
+        assert_eq!((WRITE, WRITE | LIGHTLY), (Gfp(0x141cca), Gfp(0x153cca)));
+        assert_eq!(METADATA, Gfp(0x148c48));
+    }
+}

@@ -1,0 +1,151 @@
+//! Pipes, unix sockets and packet rings: unmovable memory of the kernel that user space makes it hold.
+
+use crate::address_space::{Handle, Pid};
+use crate::folio::{FolioId, KernelUse};
+use crate::sim::{BADF, EXIST, NOMEM, Sim};
+use crate::slab::Cache;
+use pagealloc::{Gfp, Order, PAGE_ALLOC_COSTLY_ORDER};
+use workload::{Errno, HandleId};
+
+/// Pages of a pipe; as recorded.
+const PIPE: Gfp = Gfp(Gfp::HIGHUSER.0 | Gfp::ACCOUNT.0);
+/// A socket buffer's head of up to 16 KiB: a large `kmalloc` above 8 KiB.
+const SKB_HEAD: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::COMP.0 | Gfp::NOWARN.0 | Gfp::NOMEMALLOC.0);
+/// Its fragments, tried for without direct reclaim, and in single pages at last.
+const SKB_FRAGMENT: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 & !Gfp::DIRECT_RECLAIM.0 | Gfp::COMP.0 | Gfp::NOWARN.0);
+const SKB_PAGE: Gfp = Gfp::KERNEL_ACCOUNT;
+/// Bytes of a head, and of all fragments of one buffer (`SKB_MAX_ALLOC`, `UNIX_SKB_FRAGS_SZ`).
+const SKB_HEAD_BYTES: u64 = 16_064;
+const SKB_FRAGMENT_BYTES: u64 = 32_768;
+/// Blocks of a packet ring (af_packet): without retries, then for good.
+const RING: Gfp = Gfp(Gfp::KERNEL.0 | Gfp::COMP.0 | Gfp::ZERO.0 | Gfp::NOWARN.0);
+
+impl Sim {
+    /// A pipe with this much in it.
+    pub async fn pipe(&self, pid: Pid, handle: HandleId, bytes: u64) -> Result<(), Errno> {
+        use Cache::{Dentry, Filp, PipeRing, PseudoInode};
+        let number = self.open(pid, handle)?;
+        self.spend(self.spec.costs.handle).await;
+        self.hold_objects(pid, number, &[PseudoInode, PipeRing, Dentry, Filp, Filp]).await?;
+        for _ in 0..bytes.div_ceil(4096) {
+            let id = self.kernel_page(0, PIPE, pid, KernelUse::Pipe).await.ok_or(NOMEM)?;
+            self.hold(number, id);
+            self.spend(self.spec.costs.copy_page).await;
+        }
+        Ok(())
+    }
+
+    /// A pair of unix sockets with this much in flight.
+    pub async fn socket(&self, pid: Pid, handle: HandleId, bytes: u64) -> Result<(), Errno> {
+        use Cache::{Dentry, Filp, SocketInode, UnixSocket};
+        let number = self.open(pid, handle)?;
+        self.spend(self.spec.costs.handle).await;
+        let pair = [SocketInode, UnixSocket, Dentry, Filp, SocketInode, UnixSocket, Dentry, Filp];
+        self.hold_objects(pid, number, &pair).await?;
+        let mut left = bytes;
+        while left > 0 {
+            let size = left.min(SKB_HEAD_BYTES + SKB_FRAGMENT_BYTES);
+            self.socket_buffer(pid, number, size).await?;
+            left -= size;
+        }
+        Ok(())
+    }
+
+    async fn socket_buffer(&self, pid: Pid, number: u32, size: u64) -> Result<(), Errno> {
+        // What exceeds a head goes into whole pages first.
+        let in_pages = size.saturating_sub(SKB_HEAD_BYTES).next_multiple_of(4096).min(size);
+        let head = size - in_pages;
+        self.hold_objects(pid, number, &[Cache::SkbHead]).await?;
+        if head > 8192 {
+            let id = self.kernel_page(2, SKB_HEAD, pid, KernelUse::Socket).await.ok_or(NOMEM)?;
+            self.hold(number, id);
+        } else if head > 0 {
+            let pieces = [Cache::SkbData; 2];
+            self.hold_objects(pid, number, &pieces[..head.div_ceil(4096) as usize]).await?;
+        }
+        let mut pages = in_pages.div_ceil(4096);
+        while pages > 0 {
+            pages -= self.socket_fragment(pid, number, pages).await?;
+        }
+        self.spend(self.spec.costs.copy_page * size.div_ceil(4096)).await;
+        Ok(())
+    }
+
+    /// A fragment as large as may be: its pages.
+    async fn socket_fragment(&self, pid: Pid, number: u32, pages: u64) -> Result<u64, Errno> {
+        let largest = (pages.ilog2() as Order).min(PAGE_ALLOC_COSTLY_ORDER);
+        for order in (0..=largest).rev() {
+            let gfp = if order > 0 { SKB_FRAGMENT } else { SKB_PAGE };
+            if let Some(id) = self.kernel_page(order, gfp, pid, KernelUse::Socket).await {
+                self.hold(number, id);
+                return Ok(1 << order);
+            }
+        }
+        Err(NOMEM)
+    }
+
+    /// A packet ring.
+    pub async fn ring(&self, pid: Pid, handle: HandleId, order: Order, blocks: u32) -> Result<(), Errno> {
+        use Cache::{Dentry, Filp, SocketInode};
+        let number = self.open(pid, handle)?;
+        self.spend(self.spec.costs.handle).await;
+        self.hold_objects(pid, number, &[SocketInode, Dentry, Filp]).await?;
+        for _ in 0..blocks {
+            let quick = self.kernel_page(order, RING | Gfp::NORETRY, pid, KernelUse::Ring).await;
+            match quick {
+                Some(id) => self.hold(number, id),
+                None => self.ring_block_in_pages(pid, number, order).await?,
+            }
+            self.spend(self.spec.costs.clear_page << order).await;
+        }
+        Ok(())
+    }
+
+    /// `vzalloc`, once a whole block was not to be had.
+    async fn ring_block_in_pages(&self, pid: Pid, number: u32, order: Order) -> Result<(), Errno> {
+        for _ in 0..1u32 << order {
+            let id = self.kernel_page(0, Gfp::KERNEL | Gfp::ZERO, pid, KernelUse::Ring).await.ok_or(NOMEM)?;
+            self.hold(number, id);
+        }
+        Ok(())
+    }
+
+    /// Closes what a handle stands for.
+    pub async fn close(&self, pid: Pid, handle: HandleId) -> Result<(), Errno> {
+        let number = self.with_process(pid, |process| process.handles.remove(&handle))?.ok_or(BADF)?;
+        self.spend(self.spec.costs.handle / 2).await;
+        self.drop_handle(number);
+        Ok(())
+    }
+
+    fn open(&self, pid: Pid, handle: HandleId) -> Result<u32, Errno> {
+        let number = self.next_handle.get();
+        let free = self.with_process(pid, |process| {
+            let free = !process.handles.contains_key(&handle);
+            if free {
+                process.handles.insert(handle, number);
+            }
+            free
+        })?;
+        if !free {
+            return Err(EXIST);
+        }
+        self.next_handle.set(number + 1);
+        self.mm.state.borrow_mut().owner.handles.insert(number, Handle { holders: 1, ..Handle::default() });
+        Ok(number)
+    }
+
+    async fn hold_objects(&self, pid: Pid, number: u32, caches: &[Cache]) -> Result<(), Errno> {
+        let objects = self.objects(caches, pid).await?;
+        if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(&number) {
+            handle.objects.extend(objects);
+        }
+        Ok(())
+    }
+
+    fn hold(&self, number: u32, id: FolioId) {
+        if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(&number) {
+            handle.pages.push(id);
+        }
+    }
+}

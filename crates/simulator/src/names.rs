@@ -1,0 +1,100 @@
+//! Making, removing and looking up files.
+
+use crate::address_space::Pid;
+use crate::dentry::Name;
+use crate::file::{BLOCK_DEVICE, File, Slot};
+use crate::sim::{NOENT, Sim};
+use crate::slab::Cache;
+use workload::Errno;
+
+impl Sim {
+    /// A name's dentry, from the cache or made anew.
+    pub async fn look_up_name(&self, pid: Pid, name: Name, positive: bool) -> Result<(), Errno> {
+        self.spend(self.spec.costs.lookup).await;
+        if self.mm.state.borrow_mut().owner.dentries.find(name) {
+            return Ok(());
+        }
+        let object = self.object(Cache::Dentry, pid).await?;
+        self.spend(self.spec.costs.lookup_miss).await;
+        let mut state = self.mm.state.borrow_mut();
+        if state.owner.dentries.find(name) {
+            drop(state);
+            self.free_objects([object]);
+            return Ok(());
+        }
+        state.owner.dentries.insert(name, object, positive);
+        if let (Name::File(file), true) = (name, positive) {
+            state.owner.inode_is_used(file);
+        }
+        Ok(())
+    }
+
+    /// `open` with `O_CREAT` and `O_TRUNC`.
+    pub async fn create(&self, pid: Pid, file: u32) -> Result<(), Errno> {
+        if file == BLOCK_DEVICE {
+            return Err(NOENT);
+        }
+        self.spend(self.spec.costs.file_create).await;
+        let exists = self.mm.state.borrow().owner.files.contains_key(&file);
+        self.look_up_name(pid, Name::File(file), exists).await?;
+        if exists {
+            self.open_file(pid, file).await?;
+            self.truncate(file).await;
+            return Ok(());
+        }
+        self.mm.state.borrow_mut().owner.files.entry(file).or_insert_with(File::default);
+        self.mm.state.borrow_mut().owner.dentries.set_positive(Name::File(file), true);
+        self.metadata(pid, file, true).await;
+        self.load_inode(pid, file).await
+    }
+
+    /// Empties a file: its pages leave memory, whatever they hold.
+    async fn truncate(&self, file: u32) {
+        let frames = {
+            let owner = &mut self.mm.state.borrow_mut().owner;
+            let Some(of) = owner.files.get_mut(&file) else { return };
+            of.bytes = 0;
+            of.readahead = Default::default();
+            let slots = std::mem::take(&mut of.slots);
+            let nodes = std::mem::take(&mut of.nodes);
+            let buffers = std::mem::take(&mut of.buffers);
+            of.cached = 0;
+            nodes.keys().for_each(|&node| {
+                owner.shadow_nodes.remove(&(file, node));
+            });
+            owner.free_objects(nodes.into_values().chain(buffers.into_values().flatten()));
+            let pages = slots.into_values().filter_map(|slot| if let Slot::Page(id) = slot { Some(id) } else { None });
+            let frames: Vec<_> = pages.filter_map(|id| owner.forget(id)).collect();
+            owner.inode_may_be_unused(file);
+            frames
+        };
+        let nanos = self.spec.costs.page * frames.len() as u64;
+        self.free_frames(frames);
+        self.settle();
+        self.spend(nanos).await;
+    }
+
+    /// `unlink`. The name stays as a negative dentry.
+    pub async fn unlink(&self, pid: Pid, file: u32) -> Result<(), Errno> {
+        self.open_file(pid, file).await?;
+        self.spend(self.spec.costs.file_create).await;
+        self.metadata(pid, file, true).await;
+        self.truncate(file).await;
+        {
+            let owner = &mut self.mm.state.borrow_mut().owner;
+            owner.free_inode(file);
+            owner.files.remove(&file);
+            owner.dentries.set_positive(Name::File(file), false);
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// Looks up names that do not exist.
+    pub async fn look_up_absent(&self, pid: Pid, name: u64, count: u32) -> Result<(), Errno> {
+        for name in name..name + u64::from(count) {
+            self.look_up_name(pid, Name::Absent(name), false).await?;
+        }
+        Ok(())
+    }
+}

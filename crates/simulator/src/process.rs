@@ -1,0 +1,308 @@
+//! Processes: fork, unmap, exit.
+
+use crate::address_space::{Entry, PTES, Pid, Process, Pte, Window};
+use crate::fault::PAGE_TABLE;
+use crate::folio::{FolioId, KernelUse};
+use crate::sim::{Birth, FAULT, NOMEM, Sim};
+use crate::slab::{Cache, Object};
+use pagealloc::{Gfp, Pfn};
+use workload::{Access, Errno, RegionId, Spawn};
+
+/// What a process has in slab caches: itself, its address space with a handful of mappings, its files.
+const OBJECTS: [Cache; 17] = {
+    use Cache::*;
+    [
+        Task,
+        Signal,
+        Sighand,
+        Mm,
+        Files,
+        Pid,
+        Cred,
+        Vma,
+        Vma,
+        Vma,
+        Vma,
+        Vma,
+        AnonVma,
+        AnonVma,
+        AnonVma,
+        AnonVmaChain,
+        AnonVmaChain,
+    ]
+};
+/// Upper page tables: one page each of the levels above the last, twice for those that stack and heap don't share.
+const UPPER_TABLES: usize = 5;
+/// Pages of a kernel stack of 16 KiB, one by one as `vmalloc` takes them.
+const STACK_PAGES: usize = 4;
+const STACK: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::ZERO.0);
+/// The region that stands for a program's data and stack, and its private pages.
+const IMAGE: RegionId = RegionId(u32::MAX);
+const IMAGE_PAGES: u32 = 32;
+/// Of these, the pages that a forked child writes to.
+const CHILD_WRITES: u32 = 8;
+/// A batch of pages to be freed after an unmap: `GFP_NOWAIT`, as recorded; and the pages that it holds.
+const GATHER: Gfp = Gfp(Gfp::KSWAPD_RECLAIM.0 | Gfp::NOWARN.0);
+const GATHER_PAGES: usize = 506;
+/// Batches after which the pages are freed in between (`MAX_GATHER_BATCH_COUNT`).
+const GATHER_BATCHES: usize = 19;
+
+impl Sim {
+    /// A process that nobody forked.
+    pub fn new_root(&self) -> Pid {
+        self.enter(Process::new(None))
+    }
+
+    fn enter(&self, process: Process) -> Pid {
+        let pid = self.next_pid.get();
+        self.next_pid.set(pid + 1);
+        self.alive.set(self.alive.get() + 1);
+        self.mm.state.borrow_mut().owner.processes.insert(pid, process);
+        pid
+    }
+
+    /// What a root's process needs before its first operation.
+    pub async fn start_root(&self, pid: Pid) -> Result<(), Errno> {
+        self.build(pid).await?;
+        self.with_process(pid, |process| process.map(IMAGE, IMAGE_PAGES))?;
+        self.touch(pid, IMAGE, 0, IMAGE_PAGES, Access::Write).await?;
+        Ok(())
+    }
+
+    pub fn with_process<R>(&self, pid: Pid, then: impl FnOnce(&mut Process) -> R) -> Result<R, Errno> {
+        self.mm.state.borrow_mut().owner.processes.get_mut(&pid).map(then).ok_or(FAULT)
+    }
+
+    async fn build(&self, pid: Pid) -> Result<(), Errno> {
+        let objects = self.objects(&OBJECTS, pid).await?;
+        self.with_process(pid, |process| process.own_objects.extend(objects))?;
+        let stack = std::iter::repeat_n((STACK, KernelUse::Stack), STACK_PAGES);
+        let tables = std::iter::repeat_n((PAGE_TABLE, KernelUse::PageTable), UPPER_TABLES);
+        for (gfp, what) in stack.chain(tables) {
+            let id = self.kernel_page(0, gfp, pid, what).await.ok_or(NOMEM)?;
+            self.with_process(pid, |process| process.own_pages.push(id))?;
+        }
+        Ok(())
+    }
+
+    /// `fork`: the child has copies of the page tables and shares what they map.
+    pub async fn fork(&self, parent: Pid, spawn: &Spawn) -> Result<(), Errno> {
+        self.spend(self.spec.costs.fork).await;
+        let layout = self.with_process(parent, |process| process.fork_layout(parent))?;
+        for number in layout.handles.values() {
+            if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(number) {
+                handle.holders += 1;
+            }
+        }
+        let child = self.enter(layout);
+        let mut forked = self.build(child).await;
+        if forked.is_ok() {
+            forked = self.copy_tables(parent, child).await;
+        }
+        if let Err(error) = forked {
+            self.tear_down(child).await;
+            self.alive.set(self.alive.get() - 1);
+            return Err(error);
+        }
+        self.with_process(parent, |process| process.children += 1)?;
+        self.births.borrow_mut().push_back(Birth { pid: child, spawn: *spawn, quota: None });
+        // The child is started before the parent goes on.
+        self.env().yield_now().await;
+        Ok(())
+    }
+
+    async fn copy_tables(&self, parent: Pid, child: Pid) -> Result<(), Errno> {
+        let of_window = |window: &Window| window.table.is_some() && window.entry != Entry::Empty;
+        let windows: Vec<u32> = self.with_process(parent, |process| {
+            process.windows.iter().filter(|(_, window)| of_window(window)).map(|(&number, _)| number).collect()
+        })?;
+        for number in windows {
+            let table = self.kernel_page(0, PAGE_TABLE, child, KernelUse::PageTable).await.ok_or(NOMEM)?;
+            self.spend(self.spec.costs.copy_table).await;
+            if !self.share_window(parent, child, number, table) {
+                self.free_folio(table);
+            }
+        }
+        Ok(())
+    }
+
+    fn share_window(&self, parent: Pid, child: Pid, number: u32, table: FolioId) -> bool {
+        let owner = &mut self.mm.state.borrow_mut().owner;
+        let of = owner.processes.get_mut(&parent).and_then(|process| process.windows.get_mut(&number));
+        let Some(from) = of else { return false };
+        owner.folios.resolve(&mut from.entry);
+        let entry = from.entry.clone();
+        let Some(to) = owner.processes.get_mut(&child).and_then(|process| process.windows.get_mut(&number)) else {
+            return false;
+        };
+        (to.entry, to.table) = (entry.clone(), Some(table));
+        match &entry {
+            Entry::Empty => {}
+            Entry::Huge(id) => owner.folios.get_mut(*id).maps += 1,
+            Entry::Table(table) => {
+                let pages = table.iter().filter_map(|pte| if let Pte::Page(id) = pte { Some(*id) } else { None });
+                pages.for_each(|id| owner.folios.get_mut(id).maps += 1);
+            }
+        }
+        true
+    }
+
+    /// What a forked child does first: it writes to its stack and data.
+    pub async fn start_child(&self, pid: Pid) -> Result<(), Errno> {
+        self.touch(pid, IMAGE, 0, CHILD_WRITES, Access::Write).await.map(|_| ())
+    }
+
+    /// Gives back a range of a region: its pages, and its addresses too if it is unmapped.
+    pub async fn zap(&self, pid: Pid, region: RegionId, first: u32, pages: u32, unmap: bool) -> Result<(), Errno> {
+        let (start, _) = self.region_start(pid, region, first)?;
+        let end = start + pages;
+        let mut frames = Vec::new();
+        let mut gather = Vec::new();
+        for number in start / PTES..end.div_ceil(PTES) {
+            let (from, to) = (start.max(number * PTES), end.min((number + 1) * PTES));
+            self.split_for(pid, number, to - from).await?;
+            let table = self.take_window(pid, number, from..to, unmap, &mut frames);
+            table.into_iter().for_each(|id| self.free_folio(id));
+            self.gather(pid, &mut frames, &mut gather).await;
+        }
+        self.release(frames, gather).await;
+        Ok(())
+    }
+
+    /// A huge page is split before a part of it is given up. The kernel leaves it whole until memory gets short.
+    async fn split_for(&self, pid: Pid, number: u32, pages: u32) -> Result<(), Errno> {
+        let entry = self.with_process(pid, |process| {
+            process.windows.get(&number).map_or(Entry::Empty, |window| match window.entry {
+                Entry::Huge(id) if pages < PTES => Entry::Huge(id),
+                _ => Entry::Empty,
+            })
+        })?;
+        if let Entry::Huge(id) = entry {
+            let mut state = self.mm.state.borrow_mut();
+            if let Some(pfn) = state.owner.folios.frame(id) {
+                state.defer_split(pfn);
+            }
+            drop(state);
+            self.split(id).await?;
+        }
+        Ok(())
+    }
+
+    /// Takes pages out of a window: frames that are free now, and the page-table page if nothing is mapped any more.
+    fn take_window(
+        &self,
+        pid: Pid,
+        number: u32,
+        pages: std::ops::Range<u32>,
+        unmap: bool,
+        frames: &mut Vec<Pfn>,
+    ) -> Option<FolioId> {
+        let owner = &mut self.mm.state.borrow_mut().owner;
+        let window = owner.processes.get_mut(&pid)?.windows.get_mut(&number)?;
+        owner.folios.resolve(&mut window.entry);
+        let mut gone = Vec::new();
+        match &mut window.entry {
+            Entry::Empty => {}
+            Entry::Huge(id) => {
+                gone.push(*id);
+                window.entry = Entry::Empty;
+            }
+            Entry::Table(table) => {
+                for page in pages.clone() {
+                    let pte = std::mem::replace(&mut table[(page % PTES) as usize], Pte::None);
+                    gone.extend(if let Pte::Page(id) = pte { Some(id) } else { None });
+                }
+            }
+        }
+        let mut table = None;
+        if unmap {
+            pages.for_each(|page| window.unmap(page % PTES));
+            if window.is_gone() {
+                table = window.table.take();
+                owner.processes.get_mut(&pid)?.windows.remove(&number);
+            }
+        }
+        frames.extend(gone.into_iter().filter_map(|id| owner.unmap(id)));
+        table
+    }
+
+    /// Pages that are being unmapped are freed in batches, whose lists take pages themselves.
+    async fn gather(&self, pid: Pid, frames: &mut Vec<Pfn>, gather: &mut Vec<FolioId>) {
+        while frames.len() / GATHER_PAGES > gather.len() {
+            let full = gather.len() >= GATHER_BATCHES;
+            match if full { None } else { self.kernel_page(0, GATHER, pid, KernelUse::Gather).await } {
+                Some(id) => gather.push(id),
+                None => return self.release(std::mem::take(frames), std::mem::take(gather)).await,
+            }
+        }
+    }
+
+    async fn release(&self, frames: Vec<Pfn>, gather: Vec<FolioId>) {
+        let nanos = self.spec.costs.page * frames.len() as u64;
+        self.free_frames(frames);
+        gather.into_iter().for_each(|id| self.free_folio(id));
+        self.spend(nanos).await;
+    }
+
+    /// `exit`: everything goes, and the parent is told.
+    pub async fn exit(&self, pid: Pid) {
+        let parent = self.with_process(pid, |process| process.parent).ok().flatten();
+        self.tear_down(pid).await;
+        self.alive.set(self.alive.get() - 1);
+        let waiter = parent.and_then(|parent| {
+            let told = |process: &mut Process| {
+                process.children -= 1;
+                if process.children == 0 { process.waiter.take() } else { None }
+            };
+            self.with_process(parent, told).ok().flatten()
+        });
+        waiter.into_iter().for_each(|task| self.env().unpark(task));
+    }
+
+    async fn tear_down(&self, pid: Pid) {
+        let handles: Vec<u32> =
+            self.with_process(pid, |process| process.handles.values().copied().collect()).unwrap_or_default();
+        for handle in handles {
+            self.drop_handle(handle);
+        }
+        let numbers = self.with_process(pid, |process| process.windows.keys().copied().collect::<Vec<u32>>());
+        let (mut frames, mut gather) = (Vec::new(), Vec::new());
+        for number in numbers.unwrap_or_default() {
+            let pages = number * PTES..(number + 1) * PTES;
+            let table = self.take_window(pid, number, pages, true, &mut frames);
+            table.into_iter().for_each(|id| self.free_folio(id));
+            self.gather(pid, &mut frames, &mut gather).await;
+        }
+        self.release(frames, gather).await;
+        let process = self.mm.state.borrow_mut().owner.processes.remove(&pid);
+        if let Some(Process { own_pages, own_objects, .. }) = process {
+            own_pages.into_iter().for_each(|id| self.free_folio(id));
+            self.free_objects(own_objects);
+        }
+        self.spend(self.spec.costs.fork / 2).await;
+    }
+
+    /// Waits until all children have exited.
+    pub async fn wait_for_children(&self, pid: Pid) -> Result<(), Errno> {
+        while self.with_process(pid, |process| process.children)? > 0 {
+            let task = self.env().current.get();
+            self.with_process(pid, |process| process.waiter = Some(task))?;
+            self.env().park(None).await;
+        }
+        Ok(())
+    }
+
+    /// Gives up what a handle holds, unless somebody else holds it, too.
+    pub fn drop_handle(&self, number: u32) {
+        let mut state = self.mm.state.borrow_mut();
+        let Some(handle) = state.owner.handles.get_mut(&number) else { return };
+        handle.holders -= 1;
+        if handle.holders > 0 {
+            return;
+        }
+        let handle = state.owner.handles.remove(&number).unwrap_or_default();
+        drop(state);
+        handle.pages.into_iter().for_each(|id| self.free_folio(id));
+        self.free_objects(handle.objects.into_iter().collect::<Vec<Object>>());
+    }
+}

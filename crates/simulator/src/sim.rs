@@ -1,0 +1,224 @@
+//! What all parts of the simulated kernel share: the machine, and how they get and give back memory.
+
+use crate::address_space::Pid;
+use crate::computer::Computer;
+use crate::folio::{Folio, FolioId, KernelUse, Use};
+use crate::slab::{Cache, Object};
+use crate::spec::MachineSpec;
+use lab::outcome::SlowRequest;
+use lab::{VirtualEnv, Watch};
+use mm::{Env, Mm, Nanos, Tag, TaskContext, World};
+use pagealloc::{Counter, Gfp, NR_ORDERS, Order, Pfn, Request};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use workload::{Errno, Root, Spawn, TaskReport};
+
+/// The types of a simulation.
+pub(crate) struct SimWorld;
+
+impl World for SimWorld {
+    type Env = VirtualEnv;
+    type Owner = Computer;
+    type Observer = Watch;
+}
+
+/// `ENOENT`
+pub(crate) const NOENT: Errno = Errno(2);
+/// `EBADF`
+pub(crate) const BADF: Errno = Errno(9);
+/// `ENOMEM`
+pub(crate) const NOMEM: Errno = Errno(12);
+/// `EFAULT`
+pub(crate) const FAULT: Errno = Errno(14);
+/// `EEXIST`
+pub(crate) const EXIST: Errno = Errno(17);
+
+/// A process to be started.
+pub(crate) struct Birth {
+    pub pid: Pid,
+    pub spawn: Spawn,
+    pub quota: Option<u64>,
+}
+
+/// Requests by how they were served.
+#[derive(Default)]
+pub(crate) struct Requests {
+    pub fast: [u64; NR_ORDERS],
+    pub failed: [u64; NR_ORDERS],
+    pub slow: Vec<SlowRequest>,
+}
+
+/// The run.
+pub(crate) struct Sim {
+    pub mm: Mm<SimWorld>,
+    pub spec: MachineSpec,
+    pub births: RefCell<VecDeque<Birth>>,
+    pub requests: RefCell<Requests>,
+    pub reports: RefCell<Vec<TaskReport>>,
+    pub next_pid: Cell<Pid>,
+    pub next_handle: Cell<u32>,
+    /// Processes that have not ended.
+    pub alive: Cell<u32>,
+    /// Roots that still owe operations.
+    pub roots_left: Cell<usize>,
+    /// Dirty pages in the order in which they became so.
+    pub dirtied: RefCell<VecDeque<(Nanos, FolioId)>>,
+    /// The flusher's task while it sleeps.
+    pub flusher: Cell<Option<lab::TaskId>>,
+    pub wrote: Cell<u32>,
+}
+
+impl Sim {
+    pub fn new(mm: Mm<SimWorld>, spec: MachineSpec, roots: &[Root]) -> Sim {
+        Sim {
+            mm,
+            spec,
+            births: RefCell::default(),
+            requests: RefCell::default(),
+            reports: RefCell::default(),
+            next_pid: Cell::new(1),
+            next_handle: Cell::new(1),
+            alive: Cell::new(0),
+            roots_left: Cell::new(roots.len()),
+            dirtied: RefCell::default(),
+            flusher: Cell::new(None),
+            wrote: Cell::new(0),
+        }
+    }
+
+    /// Whether tasks end at their next operation.
+    pub fn is_over(&self) -> bool {
+        self.roots_left.get() == 0 || self.spec.time_limit.is_some_and(|limit| self.mm.env.now() >= limit)
+    }
+
+    pub fn env(&self) -> &VirtualEnv {
+        &self.mm.env
+    }
+
+    /// CPU time passes.
+    pub async fn spend(&self, nanos: Nanos) {
+        self.mm.env.run(nanos).await;
+    }
+
+    /// The task that requests are made in.
+    pub fn context(&self, pid: Pid) -> TaskContext {
+        TaskContext::user(pid, self.mm.env.cpu())
+    }
+
+    /// A request for pages. Without `DIRECT_RECLAIM` it ends at once.
+    pub async fn pages(&self, order: Order, gfp: Gfp, pid: Pid) -> Option<Pfn> {
+        let task = self.context(pid);
+        let request = Request::new(order, gfp, task.cpu);
+        let page = self.mm.state.borrow_mut().alloc_fast_sync(&request, &self.mm.env);
+        if page.is_some() {
+            self.requests.borrow_mut().fast[usize::from(order)] += 1;
+            self.spend(self.spec.costs.page).await;
+            return page;
+        }
+        let ts = self.mm.env.now();
+        let page = self.mm.alloc_slow(&request, &task).await;
+        self.note_slow(ts, order, gfp, page.is_some());
+        self.spend(self.spec.costs.page).await;
+        page
+    }
+
+    /// A request that took the slow path has ended.
+    pub fn note_slow(&self, ts: Nanos, order: Order, gfp: Gfp, served: bool) {
+        let mut requests = self.requests.borrow_mut();
+        requests.failed[usize::from(order)] += u64::from(!served);
+        let duration = self.mm.env.now() - ts;
+        requests.slow.push(SlowRequest { ts, order, gfp, duration, served });
+    }
+
+    /// Pages for the kernel itself.
+    pub async fn kernel_page(&self, order: Order, gfp: Gfp, pid: Pid, what: KernelUse) -> Option<FolioId> {
+        let pfn = self.pages(order, gfp, pid).await?;
+        Some(self.adopt(pfn, order, Use::Kernel(what)))
+    }
+
+    /// Registers a page that is on no LRU list.
+    pub fn adopt(&self, pfn: Pfn, order: Order, what: Use) -> FolioId {
+        let mut state = self.mm.state.borrow_mut();
+        let id = state.owner.folios.add(Folio::new(what, pfn, order));
+        state.pages.set_tag(pfn, Tag::from(id));
+        id
+    }
+
+    /// An object of a slab cache.
+    pub async fn object(&self, cache: Cache, pid: Pid) -> Result<Object, Errno> {
+        let found = self.mm.state.borrow_mut().owner.slabs.take(cache, self.mm.env.cpu());
+        if let Some(object) = found {
+            return Ok(object);
+        }
+        for (order, gfp) in cache.attempts() {
+            if let Some(pfn) = self.pages(order, gfp, pid).await {
+                let slab = self.mm.state.borrow().owner.slabs.next_slab();
+                let id = self.adopt(pfn, order, Use::Slab(slab));
+                let slabs = &mut self.mm.state.borrow_mut().owner.slabs;
+                return Ok(slabs.grow(cache, self.mm.env.cpu(), id, order));
+            }
+        }
+        Err(NOMEM)
+    }
+
+    /// Several objects, or none.
+    pub async fn objects(&self, caches: &[Cache], pid: Pid) -> Result<Vec<Object>, Errno> {
+        let mut objects = Vec::with_capacity(caches.len());
+        for &cache in caches {
+            match self.object(cache, pid).await {
+                Ok(object) => objects.push(object),
+                Err(error) => {
+                    self.free_objects(objects);
+                    return Err(error);
+                }
+            }
+        }
+        self.spend(self.spec.costs.object * caches.len() as u64).await;
+        Ok(objects)
+    }
+
+    pub fn free_objects(&self, objects: impl IntoIterator<Item = Object>) {
+        self.mm.state.borrow_mut().owner.free_objects(objects);
+        self.settle();
+    }
+
+    /// Gives back what the owner could not: pages of slabs that became empty, and slots of the swap device.
+    pub fn settle(&self) {
+        let cpu = self.mm.env.cpu();
+        let mut state = self.mm.state.borrow_mut();
+        for shadow in std::mem::take(&mut state.owner.swapped_gone) {
+            state.forget_swapped(shadow, cpu);
+        }
+        for pfn in state.owner.empty_slab_frames() {
+            state.free_page(pfn, cpu);
+        }
+    }
+
+    /// Counts pages read from a device.
+    pub fn note_read(&self, pages: u32) {
+        self.mm.state.borrow_mut().alloc.vmstat.add(Counter::PgpgIn, u64::from(pages) * 4);
+    }
+
+    /// A page has been written to the disk or the swap device.
+    pub fn end_write(&self, pfn: Pfn) {
+        {
+            let mut state = self.mm.state.borrow_mut();
+            let pages = 1 << state.alloc.frames.order(pfn);
+            state.alloc.vmstat.add(Counter::PgpgOut, pages * 4);
+        }
+        self.mm.end_writeback(pfn);
+    }
+
+    /// Gives back a folio of the kernel's own.
+    pub fn free_folio(&self, id: FolioId) {
+        let frame = self.mm.state.borrow_mut().owner.forget(id);
+        self.free_frames(frame);
+    }
+
+    /// Gives frames back that nobody holds any more.
+    pub fn free_frames(&self, frames: impl IntoIterator<Item = Pfn>) {
+        let cpu = self.mm.env.cpu();
+        let mut state = self.mm.state.borrow_mut();
+        frames.into_iter().for_each(|pfn| state.free_page(pfn, cpu));
+    }
+}

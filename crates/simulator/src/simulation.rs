@@ -1,0 +1,255 @@
+//! The run: starts everything, lets virtual time pass until the last task has ended, and says what came out.
+
+use crate::boot::boot;
+use crate::check::{CheckAll, Flight};
+use crate::sim::{Birth, Sim};
+use crate::slab::Cache;
+use crate::spec::MachineSpec;
+use crate::system::Task;
+use lab::outcome::{Outcome, Sample};
+use lab::{Executor, sample, start_daemons, zones};
+use mm::{Env, Nanos};
+use pagealloc::{Counter, MachineError, Policy, VmStat};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Instant;
+use workload::{RunReport, TaskReport, Workload, drive};
+
+/// What a simulation leaves.
+#[derive(Clone, Debug)]
+pub struct Simulated {
+    /// The result, with a sample for each virtual second.
+    pub outcome: Outcome,
+    /// What became of the tasks.
+    pub report: RunReport,
+    /// Digest of the event stream.
+    pub digest: u64,
+    /// Length of the run in virtual time.
+    pub virtual_seconds: f64,
+    /// How long it took to simulate.
+    pub wall_seconds: f64,
+    /// Share of the run that each CPU was in use, 0 to 1.
+    pub cpu_use: Vec<f64>,
+    /// Objects in use at the end by slab cache, as /proc/slabinfo names them.
+    pub slabinfo: Vec<(&'static str, u64)>,
+}
+
+/// Why a simulation can't run, or broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum SimulationError {
+    /// There is no such machine.
+    #[error("there is no such machine: {0}; give it at least 64 MiB of memory and a CPU")]
+    Machine(#[from] MachineError),
+    /// An invariant of the model does not hold: a bug of fraglab's.
+    #[error("an invariant of the model broke {at_ms} ms into the run: {what}; please report it with the scenario")]
+    Broken {
+        /// Virtual milliseconds since the start.
+        at_ms: u64,
+        /// The first broken invariant.
+        what: String,
+    },
+    /// Tasks are left, and nothing will ever wake them: a bug of fraglab's.
+    #[error("{tasks} tasks wait for each other {at_ms} ms into the run; please report it with the scenario")]
+    Stuck {
+        /// Virtual milliseconds since the start.
+        at_ms: u64,
+        /// Tasks that are left.
+        tasks: u32,
+    },
+}
+
+/// Runs workloads on simulated machines.
+pub struct Simulation;
+
+/// Smallest machine: fewer blocks than this hold no kernel.
+const SMALLEST: u64 = 64 << 20;
+/// Interval of samples.
+const SECOND: Nanos = 1_000_000_000;
+
+impl Simulation {
+    /// Runs a workload to its end. `seed` decides what the workload leaves open.
+    ///
+    /// # Errors
+    /// When the machine can't be built.
+    pub fn run(
+        workload: &dyn Workload,
+        machine: &MachineSpec,
+        policy: &Policy,
+        seed: u64,
+    ) -> Result<Simulated, SimulationError> {
+        Run { workload, check: false }.run(machine, policy, seed)
+    }
+
+    /// The same with all invariants checked at each sample and at the end.
+    ///
+    /// # Errors
+    /// When the machine can't be built, or when an invariant breaks.
+    pub fn run_checked(
+        workload: &dyn Workload,
+        machine: &MachineSpec,
+        policy: &Policy,
+        seed: u64,
+    ) -> Result<Simulated, SimulationError> {
+        Run { workload, check: true }.run(machine, policy, seed)
+    }
+}
+
+struct Run<'w> {
+    workload: &'w dyn Workload,
+    check: bool,
+}
+
+impl Run<'_> {
+    fn run(&self, machine: &MachineSpec, policy: &Policy, seed: u64) -> Result<Simulated, SimulationError> {
+        if machine.memory < SMALLEST {
+            return Err(MachineError::Empty.into());
+        }
+        let started = Instant::now();
+        let roots = self.workload.roots();
+        let sim = boot(machine, policy, seed, &roots)?;
+        for root in &roots {
+            let pid = sim.new_root();
+            sim.births.borrow_mut().push_back(Birth { pid, spawn: root.spawn, quota: Some(root.quota) });
+        }
+        let at_boot = sim.mm.state.borrow().alloc.vmstat.clone();
+        let series = RefCell::new(Vec::new());
+        self.run_to_the_end(&sim, &at_boot, &series)?;
+        let mut report = RunReport::new(self.workload, &roots);
+        report.tasks = sim.reports.take();
+        report.killed = sim.mm.state.borrow().alloc.vmstat.get(Counter::OomKill);
+        report.elapsed = sim.mm.env.now();
+        Ok(finish(&sim, &at_boot, series.take(), report, started))
+    }
+
+    fn run_to_the_end(
+        &self,
+        sim: &Sim,
+        at_boot: &VmStat,
+        series: &RefCell<Vec<Sample>>,
+    ) -> Result<(), SimulationError> {
+        let env = sim.env();
+        let broken = RefCell::new(None);
+        let mut executor = Executor::default();
+        start_daemons(&mut executor, &sim.mm);
+        executor.spawn(env, sim.flush_forever());
+        executor.spawn(env, self.sample_forever(sim, at_boot, series, &broken));
+        while sim.alive.get() > 0 {
+            let birth = sim.births.borrow_mut().pop_front();
+            if let Some(birth) = birth {
+                executor.spawn(env, self.live(sim, birth));
+                continue;
+            }
+            if executor.run_next(env) {
+                continue;
+            }
+            self.between(sim, &broken)?;
+        }
+        let state = &*sim.mm.state.borrow();
+        let what = if self.check { state.check_all(Flight::None) } else { Ok(()) };
+        what.map_err(|what| SimulationError::Broken { at_ms: env.now() / 1_000_000, what })
+    }
+
+    /// Nothing is ready at this moment: on to the next.
+    fn between(&self, sim: &Sim, broken: &RefCell<Option<String>>) -> Result<(), SimulationError> {
+        let env = sim.env();
+        let at_ms = env.now() / 1_000_000;
+        if let Some(what) = broken.take() {
+            return Err(SimulationError::Broken { at_ms, what });
+        }
+        if env.flushers_woken.get() {
+            sim.wake_flusher();
+        }
+        sim.settle();
+        if env.next_due() == Nanos::MAX {
+            return Err(SimulationError::Stuck { at_ms, tasks: sim.alive.get() });
+        }
+        env.advance().into_iter().for_each(|pfn| sim.end_write(pfn));
+        Ok(())
+    }
+
+    /// A process from its birth to its end.
+    async fn live(&self, sim: &Sim, Birth { pid, spawn, quota }: Birth) {
+        let ready = if quota.is_some() { sim.start_root(pid).await } else { sim.start_child(pid).await };
+        let mut task = Task::new(sim, pid);
+        let report = match ready {
+            Ok(()) => drive(&mut task, &spawn, self.workload.program(&spawn), quota).await,
+            Err(_) => {
+                // No memory even for a process: it owes nothing any more.
+                if quota.is_some() {
+                    sim.roots_left.set(sim.roots_left.get().saturating_sub(1));
+                }
+                stillborn(&spawn)
+            }
+        };
+        sim.reports.borrow_mut().push(report);
+        sim.exit(pid).await;
+    }
+
+    async fn sample_forever(
+        &self,
+        sim: &Sim,
+        at_boot: &VmStat,
+        series: &RefCell<Vec<Sample>>,
+        broken: &RefCell<Option<String>>,
+    ) {
+        loop {
+            sim.env().sleep(SECOND).await;
+            let state = sim.mm.state.borrow();
+            series.borrow_mut().push(sample(&state.alloc, sim.env().now(), counters(&state.alloc.vmstat, at_boot)));
+            if self.check
+                && let Err(what) = state.check_all(Flight::Allowed)
+            {
+                broken.replace(Some(what));
+            }
+        }
+    }
+}
+
+fn stillborn(spawn: &workload::Spawn) -> TaskReport {
+    TaskReport {
+        task: spawn.task,
+        role: spawn.role,
+        ops: 0,
+        failed: 0,
+        digest: None,
+        owed: Vec::new(),
+        timings: Vec::new(),
+    }
+}
+
+/// Counters that the simulated computer does not keep: 0 would be a claim.
+const UNKNOWN: [Counter; 4] =
+    [Counter::PgscanKhugepaged, Counter::PgstealKhugepaged, Counter::ThpCollapseAlloc, Counter::ThpCollapseAllocFailed];
+
+/// Counters since boot, by name.
+fn counters(vmstat: &VmStat, at_boot: &VmStat) -> BTreeMap<String, u64> {
+    let known = vmstat.iter().filter(|(counter, _)| !UNKNOWN.contains(counter));
+    known.map(|(counter, value)| (counter.name().to_owned(), value - at_boot.get(counter))).collect()
+}
+
+fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, started: Instant) -> Simulated {
+    let state = sim.mm.state.borrow();
+    let requests = sim.requests.take();
+    let elapsed = sim.mm.env.now();
+    let share = |busy: Nanos| busy as f64 / elapsed.max(1) as f64;
+    let outcome = Outcome {
+        counters: counters(&state.alloc.vmstat, at_boot),
+        extfrag: state.alloc.observer.extfrag.clone(),
+        failures: Some(state.alloc.observer.failures.clone()),
+        untraced: false,
+        zones: zones(&state.alloc),
+        slow_requests: requests.slow,
+        fast_requests: requests.fast,
+        failed_requests: requests.failed,
+        series,
+    };
+    Simulated {
+        outcome,
+        report,
+        digest: state.alloc.observer.digest(),
+        virtual_seconds: elapsed as f64 / SECOND as f64,
+        wall_seconds: started.elapsed().as_secs_f64(),
+        cpu_use: sim.mm.env.cpu_busy().into_iter().map(share).collect(),
+        slabinfo: Cache::ALL.map(|cache| (cache.layout().name, state.owner.slabs.objects(cache))).to_vec(),
+    }
+}

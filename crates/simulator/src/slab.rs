@@ -1,0 +1,372 @@
+//! Slab caches: which objects share a page. A page is freed only when all of its objects are.
+//!
+//! As in SLUB, each CPU fills one slab at a time; slabs with room wait on a list per cache, those that lost an object
+//! at its tail. Sizes and orders are those that /proc/slabinfo shows on the recorded guests (6.18, x86-64).
+
+use crate::folio::FolioId;
+use pagealloc::{CpuId, Gfp, Order};
+use std::collections::BTreeMap;
+
+/// The caches that are modelled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub(crate) enum Cache {
+    Dentry,
+    Inode,
+    InodeSecurity,
+    ExtentStatus,
+    BufferHead,
+    XarrayNode,
+    Task,
+    Signal,
+    Sighand,
+    Mm,
+    Vma,
+    AnonVma,
+    AnonVmaChain,
+    Files,
+    Pid,
+    Cred,
+    Filp,
+    PipeRing,
+    PseudoInode,
+    SocketInode,
+    UnixSocket,
+    SkbHead,
+    SkbData,
+}
+
+/// How a cache is laid out.
+pub(crate) struct Layout {
+    pub name: &'static str,
+    /// Bytes of an object, padding included.
+    pub size: u32,
+    /// Order of a slab where memory allows.
+    pub order: Order,
+    /// A shrinker can free its objects (`SLAB_RECLAIM_ACCOUNT`).
+    pub reclaimable: bool,
+    /// Asked for inside a filesystem.
+    pub nofs: bool,
+}
+
+const fn layout(name: &'static str, size: u32, order: Order, reclaimable: bool, nofs: bool) -> Layout {
+    Layout { name, size, order, reclaimable, nofs }
+}
+
+/// By [`Cache`].
+const LAYOUTS: [Layout; 23] = [
+    layout("dentry", 192, 0, true, false),
+    layout("ext4_inode_cache", 1128, 2, true, true),
+    layout("lsm_inode_cache", 88, 0, false, true),
+    layout("ext4_extent_status", 40, 0, true, true),
+    layout("buffer_head", 104, 0, true, true),
+    layout("radix_tree_node", 584, 1, true, true),
+    layout("task_struct", 8768, 3, false, false),
+    layout("signal_cache", 1152, 2, false, false),
+    layout("sighand_cache", 2112, 3, false, false),
+    layout("mm_struct", 1536, 3, false, false),
+    layout("vm_area_struct", 192, 0, false, false),
+    layout("anon_vma", 104, 0, false, false),
+    layout("anon_vma_chain", 64, 0, false, false),
+    layout("files_cache", 704, 2, false, false),
+    layout("pid", 192, 0, false, false),
+    layout("cred_jar", 192, 0, false, false),
+    layout("filp", 192, 0, false, false),
+    layout("kmalloc-cg-1k", 1024, 2, false, false),
+    layout("inode_cache", 616, 1, true, false),
+    layout("sock_inode_cache", 832, 2, true, false),
+    layout("UNIX-STREAM", 1152, 2, false, false),
+    layout("skbuff_head_cache", 256, 0, false, false),
+    layout("kmalloc-cg-4k", 4096, 3, false, false),
+];
+
+impl Cache {
+    pub const ALL: [Cache; 23] = {
+        use Cache::*;
+        [
+            Dentry,
+            Inode,
+            InodeSecurity,
+            ExtentStatus,
+            BufferHead,
+            XarrayNode,
+            Task,
+            Signal,
+            Sighand,
+            Mm,
+            Vma,
+            AnonVma,
+            AnonVmaChain,
+            Files,
+            Pid,
+            Cred,
+            Filp,
+            PipeRing,
+            PseudoInode,
+            SocketInode,
+            UnixSocket,
+            SkbHead,
+            SkbData,
+        ]
+    };
+
+    pub fn layout(self) -> &'static Layout {
+        &LAYOUTS[self as usize]
+    }
+
+    /// Mask of the request that needs a slab.
+    fn gfp(self) -> Gfp {
+        let layout = self.layout();
+        let gfp = if layout.nofs { Gfp::NOFS } else { Gfp::KERNEL };
+        if layout.reclaimable { gfp | Gfp::RECLAIMABLE } else { gfp }
+    }
+
+    /// The two attempts at a slab: order and mask. Large ones are tried for without any reclaim, as the recordings show.
+    pub fn attempts(self) -> [(Order, Gfp); 2] {
+        let (layout, gfp) = (self.layout(), self.gfp() | Gfp::COMP);
+        let lightly = gfp | Gfp::NOWARN | Gfp::NORETRY;
+        let smallest = layout.size.div_ceil(4096).next_power_of_two().trailing_zeros() as Order;
+        match layout.order > smallest {
+            true => [(layout.order, (lightly | Gfp::NOMEMALLOC).without(Gfp::RECLAIM)), (smallest, gfp)],
+            false => [(layout.order, lightly), (layout.order, gfp)],
+        }
+    }
+
+    /// Objects in a slab of this order.
+    pub fn capacity(self, order: Order) -> u16 {
+        ((4096u32 << order) / self.layout().size) as u16
+    }
+}
+
+/// An object: all that matters of it is its slab.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+pub(crate) struct Object(u32);
+
+/// Empty slabs that a cache keeps before it gives pages back (`min_partial`).
+const MIN_PARTIAL: usize = 5;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum On {
+    Cpu,
+    /// With room, at this place of the cache's list.
+    Partial(u64),
+    Full,
+    /// Given back.
+    Gone,
+}
+
+struct Slab {
+    cache: Cache,
+    folio: FolioId,
+    capacity: u16,
+    in_use: u16,
+    on: On,
+}
+
+#[derive(Default)]
+struct CacheState {
+    /// Slab that each CPU fills.
+    cpu: Vec<Option<u32>>,
+    partial: BTreeMap<u64, u32>,
+    objects: u64,
+}
+
+/// All caches.
+pub(crate) struct Slabs {
+    slabs: Vec<Slab>,
+    vacant: Vec<u32>,
+    caches: Vec<CacheState>,
+    sequence: u64,
+    /// Slabs that have lost their last object: their pages are to be freed.
+    pub emptied: Vec<FolioId>,
+}
+
+impl Slabs {
+    pub fn new(cpus: usize) -> Slabs {
+        let cache = || CacheState { cpu: vec![None; cpus], ..CacheState::default() };
+        let caches = Cache::ALL.iter().map(|_| cache()).collect();
+        Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, sequence: 0, emptied: Vec::new() }
+    }
+
+    /// Objects in use.
+    pub fn objects(&self, cache: Cache) -> u64 {
+        self.caches[cache as usize].objects
+    }
+
+    /// An object, if there is a slab with room.
+    pub fn take(&mut self, cache: Cache, cpu: CpuId) -> Option<Object> {
+        let state = &mut self.caches[cache as usize];
+        let filled = state.cpu[cpu.index()];
+        if let Some(slab) = filled
+            && self.slabs[slab as usize].in_use < self.slabs[slab as usize].capacity
+        {
+            return Some(self.take_from(slab));
+        }
+        let (_, slab) = state.partial.pop_first()?;
+        self.fill(cache, cpu, slab);
+        Some(self.take_from(slab))
+    }
+
+    fn take_from(&mut self, slab: u32) -> Object {
+        let of = &mut self.slabs[slab as usize];
+        of.in_use += 1;
+        self.caches[of.cache as usize].objects += 1;
+        Object(slab)
+    }
+
+    /// Makes this the slab that the CPU fills.
+    fn fill(&mut self, cache: Cache, cpu: CpuId, slab: u32) {
+        self.slabs[slab as usize].on = On::Cpu;
+        if let Some(before) = self.caches[cache as usize].cpu[cpu.index()].replace(slab) {
+            let of = &mut self.slabs[before as usize];
+            if of.in_use == of.capacity {
+                of.on = On::Full;
+            } else {
+                self.enlist(before);
+            }
+        }
+    }
+
+    fn enlist(&mut self, slab: u32) {
+        self.sequence += 1;
+        let of = &mut self.slabs[slab as usize];
+        of.on = On::Partial(self.sequence);
+        self.caches[of.cache as usize].partial.insert(self.sequence, slab);
+    }
+
+    /// Number that the next slab will have: its folio is named after it.
+    pub fn next_slab(&self) -> u32 {
+        self.vacant.last().copied().unwrap_or(self.slabs.len() as u32)
+    }
+
+    /// A new slab in a page of this order; the CPU fills it, and this is its first object.
+    pub fn grow(&mut self, cache: Cache, cpu: CpuId, folio: FolioId, order: Order) -> Object {
+        let slab = Slab { cache, folio, capacity: cache.capacity(order), in_use: 0, on: On::Cpu };
+        let number = match self.vacant.pop() {
+            Some(number) => {
+                self.slabs[number as usize] = slab;
+                number
+            }
+            None => {
+                self.slabs.push(slab);
+                self.slabs.len() as u32 - 1
+            }
+        };
+        self.fill(cache, cpu, number);
+        self.take_from(number)
+    }
+
+    /// Gives an object back.
+    pub fn free(&mut self, object: Object) {
+        let of = &mut self.slabs[object.0 as usize];
+        of.in_use -= 1;
+        let (cache, in_use, on) = (of.cache, of.in_use, of.on);
+        let state = &mut self.caches[cache as usize];
+        state.objects -= 1;
+        match on {
+            On::Full => self.enlist(object.0),
+            On::Partial(place) if in_use == 0 && state.partial.len() > MIN_PARTIAL => {
+                state.partial.remove(&place);
+                self.discard(object.0);
+            }
+            On::Cpu | On::Partial(_) | On::Gone => {}
+        }
+    }
+
+    fn discard(&mut self, slab: u32) {
+        let of = &mut self.slabs[slab as usize];
+        of.on = On::Gone;
+        self.emptied.push(of.folio);
+        self.vacant.push(slab);
+    }
+
+    /// Folio of a slab.
+    pub fn folio(&self, slab: u32) -> Option<FolioId> {
+        self.slabs.get(slab as usize).filter(|slab| slab.on != On::Gone).map(|slab| slab.folio)
+    }
+
+    /// Whether the counts of all slabs add up, for [`crate::check`].
+    pub fn check(&self) -> Result<(), String> {
+        for cache in Cache::ALL {
+            let (state, name) = (&self.caches[cache as usize], cache.layout().name);
+            let slabs = || self.slabs.iter().filter(|slab| slab.cache == cache && slab.on != On::Gone);
+            let in_use: u64 = slabs().map(|slab| u64::from(slab.in_use)).sum();
+            if in_use != state.objects {
+                return Err(format!("{name}: slabs hold {in_use} objects, the cache counts {}", state.objects));
+            }
+            if let Some(slab) = slabs().find(|slab| slab.in_use > slab.capacity) {
+                return Err(format!("{name}: {} objects in a slab for {}", slab.in_use, slab.capacity));
+            }
+            let listed = slabs().filter(|slab| matches!(slab.on, On::Partial(_))).count();
+            if listed != state.partial.len() {
+                return Err(format!("{name}: {listed} slabs say that they are listed, {} are", state.partial.len()));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CPU: CpuId = CpuId(0);
+
+    fn grown(slabs: &mut Slabs, folio: u32) -> Object {
+        let capacity = Cache::Dentry.capacity(0);
+        let first = slabs.grow(Cache::Dentry, CPU, FolioId(folio), 0);
+        for _ in 1..capacity {
+            slabs.take(Cache::Dentry, CPU).unwrap();
+        }
+        first
+    }
+
+    #[test]
+    fn capacities_are_those_of_slabinfo() {
+        let of = |cache: Cache| cache.capacity(cache.layout().order);
+        assert_eq!([of(Cache::Dentry), of(Cache::Inode), of(Cache::XarrayNode), of(Cache::Task)], [21, 14, 14, 3]);
+        assert_eq!([of(Cache::BufferHead), of(Cache::Mm), of(Cache::Sighand)], [39, 21, 15]);
+    }
+
+    #[test]
+    fn large_slabs_are_tried_for_without_reclaim() {
+        let [(order, gfp), (smallest, fallback)] = Cache::Inode.attempts();
+        assert_eq!((order, gfp.0, smallest), (2, 0xd2050, 0), "mask as recorded");
+        assert_eq!(fallback, Gfp::NOFS | Gfp::RECLAIMABLE | Gfp::COMP);
+        let [(order, gfp), _] = Cache::Dentry.attempts();
+        assert_eq!((order, gfp.0), (0, 0x52cd0), "mask as recorded");
+        assert_eq!(Cache::Task.attempts()[1].0, 2, "an object of 8768 bytes needs four pages");
+    }
+
+    #[test]
+    fn a_page_is_freed_only_when_all_its_objects_are() {
+        let mut slabs = Slabs::new(1);
+        // More than the cache keeps, and the one that the CPU fills.
+        let firsts: Vec<Object> = (0..8).map(|folio| grown(&mut slabs, folio)).collect();
+        assert_eq!(slabs.take(Cache::Dentry, CPU), None);
+        let capacity = Cache::Dentry.capacity(0);
+        for &object in &firsts[..7] {
+            for _ in 1..capacity {
+                slabs.free(object);
+            }
+        }
+        assert!(slabs.emptied.is_empty(), "each slab still holds an object");
+        for &object in &firsts[..7] {
+            slabs.free(object);
+        }
+        assert_eq!(slabs.emptied, [FolioId(0), FolioId(1)], "the cache keeps {MIN_PARTIAL} with room");
+        slabs.check().unwrap();
+    }
+
+    #[test]
+    fn slabs_with_room_are_filled_up_first() {
+        let mut slabs = Slabs::new(1);
+        let old = grown(&mut slabs, 0);
+        grown(&mut slabs, 1);
+        slabs.free(old);
+        assert_eq!(slabs.take(Cache::Dentry, CPU), Some(old));
+        assert_eq!(slabs.take(Cache::Dentry, CPU), None);
+        slabs.check().unwrap();
+    }
+}

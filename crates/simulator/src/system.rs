@@ -1,0 +1,143 @@
+//! The computer as its processes see it: operations become calls of the simulated kernel.
+
+use crate::address_space::Pid;
+use crate::sim::{BADF, FAULT, NOMEM, Sim};
+use mm::Env;
+use workload::{Advice, Errno, Op, RegionId, System, Touched};
+
+/// A process at work.
+pub(crate) struct Task<'s> {
+    sim: &'s Sim,
+    pid: Pid,
+    /// When its last beat was due.
+    beat: u64,
+}
+
+/// `EINVAL`
+const INVAL: Errno = Errno(22);
+/// Pages of an address space that a mapping may have: what page numbers have room for.
+const MAX_PAGES: u64 = 1 << 29;
+
+fn pages(bytes: u64) -> u32 {
+    bytes.div_ceil(4096) as u32
+}
+
+impl Task<'_> {
+    pub fn new(sim: &Sim, pid: Pid) -> Task<'_> {
+        Task { sim, pid, beat: sim.mm.env.now() }
+    }
+
+    fn is_killed(&self) -> bool {
+        self.sim.with_process(self.pid, |process| process.killed).unwrap_or(true)
+    }
+
+    /// Pages of a region.
+    fn length(&self, region: RegionId) -> Result<u32, Errno> {
+        self.sim.with_process(self.pid, |process| process.regions.get(&region).map(|of| of.pages))?.ok_or(FAULT)
+    }
+
+    /// First page and pages of a range of a region.
+    fn range(&self, region: RegionId, offset: u64, bytes: u64) -> Result<(u32, u32), Errno> {
+        let length = u64::from(self.length(region)?) * 4096;
+        if offset > length || bytes > length - offset {
+            return Err(FAULT);
+        }
+        let (first, end) = ((offset / 4096) as u32, pages(offset + bytes));
+        Ok((first, end - first))
+    }
+
+    async fn memory(&self, op: &Op) -> Result<Touched, Errno> {
+        let (sim, pid) = (self.sim, self.pid);
+        match *op {
+            Op::Map { region, bytes } => {
+                if bytes == 0 || bytes.div_ceil(4096) > MAX_PAGES {
+                    return Err(if bytes == 0 { INVAL } else { NOMEM });
+                }
+                // A number that is used again: what it stood for is unmapped.
+                if let Ok(whole) = self.length(region) {
+                    sim.zap(pid, region, 0, whole, true).await?;
+                    sim.with_process(pid, |process| process.forget_region(region))?;
+                }
+                sim.with_process(pid, |process| process.map(region, pages(bytes)))?;
+            }
+            Op::Advise { region, advice: Advice::DontNeed } => {
+                sim.zap(pid, region, 0, self.length(region)?, false).await?;
+            }
+            Op::Advise { region, advice } => {
+                sim.with_process(pid, |process| process.regions.get_mut(&region).map(|of| of.advice = Some(advice)))?
+                    .ok_or(FAULT)?;
+            }
+            Op::Unmap { region, offset, bytes } => {
+                let (first, count) = self.range(region, offset, bytes)?;
+                sim.zap(pid, region, first, count, true).await?;
+            }
+            Op::Touch { region, offset, bytes, access } => {
+                let (first, count) = self.range(region, offset, bytes)?;
+                return sim.touch(pid, region, first, count, access).await;
+            }
+            _ => return Err(INVAL),
+        }
+        Ok(Touched::default())
+    }
+
+    async fn other(&mut self, op: &Op) -> Result<(), Errno> {
+        let (sim, pid) = (self.sim, self.pid);
+        match *op {
+            Op::Fork(spawn) => sim.fork(pid, &spawn).await,
+            Op::Wait => sim.wait_for_children(pid).await,
+            Op::Create { file } => sim.create(pid, file.0).await,
+            Op::Write { bytes: 0, .. } | Op::Read { bytes: 0, .. } => Ok(()),
+            Op::Write { file, offset, bytes } => sim.write(pid, file.0, offset, bytes).await,
+            Op::Read { file, offset, bytes } => sim.read(pid, file.0, offset, bytes).await,
+            Op::Sync { file } => sim.sync(file.0).await,
+            Op::Unlink { file } => sim.unlink(pid, file.0).await,
+            Op::Lookup { name, count } => sim.look_up_absent(pid, name, count).await,
+            Op::Pipe { handle, bytes } => sim.pipe(pid, handle, bytes).await,
+            Op::Socket { handle, bytes } => sim.socket(pid, handle, bytes).await,
+            Op::Ring { handle, order, blocks } => sim.ring(pid, handle, order, blocks).await,
+            Op::Close { handle } => sim.close(pid, handle).await.map_err(|_| BADF),
+            Op::Sleep { nanos } => {
+                sim.mm.env.wait(mm::Queue::Timer, Some(nanos)).await;
+                Ok(())
+            }
+            Op::Compute { nanos } => {
+                sim.spend(nanos).await;
+                Ok(())
+            }
+            Op::Pace { nanos } => {
+                self.pace(nanos).await;
+                Ok(())
+            }
+            _ => Err(INVAL),
+        }
+    }
+
+    async fn pace(&mut self, nanos: u64) {
+        self.beat = (self.beat + nanos).max(self.sim.mm.env.now());
+        self.sim.mm.env.sleep_until(self.beat).await;
+    }
+}
+
+impl System for Task<'_> {
+    async fn perform(&mut self, op: &Op) -> Result<Touched, Errno> {
+        self.sim.spend(self.sim.spec.costs.syscall).await;
+        let done = match op {
+            Op::Map { .. } | Op::Advise { .. } | Op::Unmap { .. } | Op::Touch { .. } => self.memory(op).await,
+            _ => self.other(op).await.map(|()| Touched::default()),
+        };
+        self.sim.settle();
+        done
+    }
+
+    fn now(&self) -> u64 {
+        self.sim.mm.env.now()
+    }
+
+    fn over(&self) -> bool {
+        self.sim.is_over() || self.is_killed()
+    }
+
+    fn quota_done(&mut self) {
+        self.sim.roots_left.set(self.sim.roots_left.get().saturating_sub(1));
+    }
+}

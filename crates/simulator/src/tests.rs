@@ -1,0 +1,241 @@
+//! Random operations against a naive model of what memory holds, with all invariants checked on the way.
+
+use crate::address_space::{Entry, PTES, Pid, Pte};
+use crate::boot::boot;
+use crate::check::{CheckAll, Flight};
+use crate::sim::Sim;
+use crate::spec::{Boot, MachineSpec};
+use crate::system::Task;
+use lab::{Executor, start_daemons};
+use mm::thp::ThpEnabled;
+use pagealloc::policy::preset;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use workload::{Access, Advice, FileId, HandleId, Op, RegionId, Spawn, System};
+
+/// What a page of a region holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Content {
+    Unmapped,
+    Untouched,
+    Zeroes,
+    Data,
+}
+
+/// What a process should see: each region's pages, and which handles are open.
+#[derive(Clone, Default)]
+struct Naive {
+    regions: BTreeMap<u32, Vec<Content>>,
+    handles: BTreeMap<u32, ()>,
+}
+
+impl Naive {
+    fn range(&mut self, region: u32, offset: u64, bytes: u64) -> Option<&mut [Content]> {
+        let pages = self.regions.get_mut(&region)?;
+        pages.get_mut((offset / 4096) as usize..((offset + bytes).div_ceil(4096)) as usize)
+    }
+
+    /// Performs an operation: whether it should succeed.
+    fn perform(&mut self, op: &Op, files: &mut BTreeMap<u32, ()>) -> bool {
+        match *op {
+            Op::Map { region, bytes } => {
+                self.regions.insert(region.0, vec![Content::Untouched; bytes.div_ceil(4096) as usize]);
+                true
+            }
+            Op::Advise { region, advice } => self.regions.get_mut(&region.0).is_some_and(|pages| {
+                let mapped = pages.iter_mut().filter(|page| **page != Content::Unmapped);
+                if advice == Advice::DontNeed {
+                    mapped.for_each(|page| *page = Content::Untouched);
+                }
+                true
+            }),
+            Op::Unmap { region, offset, bytes } => self.range(region.0, offset, bytes).is_some_and(|pages| {
+                pages.fill(Content::Unmapped);
+                true
+            }),
+            Op::Touch { region, offset, bytes, access } => {
+                self.range(region.0, offset, bytes).is_some_and(|pages| touch(pages, access))
+            }
+            Op::Create { file } => files.insert(file.0, ()).is_none_or(|()| true),
+            Op::Write { file, .. } | Op::Read { file, .. } | Op::Sync { file } => files.contains_key(&file.0),
+            Op::Unlink { file } => files.remove(&file.0).is_some(),
+            Op::Pipe { handle, .. } | Op::Socket { handle, .. } | Op::Ring { handle, .. } => {
+                self.handles.insert(handle.0, ()).is_none()
+            }
+            Op::Close { handle } => self.handles.remove(&handle.0).is_some(),
+            _ => true,
+        }
+    }
+}
+
+/// Up to the first page that is not mapped.
+fn touch(pages: &mut [Content], access: Access) -> bool {
+    for page in pages {
+        *page = match (*page, access) {
+            (Content::Unmapped, _) => return false,
+            (Content::Untouched, Access::Read) => Content::Zeroes,
+            (content, Access::Read) => content,
+            (_, Access::Write) => Content::Data,
+        };
+    }
+    true
+}
+
+/// Xorshift: the tests' own random numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+
+    fn op(&mut self) -> Op {
+        let region = RegionId(self.below(6) as u32);
+        let file = FileId(self.below(40) as u32);
+        let handle = HandleId(self.below(8) as u32);
+        let (offset, bytes) = (self.below(700) * 4096, (self.below(600) + 1) * 4096);
+        let access = if self.below(4) == 0 { Access::Read } else { Access::Write };
+        match self.below(22) {
+            0 | 1 => Op::Map { region, bytes: (self.below(1500) + 1) * 4096 },
+            2 => {
+                let advice = [Advice::HugePage, Advice::NoHugePage, Advice::DontNeed][self.below(3) as usize];
+                Op::Advise { region, advice }
+            }
+            3..=8 => Op::Touch { region, offset, bytes, access },
+            9 => Op::Unmap { region, offset, bytes },
+            10 => Op::Create { file },
+            11 | 12 => Op::Write { file, offset: offset / 8, bytes: bytes / 4 },
+            13 | 14 => Op::Read { file, offset: offset / 8, bytes: bytes / 4 },
+            15 => Op::Unlink { file },
+            16 => Op::Sync { file },
+            17 => Op::Pipe { handle, bytes: bytes / 32 },
+            18 => Op::Socket { handle, bytes: bytes / 16 },
+            19 => Op::Ring { handle, order: self.below(4) as u8, blocks: 2 },
+            20 => Op::Close { handle },
+            _ => Op::Lookup { name: self.below(2_000), count: 16 },
+        }
+    }
+}
+
+fn small_machine(thp: ThpEnabled) -> MachineSpec {
+    let mut spec = MachineSpec::guest(128 << 20);
+    spec.thp.enabled = thp;
+    spec.boot = Boot { unmovable: 2_000, reclaimable: 100, mlocked: 50 };
+    spec
+}
+
+/// Whether the page tables say what the naive model does.
+fn compare(sim: &Sim, pid: Pid, naive: &Naive) -> Result<(), String> {
+    let state = sim.mm.state.borrow();
+    let process = state.owner.processes.get(&pid).ok_or("no process")?;
+    for (&region, pages) in &naive.regions {
+        let base = process.regions.get(&RegionId(region)).ok_or("no region")?.base;
+        for (page, &wanted) in (base..).zip(pages) {
+            let window = process.windows.get(&(page / PTES)).filter(|window| window.is_mapped(page % PTES));
+            let found = match window.map(|window| (&window.entry, window.is_whole())) {
+                None => Content::Unmapped,
+                Some((Entry::Empty, _)) => Content::Untouched,
+                // A huge page brings its neighbours in.
+                Some((Entry::Huge(_), whole)) if whole && wanted != Content::Unmapped => continue,
+                Some((Entry::Huge(_), _)) => Content::Unmapped,
+                Some((Entry::Table(table), _)) => match table[(page % PTES) as usize] {
+                    Pte::None => Content::Untouched,
+                    Pte::Zero => Content::Zeroes,
+                    Pte::Page(_) => Content::Data,
+                },
+            };
+            let split_huge = sim.spec.thp.enabled != ThpEnabled::Never && found == Content::Data;
+            let agrees = found == wanted || split_huge && wanted != Content::Unmapped;
+            if !agrees {
+                return Err(format!("region {region} page {}: {found:?}, should be {wanted:?}", page - base));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Random operations of a process and of children that it forks.
+async fn work(sim: &Sim, seed: u64, ops: u32) -> Result<(), String> {
+    let mut random = Random(seed);
+    let root = sim.new_root();
+    sim.start_root(root).await.map_err(|error| error.to_string())?;
+    let mut tasks = vec![(root, Naive::default())];
+    let mut files = BTreeMap::new();
+    for number in 0..ops {
+        let (pid, mut naive) = tasks.pop().ok_or("no task")?;
+        let op = random.op();
+        let expected = naive.perform(&op, &mut files);
+        let done = Task::new(sim, pid).perform(&op).await;
+        if done.is_ok() != expected {
+            return Err(format!("op {number} {op:?}: {done:?}, should succeed: {expected}"));
+        }
+        compare(sim, pid, &naive).map_err(|what| format!("op {number} {op:?}: {what}"))?;
+        tasks.push((pid, naive));
+        match random.below(40) {
+            0 if tasks.len() < 3 => {
+                let (parent, copy) = tasks.last().cloned().ok_or("no task")?;
+                sim.fork(parent, &Spawn::root(0, 0, 0, seed)).await.map_err(|error| error.to_string())?;
+                let child = sim.births.borrow_mut().pop_front().ok_or("no birth")?.pid;
+                compare(sim, child, &copy).map_err(|what| format!("fork at {number}: {what}"))?;
+                tasks.push((child, copy));
+            }
+            1 if tasks.len() > 1 => {
+                let (pid, _) = tasks.pop().ok_or("no task")?;
+                sim.exit(pid).await;
+            }
+            _ => tasks.rotate_left(1),
+        }
+        sim.mm.state.borrow().check_all(Flight::Allowed).map_err(|what| format!("op {number} {op:?}: {what}"))?;
+    }
+    while let Some((pid, _)) = tasks.pop() {
+        sim.exit(pid).await;
+    }
+    Ok(())
+}
+
+/// Runs random operations to their end; what is left must be accounted for to the page.
+fn run(thp: ThpEnabled, seed: u64, ops: u32) -> u64 {
+    let sim = boot(&small_machine(thp), &preset("linux-6.18").unwrap(), seed, &[]).unwrap();
+    let (done, result) = (Cell::new(false), RefCell::new(Ok(())));
+    let mut executor = Executor::default();
+    start_daemons(&mut executor, &sim.mm);
+    executor.spawn(sim.env(), sim.flush_forever());
+    executor.spawn(sim.env(), async {
+        *result.borrow_mut() = work(&sim, seed, ops).await;
+        done.set(true);
+    });
+    while !done.get() {
+        if !executor.run_next(sim.env()) {
+            sim.settle();
+            sim.env().advance().into_iter().for_each(|pfn| sim.end_write(pfn));
+        }
+    }
+    assert_eq!(*result.borrow(), Ok(()), "seed {seed}");
+    let state = sim.mm.state.borrow();
+    assert_eq!(state.check_all(Flight::None), Ok(()), "seed {seed}");
+    assert_eq!(state.owner.swap_used, 0, "seed {seed}: nobody is left who could have swapped memory");
+    state.alloc.observer.digest()
+}
+
+#[test]
+fn base_pages_hold_what_was_written() {
+    for seed in 1..=3 {
+        run(ThpEnabled::Never, seed, 300);
+    }
+}
+
+#[test]
+fn huge_pages_hold_what_was_written() {
+    for seed in 11..=13 {
+        run(ThpEnabled::Always, seed, 300);
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run() {
+    assert_eq!(run(ThpEnabled::Always, 21, 120), run(ThpEnabled::Always, 21, 120));
+    assert_ne!(run(ThpEnabled::Always, 21, 120), run(ThpEnabled::Always, 22, 120));
+}

@@ -1,0 +1,115 @@
+//! Writeback of files: the flusher, those that wait for it, and writers that are held back.
+
+use crate::folio::{FolioId, Use};
+use crate::sim::{NOENT, Sim};
+use mm::{Env, Nanos, PageFlags};
+use workload::Errno;
+
+/// `dirty_writeback_centisecs` and `dirty_expire_centisecs`.
+const INTERVAL: Nanos = 5_000_000_000;
+const EXPIRE: Nanos = 30_000_000_000;
+/// Newly dirtied pages between two looks at the thresholds (`ratelimit_pages` of a small machine).
+const LOOK_INTERVAL: u32 = 32;
+/// The longest that a writer is held back at once (`MAX_PAUSE`).
+const MAX_PAUSE: Nanos = 200_000_000;
+/// How much a device may have queued before the flusher waits for it.
+const BACKLOG: Nanos = 100_000_000;
+
+impl Sim {
+    /// A writer has dirtied pages: wakes the flusher above the first threshold, holds the writer back half way to the
+    /// second.
+    pub async fn balance_dirty(&self, pages: u32) {
+        self.wrote.set(self.wrote.get() + pages);
+        if self.wrote.get() < LOOK_INTERVAL {
+            return;
+        }
+        let since = self.wrote.replace(0);
+        loop {
+            let (used, background, limit) = {
+                let state = self.mm.state.borrow();
+                let (dirty, writeback) = state.nr_dirty_and_writeback();
+                let (background, limit) = state.dirty_thresholds();
+                (dirty + writeback, background, limit)
+            };
+            if used > background {
+                self.wake_flusher();
+            }
+            if used <= (background + limit) / 2 {
+                return;
+            }
+            let pause = (u64::from(since) * self.spec.costs.disk.0).clamp(1_000_000, MAX_PAUSE);
+            self.env().wait(mm::Queue::Timer, Some(pause)).await;
+            if used <= limit || self.is_over() {
+                return;
+            }
+        }
+    }
+
+    pub fn wake_flusher(&self) {
+        self.flusher.take().into_iter().for_each(|task| self.env().unpark(task));
+    }
+
+    /// The flusher thread.
+    pub async fn flush_forever(&self) {
+        loop {
+            self.flusher.set(Some(self.env().current.get()));
+            self.env().park(Some(INTERVAL)).await;
+            self.flusher.set(None);
+            let all = self.env().flushers_woken.replace(false);
+            self.write_back(all).await;
+        }
+    }
+
+    /// Writes the oldest dirty pages: all of them, or as many as are too old or too many.
+    async fn write_back(&self, all: bool) {
+        while let Some(id) = self.next_to_write(all) {
+            if self.start_writing(id) {
+                self.spend(self.spec.costs.io_page).await;
+            }
+            let idle_at = self.mm.env.device(false).idle_at();
+            if idle_at > self.mm.env.now() + BACKLOG {
+                self.env().sleep_until(idle_at - BACKLOG).await;
+            }
+        }
+        self.mm.state.borrow_mut().refresh_dirty_limits();
+    }
+
+    fn next_to_write(&self, all: bool) -> Option<FolioId> {
+        let mut dirtied = self.dirtied.borrow_mut();
+        let &(since, id) = dirtied.front()?;
+        let state = self.mm.state.borrow();
+        let (dirty, _) = state.nr_dirty_and_writeback();
+        let wanted = all || dirty > state.dirty_thresholds().0 || self.mm.env.now() - since >= EXPIRE;
+        if wanted {
+            dirtied.pop_front();
+        }
+        wanted.then_some(id)
+    }
+
+    /// Hands a dirty page of a file to the disk. `false`: it is none any more, or is being written.
+    fn start_writing(&self, id: FolioId) -> bool {
+        let mut state = self.mm.state.borrow_mut();
+        let folio = *state.owner.folios.get(id);
+        let (Use::File { .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return false };
+        let flags = state.pages.flags(pfn);
+        if !flags.contains(PageFlags::DIRTY) || flags.contains(PageFlags::WRITEBACK) {
+            return false;
+        }
+        state.set_writeback(pfn);
+        self.mm.env.write(pfn, false, u64::from(folio.pages()));
+        true
+    }
+
+    /// `fdatasync`.
+    pub async fn sync(&self, file: u32) -> Result<(), Errno> {
+        let pages: Vec<FolioId> = {
+            let state = self.mm.state.borrow();
+            let of = state.owner.files.get(&file).ok_or(NOENT)?;
+            of.slots.keys().filter_map(|&index| of.page(index)).collect()
+        };
+        let started = pages.into_iter().filter(|&id| self.start_writing(id)).count();
+        self.spend(self.spec.costs.io_page * started as u64).await;
+        self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
+        Ok(())
+    }
+}
