@@ -89,7 +89,7 @@ pub(super) struct Measured {
 }
 
 /// Reclaim's flag of batches of anonymous pages (`RECLAIM_WB_ANON`).
-const ANON_BATCH: u64 = 1;
+const ANON_BATCH: i32 = 1;
 /// A batch of at least so many pages that were all kept as referenced: they were not, but could not be looked at. Used
 /// pages come mixed with others. Only generations have batches of this size; of the 32 pages of a classic one, all may
 /// well be in use.
@@ -128,8 +128,9 @@ impl Measured {
     }
 
     /// Reclaim judged a batch of an inactive list or an oldest generation.
-    pub fn judged(&mut self, scanned: u64, kept: u64, flags: u64) {
-        if flags & ANON_BATCH != 0 {
+    pub fn judged(&mut self, shrink: &crate::event::VmscanLruShrinkInactive) {
+        let (scanned, kept) = (shrink.nr_scanned, shrink.nr_ref_keep.unwrap_or(0));
+        if shrink.reclaim_flags & ANON_BATCH != 0 {
             self.looked += scanned;
             if kept >= WHOLE_BATCH && kept == scanned {
                 self.unjudged += kept;
