@@ -100,7 +100,7 @@ impl Random {
         let (offset, bytes) = (self.below(700) * 4096, (self.below(600) + 1) * 4096);
         let access = if self.below(4) == 0 { Access::Read } else { Access::Write };
         match self.below(22) {
-            0 | 1 => Op::Map { region, bytes: (self.below(1500) + 1) * 4096 },
+            0 | 1 => Op::Map { region, bytes: (self.below(2000) + 1) * 4096 },
             2 => {
                 let advice = [Advice::HugePage, Advice::NoHugePage, Advice::DontNeed][self.below(3) as usize];
                 Op::Advise { region, advice }
@@ -124,7 +124,7 @@ impl Random {
 fn small_machine(thp: ThpEnabled) -> MachineSpec {
     let mut spec = MachineSpec::guest(96 << 20);
     spec.thp.enabled = thp;
-    spec.boot = Boot { unmovable: 2_000, reclaimable: 100, mlocked: 50 };
+    spec.boot = Boot { unmovable: 10_500, reclaimable: 100, mlocked: 50 };
     spec
 }
 
