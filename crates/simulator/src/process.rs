@@ -185,11 +185,11 @@ impl Sim {
             })
         })?;
         if let Entry::Huge(id) = entry {
-            let mut state = self.mm.state.borrow_mut();
-            if let Some(pfn) = state.owner.folios.frame(id) {
-                state.defer_split(pfn);
+            {
+                let mut state = self.mm.state.borrow_mut();
+                let frame = state.owner.folios.frame(id);
+                frame.into_iter().for_each(|pfn| state.defer_split(pfn));
             }
-            drop(state);
             self.split(id).await?;
         }
         Ok(())
