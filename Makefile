@@ -4,15 +4,18 @@ CARGO ?= cargo
 DEMO  ?= recordings/demo
 RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
+GRIDS ?= target/grids
 
-.PHONY: help demo readme bless validation test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man
+.PHONY: help demo readme bless validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
 	@echo "make test    everything that must be green before a merge (what CI runs)"
 	@echo "make vm-test boot real kernels under QEMU and see that their results come back (skipped, with the reason, without QEMU)"
 	@echo "make bless   after a wanted change of the model: golden digests, snapshots and the README's table anew"
-	@echo "make validation  docs/validation.md from ../shared/recordings: the model against real kernels"
+	@echo "make validation  docs/validation.md: the model against real kernels, from $(RECORDINGS) and $(GRIDS)"
+	@echo "make validation-grids  boot real kernels for it, into $(GRIDS) (hours where they must be emulated; resumable)"
+	@echo "make validation-short  one boot, minutes; part of make test (skipped, with the reason, without QEMU)"
 	@echo "make bench   criterion benches"
 	@echo "make fuzz    every fuzz target for $(FUZZ_SECONDS) s (needs nightly Rust and cargo-fuzz)"
 	@echo "make audit   dependencies against the advisory database (needs the network)"
@@ -37,13 +40,23 @@ bless:
 	@$(MAKE) --silent --no-print-directory readme
 	@git --no-pager diff --stat
 
+# Where cargo puts a release build, wherever its target directory is.
+fraglab_release = $$($(CARGO) metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/fraglab
+
 validation:
 	$(CARGO) build --release --locked --quiet --package fraglab
 	@mkdir -p target
-	@scripts/validation "$$($(CARGO) metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/fraglab" $(RECORDINGS) > target/validation.md
+	@scripts/validation "$(fraglab_release)" $(RECORDINGS) $(GRIDS) > target/validation.md
 	@if test -s target/validation.md; then cp target/validation.md docs/validation.md; fi
 
-test: fmt clippy doc no-std deny test-dev test-optimised
+validation-grids:
+	$(CARGO) build --release --locked --quiet --package fraglab
+	@scripts/validation-grids "$(fraglab_release)" $(GRIDS)
+
+validation-short:
+	$(CARGO) test --locked --profile optimised-test --package fraglab --test vm_grid -- --ignored --nocapture
+
+test: fmt clippy doc no-std deny test-dev test-optimised validation-short
 
 fmt:
 	$(CARGO) fmt --all --check

@@ -1,11 +1,14 @@
 #!/bin/sh
-# Makes the seed corpora of all targets from the fixtures of crates/recording.
+# Makes the seed corpora of all targets from the fixtures of crates/recording, the scenarios and the documentation.
 set -eu
 cd "$(dirname "$0")"
 fixtures=../crates/recording/tests/fixtures
-for target in tracedat pages format ftrace_text zoneinfo pagetypeinfo ticks frames container; do
+for target in tracedat pages format ftrace_text zoneinfo pagetypeinfo ticks frames container ops scenario; do
     mkdir -p "corpus/$target"
 done
+cp ../crates/workload/scenarios/*.toml ../crates/linux/tests/tiny.toml corpus/scenario/
+# The example of the documentation.
+awk '/^fraglab-ops/ { n = 1 } /^```/ { n = 0 } n' ../docs/operations.md > corpus/ops/example
 whole=$(mktemp)
 xz -dc "$fixtures/tiny/all-start-to-0.1s.dat.xz" > "$whole"
 cp "$fixtures/zstd.dat" corpus/tracedat/v7-zstd

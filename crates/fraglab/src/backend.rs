@@ -4,7 +4,6 @@
 use crate::facts::{self, Fact};
 use crate::failure::Failure;
 use crate::progress::Progress;
-use crate::recorded;
 use crate::settings::{self, Settings};
 use lab::outcome::Outcome;
 use pagealloc::Policy;
@@ -23,8 +22,6 @@ pub struct Loaded {
     pub name: String,
     /// What the recorded kernel did over the window that the page trace covers.
     pub kernel: Outcome,
-    /// What the user should know before reading any figure.
-    pub caveats: Vec<String>,
     /// Memory-management settings of the recorded machine.
     pub settings: Settings,
     /// Policy of the recorded kernel with the sysctls that were in force, or why it can't be told.
@@ -61,7 +58,6 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
     Ok(Loaded {
         name: name_of(path),
         kernel,
-        caveats: recorded::caveats(&recording),
         settings: settings::of(&recording),
         recorded: recorded_policy(&recording).map_err(|error| error.to_string()),
         log: Rc::new(log),

@@ -2,6 +2,7 @@
 
 use crate::column_spec::{ColumnSpec, Setting};
 use crate::compare_args::CompareArgs;
+use crate::grid_args::{GridArgs, Seeds};
 use crate::output::Format;
 use crate::run_args::{OpsArgs, RunArgs};
 use crate::vm_args::VmArgs;
@@ -10,7 +11,6 @@ use clap_complete::Shell;
 use linux::record::{EventSet, parse_duration, parse_size};
 use report::bars::{BarSet, MIRROR_2, MIRROR_3};
 use std::ffi::OsString;
-use std::num::NonZero;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -113,21 +113,26 @@ pub struct ReplayArgs {
 #[command(after_help = "error = (model - kernel) / kernel: 0 when both are 0, null when only the kernel's is 0. With \
     --pair the model sees RECORDING only and predicts the kernel that made OTHER.")]
 pub struct ValidateArgs {
-    /// Recording whose demand is replayed
-    pub recording: PathBuf,
+    /// Recording whose demand is replayed; or a directory with a plan, grid.json, that names several
+    #[arg(required_unless_present = "scenario")]
+    pub recording: Option<PathBuf>,
     /// Predict this recording's settings from RECORDING's demand
     #[arg(long, value_name = "OTHER")]
     pub pair: Option<PathBuf>,
-    /// Replay with this many seeds, from --seed on, and take medians: a trace leaves open who held a lock or a page at a
-    /// moment, and counts such as extfrag_total hang on it
-    #[arg(long, default_value = "5", value_name = "N")]
-    pub seeds: NonZero<u64>,
+    /// Replay with so many seeds from --seed on (default 5), or with FIRST..LAST, and take medians: a trace leaves open who
+    /// held a lock or a page at a moment, and counts such as extfrag_total hang on it. With --scenario: seeds of the
+    /// workload (default 1..3)
+    #[arg(long, value_name = "N|FIRST..LAST")]
+    pub seeds: Option<Seeds>,
     /// Bars to judge by
     #[arg(long, value_enum, default_value_t, value_name = "SET")]
     pub bars: Bars,
     /// Further recordings of the same settings: how far runs of the kernel itself lie apart
     #[arg(long, value_name = "RECORDING", value_delimiter = ',')]
     pub spread: Vec<PathBuf>,
+    /// Many recordings at once
+    #[command(flatten)]
+    pub grid: GridArgs,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,

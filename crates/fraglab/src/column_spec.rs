@@ -1,7 +1,8 @@
-//! What a column of the table is asked to be: `PRESET[,vm.NAME=VALUE]...`.
+//! What a column of the table is asked to be: `PRESET[,vm.NAME=VALUE]...`. Settings of /sys/kernel/mm are named by their
+//! path below it: `lru_gen/enabled=7`.
 
 use pagealloc::Policy;
-use pagealloc::policy::{PRESETS, SetSysctlError, Sysctl, closest, preset};
+use pagealloc::policy::{PRESETS, SetSysctlError, Sysctl, closest, full_name, preset};
 use std::fmt;
 use std::str::FromStr;
 
@@ -11,7 +12,7 @@ pub const RECORDED: &str = "recorded";
 /// A sysctl with the value that it shall have. Name and range have been checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Name below `vm.`.
+    /// Name below `vm.`, or a path.
     name: String,
     value: u64,
 }
@@ -36,7 +37,7 @@ pub enum SpecError {
         suggestion: Option<&'static str>,
     },
     /// There is no such sysctl.
-    #[error("unknown sysctl `vm.{name}`{} (`fraglab policies` lists all)", did_you_mean(.suggestion))]
+    #[error("unknown sysctl `{}`{} (`fraglab policies` lists all)", full_name(.name), did_you_mean(.suggestion))]
     UnknownSysctl {
         /// What was asked for.
         name: String,
@@ -44,7 +45,7 @@ pub enum SpecError {
         suggestion: Option<String>,
     },
     /// The kernel would refuse the value.
-    #[error("vm.{name}={value} is refused: the kernel takes {min} to {max}")]
+    #[error("{}={value} is refused: the kernel takes {min} to {max}", full_name(.name))]
     OutOfRange {
         /// Name below `vm.`.
         name: String,
@@ -56,7 +57,7 @@ pub enum SpecError {
         max: u64,
     },
     /// The policy's kernel does not have the sysctl.
-    #[error("{policy} has no vm.{name}: it is in {kernels}")]
+    #[error("{policy} has no {}: it is in {kernels}", full_name(.name))]
     Unavailable {
         /// Name of the policy.
         policy: String,
@@ -104,7 +105,7 @@ impl Setting {
         let (name, value) = (self.name.clone(), self.value);
         match error {
             SetSysctlError::Unknown { suggestion } => {
-                SpecError::UnknownSysctl { name, suggestion: suggestion.map(|name| format!("vm.{name}")) }
+                SpecError::UnknownSysctl { name, suggestion: suggestion.map(full_name) }
             }
             SetSysctlError::Unavailable { kernels } => {
                 SpecError::Unavailable { policy: policy.to_owned(), name, kernels }
@@ -129,7 +130,7 @@ impl FromStr for ColumnSpec {
 
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "vm.{}={}", self.name, self.value)
+        write!(f, "{}={}", full_name(&self.name), self.value)
     }
 }
 
@@ -233,6 +234,7 @@ mod tests {
         assert!(error("recorded,vm.defrag_mod=1").contains("did you mean `vm.defrag_mode`?"));
         assert!(error("recorded,vm.swappiness=201").contains("0 to 200"));
         assert!(error("recorded,vm.swappiness=much").contains("whole number"));
+        assert!(error("recorded,lru_gen/enable=1").contains("did you mean `lru_gen/enabled`?"));
         assert!(error("recordet").contains("did you mean `recorded`?"));
     }
 
@@ -247,6 +249,7 @@ mod tests {
     fn a_kernel_refuses_what_it_does_not_have() {
         let refused = |text: &str| text.parse::<ColumnSpec>().expect("valid").check().expect_err("refused").to_string();
         assert_eq!(refused("linux-4.20,vm.defrag_mode=1"), "linux-4.20 has no vm.defrag_mode: it is in 6.15+");
+        assert_eq!(refused("linux-5.0,lru_gen/enabled=1"), "linux-5.0 has no lru_gen/enabled: it is in 6.1+");
         assert!(refused("linux-4.20,vm.swappiness=200").contains("0 to 100"));
         assert_eq!("recorded,vm.defrag_mode=1".parse::<ColumnSpec>().expect("valid").check(), Ok(()));
     }

@@ -56,12 +56,12 @@ fn settings(facts: &mut Facts, recording: &Recording) {
     let policy = recorded_policy(recording).map_or("none is known for this kernel", |policy| policy.name);
     facts.add("settings", "policy `recorded`", policy);
     for info in SYSCTLS {
-        let name = format!("vm.{}", info.name);
+        let name = info.full_name();
         if let Some(value) = recording.setting(&name) {
             facts.add("settings", name, value.trim());
         }
     }
-    for name in ["transparent_hugepage/enabled", "transparent_hugepage/defrag", "lru_gen/enabled"] {
+    for name in ["transparent_hugepage/enabled", "transparent_hugepage/defrag"] {
         if let Some(value) = recording.setting(name) {
             facts.add("settings", name, value.trim());
         }

@@ -137,3 +137,36 @@ fn a_reader_that_goes_away_is_no_error() {
     assert!(output.status.success(), "{output:?}");
     assert!(output.stderr.is_empty(), "{output:?}");
 }
+
+#[test]
+fn record_refuses_what_it_cannot_do_before_it_touches_anything() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let target = dir.path().join("recording");
+    let target = target.to_str().expect("UTF-8");
+    fraglab(&["record"]).code(2).stderr(contains("--output"));
+    fraglab(&["record", "-o", target, "--events", "all"]).code(2).stderr(contains("minimal, standard or full"));
+    fraglab(&["record", "-o", target, "--max-size", "lots"]).code(2).stderr(contains("500M"));
+    fraglab(&["record", "-o", target, "--duration", "5d"]).code(2).stderr(contains("5m"));
+    let none = dir.path().to_str().expect("UTF-8");
+    fraglab(&["record", "-o", target, "--tracefs", none]).code(6).stderr(contains("holds no tracefs; mount it"));
+    fraglab(&["record", "--dry-run", "--tracefs", none]).code(6).stderr(contains("holds no tracefs"));
+    assert!(!dir.path().join("recording").exists());
+}
+
+#[test]
+fn record_takes_only_an_empty_directory() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    // What looks like a tracefs, but of nothing.
+    for name in ["tracing/instances", "tracing/events", "taken"] {
+        std::fs::create_dir_all(dir.path().join(name)).expect("a directory");
+    }
+    std::fs::write(dir.path().join("taken/notes"), "").expect("a file");
+    let path = |name: &str| dir.path().join(name).to_str().expect("UTF-8").to_owned();
+    let args = ["record", "-o", &path("taken"), "--tracefs", &path("tracing")];
+    fraglab(&args).code(2).stderr(contains("not empty; give a new one with -o"));
+    // No kernel fills the instance, so it goes again, and no directory is left.
+    let args = ["record", "-o", &path("new"), "--tracefs", &path("tracing"), "--no-probes"];
+    fraglab(&args).code(6).stderr(contains("tracing_on"));
+    assert!(!dir.path().join("new").exists());
+    assert_eq!(std::fs::read_dir(dir.path().join("tracing/instances")).expect("it is there").count(), 0);
+}

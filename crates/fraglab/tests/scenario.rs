@@ -6,8 +6,6 @@ use std::fs;
 use std::path::Path;
 
 const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linux/tests/tiny.toml");
-/// The simulated computer has at least 64 MiB.
-const MEMORY: [&str; 2] = ["--memory", "64"];
 
 fn fraglab(arguments: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("fraglab").expect("it is built").args(arguments).assert()
@@ -24,7 +22,7 @@ fn json(arguments: &[&str]) -> Value {
 
 #[test]
 fn sim_and_host_do_the_same_work() {
-    let report = json(&[&["run", TINY, "--on", "sim", "--on", "host"], &MEMORY[..]].concat());
+    let report = json(&["run", TINY, "--on", "sim", "--on", "host"]);
     let owed = &report["workload_digest_owed"];
     assert!(owed.is_string());
     for machine in 0..2 {
@@ -36,7 +34,7 @@ fn sim_and_host_do_the_same_work() {
     }
     assert!(report["machines"][0]["rows"]["extfrag_total"].is_u64());
     assert!(report["machines"][1]["rows"]["extfrag_total"].is_null(), "nobody traced the host: absent is not zero");
-    assert_eq!(json(&[&["ops", TINY], &MEMORY[..]].concat())["workload_digest"], *owed);
+    assert_eq!(json(&["ops", TINY])["workload_digest"], *owed);
 }
 
 #[test]
@@ -44,8 +42,8 @@ fn a_saved_stream_runs_in_place_of_the_scenarios_own() {
     let directory = tempfile::tempdir().expect("a directory");
     let stream = directory.path().join("tiny.ops");
     let stream = stream.to_str().expect("text");
-    let generated = json(&[&["ops", TINY, "--save", stream], &MEMORY[..]].concat());
-    let saved = json(&["run", TINY, "--on", "sim", "--ops", stream, "--memory", "64"]);
+    let generated = json(&["ops", TINY, "--save", stream]);
+    let saved = json(&["run", TINY, "--on", "sim", "--ops", stream]);
     assert_eq!(saved["machines"][0]["workload_digest"], generated["workload_digest"]);
     let text = fs::read_to_string(stream).expect("saved");
     fs::write(stream, text.replacen("\nwait\n", "\nwaits\n", 1)).expect("written");
@@ -59,7 +57,7 @@ fn a_run_directory_has_everything() {
     let directory = tempfile::tempdir().expect("a directory");
     let target = directory.path().join("run");
     let path = target.to_str().expect("text");
-    let table = stdout(&["run", TINY, "--on", "sim", "--memory", "64", "--set", "vm.swappiness=10", "-o", path]);
+    let table = stdout(&["run", TINY, "--on", "sim", "--set", "vm.swappiness=10", "-o", path]);
     assert!(table.contains("sim: complete") && table.contains("vm.swappiness=10"), "{table}");
     assert_eq!(fs::read_to_string(target.join("table.txt")).expect("written"), table);
     let read = |name: &str| -> Value {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 const MAX_FILE_LINES: usize = 600;
 /// Files that are longer, with the length that they may not pass: a ratchet, to be emptied.
-const LONG_FILES: [(&str, usize); 1] = [("crates/recording/src/event.rs", 670)];
+const LONG_FILES: [(&str, usize); 1] = [("crates/recording/src/event.rs", 640)];
 const MAX_FUNCTION_LINES: usize = 90;
 
 /// Machine paths, in pieces so that this file does not trip over itself.

@@ -31,6 +31,16 @@ impl Device {
         self.free_at.get() + self.latency
     }
 
+    /// How long the device needs for what is queued now.
+    pub fn backlog(&self, now: Nanos) -> Nanos {
+        self.free_at.get().saturating_sub(now)
+    }
+
+    /// Nanoseconds that a page takes.
+    pub fn page(&self) -> Nanos {
+        self.page
+    }
+
     /// Pages transferred or queued so far.
     pub fn transferred(&self) -> u64 {
         self.transferred.get()
@@ -48,5 +58,6 @@ mod tests {
         assert_eq!(disk.transfer(50, 1), 1_300, "behind the first");
         assert_eq!(disk.transfer(5_000, 1), 6_100, "idle meanwhile");
         assert_eq!((disk.idle_at(), disk.transferred()), (6_100, 4));
+        assert_eq!((disk.backlog(5_060), disk.backlog(9_000)), (40, 0));
     }
 }

@@ -248,6 +248,7 @@ impl VirtualEnv {
         match work {
             Work::Shrink { scanned, .. } => per_page(scanned, shrink),
             Work::Deactivate(pages) => per_page(pages, shrink / 4),
+            Work::WalkPageTables(entries) => per_page(entries, self.speeds.scan_migrate),
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
             Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),
             Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
@@ -269,6 +270,10 @@ impl VirtualEnv {
         (done - self.now()).max(cost * self.speeds.stretch / 1024)
     }
 }
+
+/// Pages that fit into a device's request queue: 256 requests (virtio-blk, and most disks) of 8 pages, about what
+/// neighbours merge to.
+const QUEUE_PAGES: Nanos = 256 * 8;
 
 /// A turn of the scheduler: what keeps a retry loop from standing still in virtual time.
 const RESCHED_NS: Nanos = 1_000;
@@ -319,6 +324,16 @@ impl Env for VirtualEnv {
 
     fn wake_flushers(&self) {
         self.flushers_woken.set(true);
+    }
+
+    fn write_room(&self, swap: bool) -> impl Future<Output = ()> {
+        let over = self.device(swap).backlog(self.now()).saturating_sub(QUEUE_PAGES * self.device(swap).page());
+        async move {
+            if over > 0 {
+                self.sleep(over).await;
+                self.occupy().await;
+            }
+        }
     }
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).

@@ -50,8 +50,10 @@ pub enum Work {
         /// Pages freed.
         reclaimed: u32,
     },
-    /// Pages moved from active to inactive.
+    /// Pages moved from active to inactive, or to another generation.
     Deactivate(u32),
+    /// Page table entries looked at for uses.
+    WalkPageTables(u32),
     /// Slab objects scanned.
     ShrinkSlab(u32),
     /// Pages looked at by the migrate scanner.
@@ -124,6 +126,12 @@ pub trait Env {
     fn has_waiters(&self, queue: Queue) -> bool;
     /// Starts writing a page to swap or its file. The environment calls `State::end_writeback` when it is done.
     fn start_write(&self, pfn: Pfn, swap: bool);
+    /// Waits while the device that this was written to, swap or disk, has its request queue full: whoever submits writes
+    /// sleeps then.
+    fn write_room(&self, swap: bool) -> impl Future<Output = ()> {
+        let _ = swap;
+        core::future::ready(())
+    }
     /// Whether a task that only tries to take the LRU or zone lock would find it taken at this moment.
     fn lock_contended(&self, task: &TaskContext) -> bool {
         let _ = task;

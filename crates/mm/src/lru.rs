@@ -5,32 +5,37 @@
 //!
 //! # The boundary for another replacement algorithm
 //!
-//! The rest of the machinery never touches a list. It asks six questions, and a generational LRU (MGLRU) is a second
-//! answer to the same six, chosen by `policy.reclaim`:
+//! The rest of the machinery never touches a list. It asks six questions, which have two sets of answers: the classic
+//! lists, and the generations of MGLRU (`lru_gen/enabled`; rules: docs/mglru.md):
 //!
-//! | question | classic answer |
-//! | --- | --- |
-//! | where does a page enter, how does it leave | [`State::lru_add`], [`State::lru_del`] here |
-//! | what does a use mean | [`State::mark_accessed`] here; `page_references` in `reclaim::page_out` |
-//! | when do pages age | `reclaim::shrink_active`, [`Mm::age_active_anon`](crate::Mm::age_active_anon) |
-//! | how many of which kind | `reclaim::scan_balance` |
-//! | which leave next | `State::isolate_lru` in `reclaim::isolate` |
-//! | what does coming back mean | [`State::refault`] in `reclaim::workingset` |
+//! | question | classic answer | generations |
+//! | --- | --- | --- |
+//! | where does a page enter, how does it leave | [`State::lru_add`], [`State::lru_del`] here | `generations` below these |
+//! | what does a use mean | [`State::mark_accessed`] here; `page_references` in `reclaim::page_out` | the same, by tiers |
+//! | when do pages age | `reclaim::shrink_active`, [`Mm::age_active_anon`](crate::Mm::age_active_anon) | `reclaim::aging` |
+//! | how many of which kind | `reclaim::scan_balance` | `reclaim::shrink_generations`, `reclaim::tiers` |
+//! | which leave next | `State::isolate_lru` in `reclaim::isolate` | `reclaim::evict` |
+//! | what does coming back mean | [`State::refault`] in `reclaim::workingset` | `reclaim::tiers` |
 //!
 //! What happens to a page once it is taken (`reclaim::page_out`), throttling, slab and the reclaim loops know no lists.
 //!
 //! # Invariant
 //!
 //! A page in state LRU is on the list that [`LruList::of`] reads from its flags. So ANON, ACTIVE and UNEVICTABLE change
-//! only through the methods of this module while a page is on a list.
+//! only through the methods of this module while a page is on a list. With generations, ACTIVE is never set on a list:
+//! it is a message from whoever isolated a page to whoever puts it back.
 
+mod generations;
 mod moves;
+
+pub use generations::{GenBits, Generations, MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS};
+pub(crate) use generations::{index_of, is_full, tier_of, tier_of_uses, uses};
 
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use pagealloc::policy::LruRule;
-use pagealloc::{CpuId, FrameList, FrameState, Frames, NodeId, Pfn, ZoneId, ZoneType};
+use pagealloc::{CpuId, FrameList, FrameState, Frames, NodeId, Order, Pfn, ZoneId, ZoneType};
 
 /// A list by number: bit 0 active, bit 1 file; 4 unevictable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -233,15 +238,27 @@ impl<W: World> State<W> {
         }
     }
 
-    /// Puts an allocated page on the list that its flags name, at the head (10.1), and hands it to its owner's tag.
+    /// Puts a newly allocated page on the list that its flags name, at the head (10.1), and hands it to its owner's tag.
+    /// With generations, a page that is mapped as it enters was faulted in, and starts young.
     #[inline]
     pub fn lru_add(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
+        let faulted = self.lru_gen.is_some() && flags.contains(PageFlags::MAPPED);
+        let flags = if faulted { flags.with(PageFlags::ACTIVE) } else { flags };
+        self.pages.set_bits(pfn, GenBits::default());
+        self.enter(pfn, flags, tag, End::Head);
+    }
+
+    /// The same for a page that takes the place of an isolated one, or goes back itself: `bits` tell its uses.
+    #[inline]
+    pub(crate) fn lru_add_moved(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, bits: GenBits) {
+        self.pages.set_bits(pfn, bits);
         self.enter(pfn, flags, tag, End::Head);
     }
 
     /// The same at the tail: order of a snapshot.
     #[inline]
     pub fn lru_add_tail(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
+        self.pages.set_bits(pfn, GenBits::default());
         self.enter(pfn, flags, tag, End::Tail);
     }
 
@@ -262,6 +279,13 @@ impl<W: World> State<W> {
     /// Takes a page off its list (state becomes ISOLATED), keeping its flags. The `isolated` gauges are the caller's.
     #[inline]
     pub fn lru_del(&mut self, pfn: Pfn) {
+        self.detach(pfn);
+        if self.lru_gen.is_some() {
+            self.note_young(pfn);
+        }
+    }
+
+    fn detach(&mut self, pfn: Pfn) {
         self.unlink(pfn);
         if self.alloc.frames.order(pfn) != 0 {
             self.alloc.set_on_lru(pfn, false);
@@ -269,15 +293,37 @@ impl<W: World> State<W> {
         self.alloc.frames.set_state(pfn, FrameState::ISOLATED);
     }
 
+    /// Pages of the two youngest generations are ACTIVE while they are isolated, so that they come back young.
+    fn note_young(&mut self, pfn: Pfn) {
+        let node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node;
+        let young = self.generations(node).is_active(self.pages.bits(pfn).generation());
+        if young && !self.pages.flags(pfn).contains(PageFlags::UNEVICTABLE) {
+            self.pages.add_flags(pfn, PageFlags::ACTIVE);
+        }
+    }
+
+    /// Takes a page that is about to be split off its list: what [`State::lru_put_piece`] needs to put its pieces in its
+    /// place.
+    pub(crate) fn lru_del_whole(&mut self, pfn: Pfn) -> GenBits {
+        self.detach(pfn);
+        self.pages.bits(pfn)
+    }
+
+    /// Puts a piece of a split page in its place on the list, on the head's side of `behind`; at the tail if there is none.
+    pub(crate) fn lru_put_piece(&mut self, pfn: Pfn, whole: GenBits, behind: Option<Pfn>) {
+        let end = behind.map_or(End::Tail, End::Before);
+        if self.lru_gen.is_some() && !self.pages.flags(pfn).contains(PageFlags::UNEVICTABLE) {
+            self.set_listed(pfn);
+            self.enter_like(pfn, whole, end);
+        } else {
+            self.place(pfn, end);
+        }
+    }
+
     /// Puts an isolated page back at the head of the list that its flags name now.
     #[inline]
     pub fn lru_putback(&mut self, pfn: Pfn) {
         self.place(pfn, End::Head);
-    }
-
-    /// Puts an isolated page on its list next to another one, on the head's side; at the tail if there is none.
-    pub(crate) fn lru_putback_before(&mut self, pfn: Pfn, other: Option<Pfn>) {
-        self.place(pfn, other.map_or(End::Tail, End::Before));
     }
 
     /// Frees an allocated page whatever it is: takes it off its LRU list, clears flags and tag, hands it to the allocator.
@@ -332,15 +378,27 @@ impl<W: World> State<W> {
     }
 
     #[inline(always)]
-    fn place(&mut self, pfn: Pfn, end: End) {
+    fn set_listed(&mut self, pfn: Pfn) -> Order {
         let order = self.alloc.frames.order(pfn);
-        let list = LruList::of(self.pages.flags(pfn));
-        let zone = self.alloc.zone_of(pfn);
         if order == 0 {
             self.alloc.frames.set_state(pfn, FrameState::LRU);
         } else {
             self.alloc.set_on_lru(pfn, true);
         }
+        order
+    }
+
+    #[inline(always)]
+    fn place(&mut self, pfn: Pfn, end: End) {
+        let order = self.set_listed(pfn);
+        let flags = self.pages.flags(pfn);
+        if let Some(rules) = self.lru_gen
+            && !flags.contains(PageFlags::UNEVICTABLE)
+        {
+            return self.enter_generation(pfn, rules, end);
+        }
+        let list = LruList::of(flags);
+        let zone = self.alloc.zone_of(pfn);
         self.zones[zone.index()].lru_pages[list as usize] += 1 << order;
         let (lru, frames) = self.lruvec_and_frames(self.lruvec_of(zone));
         lru.insert(frames, pfn, list, 1 << order, end);
@@ -348,6 +406,9 @@ impl<W: World> State<W> {
 
     #[inline(always)]
     fn unlink(&mut self, pfn: Pfn) {
+        if self.lru_gen.is_some() && !self.pages.flags(pfn).contains(PageFlags::UNEVICTABLE) {
+            return self.leave_generation(pfn);
+        }
         let pages = 1 << self.alloc.frames.order(pfn);
         let list = LruList::of(self.pages.flags(pfn));
         let zone = self.alloc.zone_of(pfn);

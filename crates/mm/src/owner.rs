@@ -24,6 +24,11 @@ pub enum References {
 pub trait Owner {
     /// Looks at and clears the references of a page on an LRU list.
     fn referenced(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> References;
+    /// Looks at and clears the references of a mapped page by a walk through page tables, which needs no lock that leads
+    /// from the page to them: whether it was used.
+    fn walked(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {
+        matches!(self.referenced(tag, pfn, now), References::Ptes(1..))
+    }
     /// The page left memory: dropped (file) or swapped out (anonymous). Its frame is free after the call. `shadow` is to
     /// be kept in its place and given to [`State::refault`](crate::State::refault) when the page is read back.
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow);

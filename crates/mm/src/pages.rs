@@ -1,5 +1,6 @@
-//! What is known of each allocated page: two bytes of flags and the owner's tag.
+//! What is known of each allocated page: two bytes of flags, one of its generation, and the owner's tag.
 
+use crate::lru::GenBits;
 use crate::owner::Tag;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -76,19 +77,21 @@ impl PageFlags {
     }
 }
 
-/// Flags and owner tag of all frames (6 bytes each), meaningful for heads of allocated pages.
+/// Flags, generation bits and owner tag of all frames (7 bytes each), meaningful for heads of allocated pages.
 pub struct Pages {
     flags: Vec<u16>,
+    bits: Vec<u8>,
     tags: Vec<u32>,
 }
 
 impl Pages {
     /// Memory for each frame, in bytes.
-    pub const BYTES_PER_FRAME: usize = size_of::<u16>() + size_of::<u32>();
+    pub const BYTES_PER_FRAME: usize = size_of::<u16>() + size_of::<u8>() + size_of::<u32>();
 
     /// Room for that many frames.
     pub fn new(frames: u32) -> Pages {
-        Pages { flags: vec![0; frames as usize], tags: vec![0; frames as usize] }
+        let frames = frames as usize;
+        Pages { flags: vec![0; frames], bits: vec![0; frames], tags: vec![0; frames] }
     }
 
     /// Flags of a page.
@@ -115,6 +118,17 @@ impl Pages {
         self.flags[pfn.index()] &= !flags.0;
     }
 
+    /// Generation bits of a page; they mean nothing without generations.
+    #[inline(always)]
+    pub fn bits(&self, pfn: Pfn) -> GenBits {
+        GenBits(self.bits[pfn.index()])
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_bits(&mut self, pfn: Pfn, bits: GenBits) {
+        self.bits[pfn.index()] = bits.0;
+    }
+
     /// The owner's tag.
     #[inline(always)]
     pub fn tag(&self, pfn: Pfn) -> Tag {
@@ -136,8 +150,9 @@ mod tests {
     #[test]
     fn a_frame_costs_at_most_24_bytes_on_both_floors() {
         const FRAMES: usize = 1024;
-        let Pages { flags, tags } = Pages::new(FRAMES as u32); // No `..`: a new array has to be counted here.
-        let total = size_of_val(&flags[..]) + size_of_val(&tags[..]);
+        // No `..`: a new array has to be counted here.
+        let Pages { flags, bits, tags } = Pages::new(FRAMES as u32);
+        let total = size_of_val(&flags[..]) + size_of_val(&bits[..]) + size_of_val(&tags[..]);
         assert_eq!(total, Pages::BYTES_PER_FRAME * FRAMES);
         const { assert!(Frames::BYTES_PER_FRAME + Pages::BYTES_PER_FRAME <= 24) };
     }

@@ -5,7 +5,7 @@ use crate::env::Env;
 use crate::event::MmObserver;
 use crate::kcompactd::Kcompactd;
 use crate::kswapd::Kswapd;
-use crate::lru::LruState;
+use crate::lru::{Generations, LruState};
 use crate::owner::Owner;
 use crate::pages::Pages;
 use crate::reclaim::NodeReclaim;
@@ -13,6 +13,7 @@ use crate::swap::Swap;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use pagealloc::PageAllocator;
+use pagealloc::policy::GenerationRules;
 
 /// The types that surround a machine's memory management.
 pub trait World {
@@ -29,6 +30,9 @@ pub trait World {
 pub struct NodeState {
     /// LRU lists (per zone policies keep theirs in [`ZoneState`]).
     pub lru: LruState,
+    /// The same pages by generation, where generations are in force: then of the lists in `lru` only the unevictable one
+    /// is in use, and its sizes are gauges.
+    pub generations: Generations,
     /// Reclaim: costs, refaults, isolated pages, throttling flags, deferred slab work.
     pub reclaim: NodeReclaim,
     /// kswapd's requests and failures.
@@ -62,6 +66,8 @@ pub struct State<W: World> {
     pub swap: Swap,
     /// Owner of the pages.
     pub owner: W::Owner,
+    /// Rules of generations if the policy says so at the start; `None`: classic lists.
+    pub lru_gen: Option<GenerationRules>,
 }
 
 /// Memory management of one machine: the shared handle that tasks and daemons run on.
@@ -78,7 +84,8 @@ impl<W: World> State<W> {
         let pages = Pages::new(alloc.frames.len());
         let nodes = (0..alloc.nr_nodes()).map(|_| NodeState::default()).collect();
         let zones = (0..alloc.nr_zones()).map(|_| ZoneState::default()).collect();
-        State { alloc, pages, nodes, zones, swap: Swap::default(), owner }
+        let lru_gen = alloc.policy.lru_gen();
+        State { alloc, pages, nodes, zones, swap: Swap::default(), owner, lru_gen }
     }
 }
 

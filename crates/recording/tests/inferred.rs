@@ -50,8 +50,10 @@ fn check(path: &Path) {
     let distance = distance(path);
     println!("{}: {distance:?}", path.file_name().unwrap_or_default().to_string_lossy());
     // Bars, not tolerances of noise: what docs/recording.md promises.
-    assert!(distance.wrong_pageblocks * 20 <= distance.pageblocks, "{distance:?}");
-    assert!(distance.wrong_frames * 20 <= distance.frames, "{distance:?}");
+    assert!(distance.wrong_pageblocks * 16 <= distance.pageblocks, "{distance:?}");
+    assert!(distance.wrong_frames * 100 <= distance.frames, "{distance:?}");
+    // Those that the trace never hands out stay unknown; none is made up.
+    assert!((1..=distance.cached).contains(&distance.cached_inferred), "{distance:?}");
 }
 
 #[test]

@@ -35,7 +35,7 @@ impl Report<'_> {
             }
             if let Some(calibration) = &self.calibration {
                 text.push(',');
-                text.push_str(&calibration.of_row(&name).map(Verdict::name).unwrap_or_default());
+                text.push_str(calibration.of_row(&name).map(Verdict::name).unwrap_or_default());
             }
             text.push('\n');
         }

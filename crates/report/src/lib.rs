@@ -41,6 +41,6 @@ pub use csv::field as csv_field;
 pub use json::SCHEMA_VERSION;
 pub use matrix::{Matrix, Weiner};
 pub use rows::{Row, Rows};
-pub use run_dir::{RunDirError, write_run, write_scenario};
+pub use run_dir::{RunDirError, check_place, write_run, write_scenario};
 pub use scenario::{Ran, ScenarioReport};
 pub use table::{Column, Facts, Report};

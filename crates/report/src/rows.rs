@@ -36,6 +36,7 @@ impl Rows {
             rows.weiner(outcome);
         }
         rows.memory(&outcome.zones);
+        rows.mean_free(outcome);
         rows.requests(outcome);
         rows.failures(outcome);
         rows.counters(outcome);
@@ -118,6 +119,31 @@ impl Rows {
         self.push("free_pages", pages(&free));
     }
 
+    /// Free memory over the window: the mean of all samples, rounded. An instant's figures depend on where in its cycle
+    /// kswapd happens to be.
+    fn mean_free(&mut self, outcome: &Outcome) {
+        let samples = outcome.series.len() as u64;
+        if samples == 0 {
+            return;
+        }
+        let mut sums = [0; pagealloc::NR_ORDERS];
+        for free in outcome.series.iter().map(|sample| free_by_order(&sample.zones)) {
+            for (sum, blocks) in sums.iter_mut().zip(free) {
+                *sum += blocks;
+            }
+        }
+        let mean = |sum: u64| (sum + samples / 2) / samples;
+        let orders = sums.iter().rposition(|&blocks| blocks > 0).unwrap_or(0).max(USUAL_MAX_ORDER);
+        for (order, &sum) in sums.iter().enumerate().take(orders + 1) {
+            self.push(format!("free_mean.order{order}"), mean(sum));
+        }
+        for migratetype in Migratetype::ALL {
+            let lists = outcome.series.iter().flat_map(|sample| &sample.zones).map(|z| &z.free[migratetype.index()]);
+            self.push(format!("free_mean.{}", type_name(migratetype)), mean(lists.map(|list| pages(list)).sum()));
+        }
+        self.push("free_mean", mean(pages(&sums)));
+    }
+
     /// Whether a trace tells of a request's final failure is the recording's matter: an outcome without any request at
     /// all does not know, and has no rows.
     fn requests(&mut self, outcome: &Outcome) {
@@ -186,6 +212,7 @@ fn pages(free: &[u64]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab::outcome::Sample;
 
     #[test]
     fn absent_is_not_zero() {
@@ -213,6 +240,18 @@ mod tests {
         assert_eq!(rows.get("free_pages.movable"), Some(40));
         assert_eq!(rows.get("free_pages"), Some(40));
         assert_eq!(rows.get("allocstall"), Some(7));
+    }
+
+    #[test]
+    fn means_are_over_the_samples() {
+        let sample = |blocks: u64| {
+            let mut zone = ZoneEnd::default();
+            zone.free[Migratetype::Movable.index()][3] = blocks;
+            Sample { zones: vec![zone], ..Sample::default() }
+        };
+        let rows = Rows::of(&Outcome { series: vec![sample(1), sample(2), sample(5)], ..Outcome::default() });
+        assert_eq!((rows.get("free_mean.order3"), rows.get("free_mean")), (Some(3), Some(21)));
+        assert_eq!(Rows::of(&Outcome::default()).get("free_mean"), None);
     }
 
     #[test]

@@ -51,7 +51,7 @@ pub fn write_scenario(
     definition: &str,
     provenance: &Provenance,
 ) -> Result<(), RunDirError> {
-    let columns = report.as_report();
+    let columns = report.columns(true);
     let mut manifest = manifest::manifest(&columns, provenance);
     scenario::describe(report, &mut manifest);
     let mut files = tables(&columns);
@@ -60,6 +60,15 @@ pub fn write_scenario(
     files.push(("scenario.toml", definition.to_owned()));
     files.push(("table.txt", report.to_table()));
     write_dir(target, &files)
+}
+
+/// Whether a run directory could be written there: to be asked before work that would be lost.
+///
+/// # Errors
+/// [`RunDirError`] for a place that holds something else.
+pub fn check_place(target: &Path) -> Result<(), RunDirError> {
+    target.file_name().ok_or_else(|| RunDirError::NoName(target.into()))?;
+    check_target(target).map(drop)
 }
 
 /// A file of the directory: name and content.

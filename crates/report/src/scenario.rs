@@ -2,7 +2,7 @@
 
 use crate::json::SCHEMA_VERSION;
 use crate::text::{self, NUMBER_WIDTH, duration, heading, line};
-use crate::{Column, Report, Rows, csv};
+use crate::{Column, Facts, Report, Rows, csv};
 use lab::outcome::Outcome;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -15,6 +15,8 @@ pub struct Ran {
     pub name: String,
     /// What it was, in a line: kernel or policy, and settings.
     pub about: String,
+    /// Policy or kernel release, sysctls that were set, seed; the event digest is 0 for a real kernel.
+    pub facts: Facts,
     /// What its memory management did.
     pub outcome: Outcome,
     /// What the workload's tasks did.
@@ -58,7 +60,7 @@ impl ScenarioReport {
         text.push_str("           -: not known (not traced, or the model does not count it)\n");
         self.digests(&mut text);
         self.workload(&mut text);
-        self.as_report().body(&mut text);
+        self.columns(false).body(&mut text);
         text
     }
 
@@ -112,16 +114,20 @@ impl ScenarioReport {
         rows
     }
 
-    /// The machines as the columns of a report, for everything that is not the workload's.
-    pub(crate) fn as_report(&self) -> Report<'_> {
-        let columns =
-            self.machines.iter().map(|ran| Column { name: ran.name.clone(), outcome: &ran.outcome, facts: None });
+    /// The machines as the columns of a report, for everything that is not the workload's; with what is known of how each came
+    /// about, or without, for a table that says so in its head.
+    pub(crate) fn columns(&self, with_facts: bool) -> Report<'_> {
+        let columns = self.machines.iter().map(|ran| Column {
+            name: ran.name.clone(),
+            outcome: &ran.outcome,
+            facts: with_facts.then(|| ran.facts.clone()),
+        });
         Report { recording: self.scenario.clone(), calibration: None, columns: columns.collect() }
     }
 
     /// The report as one JSON object.
     pub fn to_json(&self) -> Value {
-        let report = self.as_report().to_json();
+        let report = self.columns(false).to_json();
         let machine = |(at, ran): (usize, &Ran)| {
             let mut machine = report["columns"][at].clone();
             machine["about"] = ran.about.as_str().into();
@@ -148,7 +154,7 @@ impl ScenarioReport {
             text.push_str(&csv::field(&machine.name));
         }
         text.push('\n');
-        let report = self.as_report();
+        let report = self.columns(false);
         let rows: Vec<Rows> = self.machines.iter().map(|machine| Rows::of(&machine.outcome)).collect();
         let of_workload = self.workload_rows().into_iter().map(|row| (row_name(&row.name), row.values));
         let of_memory = report.row_names(&rows).into_iter().map(|name| {
@@ -228,6 +234,7 @@ mod tests {
         let machine = |name: &str, run: RunReport| Ran {
             name: name.into(),
             about: "made up".into(),
+            facts: Facts::default(),
             outcome: Outcome::default(),
             run,
             huge_bytes: 2 << 20,

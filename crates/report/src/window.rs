@@ -8,19 +8,22 @@ pub fn length_ns(outcome: &Outcome) -> Option<u64> {
     last.ts.checked_sub(first.ts).filter(|&length| length > 0)
 }
 
-/// The outcome at the last sample within `length_ns` of the first one. Requests are not sampled, and are therefore not
-/// known of an outcome that had to be shortened.
+/// The outcome at the last sample within `length_ns` of the first one, up to half the time between two samples later: a
+/// second trace of the same machine has its marks some microseconds off, and must not lose a whole sample to that.
+/// Requests are not sampled, and are therefore not known of an outcome that had to be shortened.
 pub fn clip(outcome: &Outcome, length_ns: u64) -> Outcome {
-    let Some(first) = outcome.series.first() else { return outcome.clone() };
-    let end = first.ts.saturating_add(length_ns);
+    let (Some(first), Some(whole)) = (outcome.series.first(), self::length_ns(outcome)) else { return outcome.clone() };
+    let half_a_sample = whole / (outcome.series.len() as u64 - 1) / 2;
+    let end = first.ts.saturating_add(length_ns).saturating_add(half_a_sample);
     let kept = outcome.series.iter().take_while(|sample| sample.ts <= end).count();
-    if kept == outcome.series.len() {
-        return outcome.clone();
-    }
     let last = &outcome.series[kept - 1];
+    let extfrag = outcome.extfrag.iter().filter(|at| at.ts <= last.ts).copied().collect();
+    if kept == outcome.series.len() {
+        return Outcome { extfrag, ..outcome.clone() };
+    }
     Outcome {
         counters: last.counters.clone(),
-        extfrag: outcome.extfrag.iter().filter(|at| at.ts <= last.ts).copied().collect(),
+        extfrag,
         zones: last.zones.clone(),
         series: outcome.series[..kept].to_vec(),
         untraced: outcome.untraced,
@@ -47,7 +50,8 @@ mod tests {
         };
         assert_eq!(length_ns(&outcome), Some(20));
         assert_eq!(clip(&outcome, 20), outcome);
-        let clipped = clip(&outcome, 19);
+        assert_eq!(clip(&outcome, 16), outcome, "marks that are a little early");
+        let clipped = clip(&outcome, 14);
         assert_eq!((clipped.counters["pgfree"], clipped.series.len()), (20, 2));
         assert_eq!(clipped.failed_requests[0], 0);
     }

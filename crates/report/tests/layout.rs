@@ -105,6 +105,7 @@ fn validation_tables() {
         model_before: std::slice::from_ref(&model),
         kernel_after: &truth,
         model_after: std::slice::from_ref(&prediction),
+        same_work: false,
     };
     let validation = Prediction {
         recording,
@@ -129,6 +130,7 @@ fn grid_report() {
             model_before: std::slice::from_ref(&model),
             kernel_after: &truth,
             model_after: std::slice::from_ref(&predicted),
+            same_work: false,
         };
         let predictions = vec![(to.to_owned(), predict(pair, &[]))];
         let findings = Findings { mirror, predictions, ..Findings::default() };

@@ -103,6 +103,7 @@ impl Costs {
             slab: 200,
             swap_write: 2_000,
             lock_contention: 0,
+            rmap_contention: 0,
             busy_pages: 0,
         },
     };
@@ -153,6 +154,7 @@ impl Costs {
             slab: 200,
             swap_write: 190_000,
             lock_contention: 3_500,
+            rmap_contention: 0,
             busy_pages: 1_000,
         },
     };

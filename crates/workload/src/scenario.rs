@@ -10,7 +10,10 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
-const SHIPPED: [(&str, &str); 1] = [("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml"))];
+const SHIPPED: [(&str, &str); 2] = [
+    ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
+    ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
+];
 
 /// A scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]

@@ -13,25 +13,24 @@ pub mod validate;
 pub mod vm;
 
 use crate::backend::{self, Loaded, Run};
-use crate::cli::EngineArgs;
+use crate::cli::{EngineArgs, ValidateArgs};
 use crate::column_spec::ColumnSpec;
-use crate::failure::{Failure, warn};
+use crate::failure::Failure;
 use crate::progress::Progress;
 use anstream::eprintln;
+use lab::outcome::Outcome;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
 use recording::replay::Replayed;
 use report::Facts;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// Loads a recording, and says what to beware of.
+/// Loads a recording.
 fn load(path: &Path) -> Result<Loaded, Failure> {
     let progress = Progress::new(&format!("reading {}", path.display()));
     let loaded = backend::load(path)?;
     drop(progress);
-    for caveat in &loaded.caveats {
-        warn(&format!("{}: {caveat}", loaded.name));
-    }
     Ok(loaded)
 }
 
@@ -61,6 +60,21 @@ fn replay_policy(
         unattributed: replayed.unattributed.clone(),
     };
     Ok((replayed, facts))
+}
+
+/// The same replay with every one of the seeds.
+pub fn over_seeds(
+    loaded: &Loaded,
+    policy: &Policy,
+    name: &str,
+    seeds: RangeInclusive<u64>,
+    args: &ValidateArgs,
+) -> Result<Vec<Outcome>, Failure> {
+    let replay = |seed: u64| {
+        let engine = EngineArgs { seed, check: args.engine.check };
+        Ok(replay_policy(loaded, policy, name, &engine)?.0.outcome)
+    };
+    seeds.map(replay).collect()
 }
 
 /// How fast a replay was. On stderr, because the table shall not differ from run to run.

@@ -41,7 +41,7 @@ fn sysctls_table() -> String {
     let kernels = SYSCTLS.iter().map(|info| info.kernels.len()).max().unwrap_or(0);
     let mut text = format!("Sysctls{:>39}  {:<14}  {:<kernels$}  unit\n", "default", "range", "kernels");
     for info in SYSCTLS {
-        let name = format!("vm.{}", info.name);
+        let name = info.full_name();
         let range = format!("{}..{}", info.min, info.max);
         let has = info.kernels;
         let _ = writeln!(text, "  {name:<34}  {:>8}  {range:<14}  {has:<kernels$}  {}", default(info), info.unit);
@@ -59,7 +59,7 @@ fn list_json() -> Value {
     let preset = |preset: &pagealloc::policy::Preset| json!({ "name": preset.name, "summary": preset.summary });
     let sysctl = |info: &SysctlInfo| {
         json!({
-            "name": format!("vm.{}", info.name),
+            "name": info.full_name(),
             "default": info.get(&Sysctl::default()),
             "min": info.min,
             "max": info.max,
@@ -79,7 +79,7 @@ fn list_json() -> Value {
 fn list_csv() -> String {
     let line = |info: &SysctlInfo| {
         let (unit, kernels) = (csv_field(info.unit), csv_field(info.kernels));
-        format!("vm.{},{},{},{},{unit},{kernels}\n", info.name, default(info), info.min, info.max)
+        format!("{},{},{},{},{unit},{kernels}\n", info.full_name(), default(info), info.min, info.max)
     };
     std::iter::once("sysctl,default,min,max,unit,kernels\n".to_owned()).chain(SYSCTLS.iter().map(line)).collect()
 }

@@ -24,6 +24,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     if let Some(path) = &args.save_ops {
         scenarios::save(&chosen, SAVED_BEYOND, path)?;
     }
+    args.output.as_deref().map_or(Ok(()), report::check_place)?;
     let kept = Kept::beside(args.output.as_deref())?;
     let mut machines: Vec<Ran> = Vec::new();
     for on in &args.on {
@@ -53,7 +54,7 @@ fn about(chosen: &Chosen, args: &RunArgs) -> Vec<String> {
     let (cpus, nodes) = (args.cpus.unwrap_or(machine.cpus), args.nodes.unwrap_or(machine.nodes));
     let mut lines = vec![
         format!("{}, seed {}", chosen.scenario.about, chosen.scenario.seed),
-        format!("{} MiB, {cpus} CPUs, {nodes} nodes, {} MiB of swap", machine.memory_mib, machine.swap_mib),
+        format!("memory {} MiB, CPUs {cpus}, nodes {nodes}, swap {} MiB", machine.memory_mib, machine.swap_mib),
     ];
     lines.extend(args.scenario.ops.iter().map(|path| format!("operations from {}", path.display())));
     lines

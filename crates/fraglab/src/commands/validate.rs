@@ -1,23 +1,39 @@
 //! `fraglab validate`: how far is the model from the kernel?
 
-use super::{load, replay_policy};
-use crate::backend::{Loaded, Truth, load_truth};
-use crate::cli::{EngineArgs, ValidateArgs};
+use super::{load, over_seeds};
+use crate::backend::{Truth, load_truth};
+use crate::cli::ValidateArgs;
 use crate::column_spec::RECORDED;
 use crate::failure::Failure;
+use crate::grid;
+use crate::grid_args::Seeds;
 use crate::output::{self, Format};
 use crate::settings::{Settings, changes};
 use lab::outcome::Outcome;
-use pagealloc::Policy;
+use report::grid::plan::Plan;
 use report::validate::{KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
 use report::window;
+use std::num::NonZero;
+use std::ops::RangeInclusive;
 use std::path::Path;
 
-/// Prints the mirror, or with a pair the prediction.
+/// Seeds of the replays, if the command line names none.
+const REPLAY_SEEDS: Seeds = Seeds::Count(NonZero::new(5).unwrap());
+
+/// Prints the mirror, or with a pair the prediction; of a directory with a plan or of a scenario, the report of the grid.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
+    if let (Some(scenario), Some(directory)) = (&args.grid.scenario, &args.grid.output) {
+        return grid::make(scenario, directory, args);
+    }
+    let Some(recording) = &args.recording else {
+        return Err(Failure::Usage("there is neither a RECORDING nor a --scenario".to_owned()));
+    };
+    if Plan::is_in(recording) {
+        return grid::report(recording, args);
+    }
     let validation = match &args.pair {
-        None => Validation::Mirror(mirror_of(&args.recording, args)?),
-        Some(other) => Validation::Prediction(prediction_of(&args.recording, other, args)?),
+        None => Validation::Mirror(mirror_of(recording, args)?),
+        Some(other) => Validation::Prediction(prediction_of(recording, other, args)?),
     };
     match args.format.format {
         Format::Table => output::print(&validation.to_table()),
@@ -26,11 +42,15 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     }
 }
 
+fn seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
+    args.seeds.unwrap_or(REPLAY_SEEDS).from(args.engine.seed)
+}
+
 fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {
     let loaded = load(path)?;
     let [others] = again(args, [&loaded.settings])?;
     let spread = spread((&loaded.name, &loaded.kernel), &others, window::length_ns(&loaded.kernel));
-    let models = over_seeds(&loaded, loaded.recorded()?, RECORDED, args)?;
+    let models = over_seeds(&loaded, loaded.recorded()?, RECORDED, seeds(args), args)?;
     let bars = args.bars.set();
     Ok(Mirror {
         rows: mirror(&loaded.kernel, &models, bars, &spread),
@@ -44,10 +64,15 @@ fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {
 fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Prediction, Failure> {
     let (loaded, truth) = (load(path)?, load_truth(other)?);
     let [like_before, like_after] = again(args, [&loaded.settings, &truth.settings])?;
-    let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, args)?;
-    let after = over_seeds(&loaded, &truth.policy, &format!("the settings of {}", truth.name), args)?;
-    let pair =
-        Pair { kernel_before: &loaded.kernel, model_before: &before, kernel_after: &truth.kernel, model_after: &after };
+    let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, seeds(args), args)?;
+    let after = over_seeds(&loaded, &truth.policy, &format!("the settings of {}", truth.name), seeds(args), args)?;
+    let pair = Pair {
+        kernel_before: &loaded.kernel,
+        model_before: &before,
+        kernel_after: &truth.kernel,
+        model_after: &after,
+        same_work: false,
+    };
     let window = pair.window_ns();
     let spreads = [
         spread((&loaded.name, &loaded.kernel), &like_before, window),
@@ -93,14 +118,4 @@ fn spread(first: (&str, &Outcome), others: &[Truth], length_ns: Option<u64>) -> 
 /// Of spreads that are known: those of at least two recordings.
 fn names_of(spreads: &[KernelSpread]) -> Vec<String> {
     spreads.iter().filter(|spread| spread.names.len() > 1).flat_map(|spread| spread.names.clone()).collect()
-}
-
-/// The same replay with as many seeds as asked for, the first of them `--seed`.
-fn over_seeds(loaded: &Loaded, policy: &Policy, name: &str, args: &ValidateArgs) -> Result<Vec<Outcome>, Failure> {
-    let first = args.engine.seed;
-    let replay = |seed: u64| {
-        let engine = EngineArgs { seed, check: args.engine.check };
-        Ok(replay_policy(loaded, policy, name, &engine)?.0.outcome)
-    };
-    (first..first.saturating_add(args.seeds.get())).map(replay).collect()
 }

@@ -1,12 +1,13 @@
 //! This host. It is asked for by name only, its settings are left alone, and its own load is part of what is counted.
 
-use super::{from_proc, time_limit};
+use super::{facts_of_kernel, from_proc, time_limit};
 use crate::failure::{Failure, warn};
 use crate::run_args::RunArgs;
 use crate::scenarios::Chosen;
 use linux::host::{self, HostError, Options};
 use recording::pagelog::ProcTexts;
 use report::Ran;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -33,6 +34,7 @@ pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure
     }
     Ok(Ran {
         name,
+        facts: facts_of_kernel(release(), BTreeMap::new(), chosen, &run.report),
         about: about(),
         outcome: from_proc("/proc", &before, &after)?,
         run: run.report,
@@ -67,10 +69,18 @@ fn proc_texts() -> Result<ProcTexts, Failure> {
     Ok(ProcTexts { vmstat, pagetypeinfo: fs::read_to_string(PathBuf::from("/proc/pagetypeinfo")).ok() })
 }
 
+fn read(path: &str) -> String {
+    fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default()
+}
+
+/// The kernel's release.
+fn release() -> String {
+    read("/proc/sys/kernel/osrelease")
+}
+
 /// The kernel, and the settings that matter most.
 fn about() -> String {
-    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
-    let release = read("/proc/sys/kernel/osrelease");
+    let release = release();
     let chosen = |path: &str| read(path).split(['[', ']']).nth(1).unwrap_or("-").to_owned();
     let enabled = chosen("/sys/kernel/mm/transparent_hugepage/enabled");
     let defrag = chosen("/sys/kernel/mm/transparent_hugepage/defrag");

@@ -9,8 +9,11 @@ use crate::failure::Failure;
 use crate::run_args::{On, RunArgs};
 use crate::scenarios::Chosen;
 use recording::pagelog::{ProcTexts, between};
-use report::Ran;
+use report::{Facts, Ran};
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
+use workload::RunReport;
 
 /// Runs a scenario on one machine. What comes out beside the result goes into `kept`, a directory that is made if it is
 /// needed.
@@ -33,4 +36,19 @@ fn time_limit(chosen: &Chosen, args: &RunArgs) -> u32 {
 /// Counters and the state at the end, of a kernel that was not recorded.
 fn from_proc(what: &str, before: &ProcTexts, after: &ProcTexts) -> Result<lab::outcome::Outcome, Failure> {
     between(&Path::new(what).into(), before, after).map_err(|error| Failure::Input(error.to_string()))
+}
+
+/// About a run on a real kernel. Its events have no digest, and nothing says that two runs have the same.
+fn facts_of_kernel(release: String, sysctls: BTreeMap<String, Option<u64>>, chosen: &Chosen, run: &RunReport) -> Facts {
+    let seconds = Duration::from_nanos(run.elapsed).as_secs_f64();
+    let seed = chosen.scenario.seed;
+    Facts {
+        preset: release,
+        sysctls,
+        seed,
+        page_events: 0,
+        replay_seconds: seconds,
+        digest: 0,
+        unattributed: Vec::new(),
+    }
 }

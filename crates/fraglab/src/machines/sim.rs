@@ -8,7 +8,8 @@ use crate::scenarios::Chosen;
 use anstream::eprintln;
 use mm::thp::{ThpDefrag, ThpEnabled};
 use pagealloc::Policy;
-use report::Ran;
+use pagealloc::policy::SYSCTLS;
+use report::{Facts, Ran};
 use simulator::{MachineSpec, Simulation, SimulationError};
 
 /// Size of a huge page of the simulated machine.
@@ -22,8 +23,18 @@ pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure
     let simulated = Simulation::run(&*chosen.workload, &spec, &policy, chosen.scenario.seed).map_err(failure)?;
     let (virtual_seconds, wall_seconds) = (simulated.virtual_seconds, simulated.wall_seconds);
     eprintln!("sim: {virtual_seconds:.1} virtual seconds in {wall_seconds:.1} s");
+    let facts = Facts {
+        preset: policy.name.to_owned(),
+        sysctls: SYSCTLS.iter().map(|info| (info.name.to_owned(), info.get(&policy.sysctl))).collect(),
+        seed: chosen.scenario.seed,
+        page_events: 0,
+        replay_seconds: wall_seconds,
+        digest: simulated.digest,
+        unattributed: Vec::new(),
+    };
     Ok(Ran {
         name,
+        facts,
         about: format!("{column}, event digest {:016x}", simulated.digest),
         outcome: simulated.outcome,
         run: simulated.report,

@@ -1,6 +1,6 @@
 //! A virtual machine with a real kernel: the scenario is the guest's task, and what is recorded there comes back.
 
-use super::{from_proc, time_limit};
+use super::{facts_of_kernel, from_proc, time_limit};
 use crate::failure::Failure;
 use crate::run_args::RunArgs;
 use crate::scenarios::Chosen;
@@ -41,7 +41,9 @@ pub fn run(name: String, version: &str, chosen: &Chosen, args: &RunArgs, kept: &
         about += &format!(", {}={}", short(&setting.path), setting.value);
     }
     let outcome = outcome(&result)?;
-    Ok(Ran { name, about, outcome, run, huge_bytes: HUGE_BYTES })
+    let sysctls = sysctls(&chosen.scenario, args).map(|(name, value)| (name, Some(value))).collect();
+    let facts = facts_of_kernel(result.report.release.clone(), sysctls, chosen, &run);
+    Ok(Ran { name, about, facts, outcome, run, huge_bytes: HUGE_BYTES })
 }
 
 /// A setting's name without the directories that all have.
@@ -99,9 +101,15 @@ fn settings(scenario: &Scenario, args: &RunArgs) -> Vec<KernelSetting> {
     settings.extend(given.thp_enabled.map(|enabled| mm("transparent_hugepage/enabled", enabled_word(enabled))));
     settings.extend(given.thp_defrag.map(|defrag| mm("transparent_hugepage/defrag", defrag_word(defrag))));
     settings.extend(given.lru_gen.map(|on| mm("lru_gen/enabled", if on { "y" } else { "n" })));
-    settings.extend(scenario.sysctls().map(|(name, value)| sysctl(name, value)));
-    settings.extend(args.sets.iter().map(|setting| sysctl(setting.name(), setting.value())));
+    settings.extend(sysctls(scenario, args).map(|(name, value)| sysctl(&name, value)));
     settings
+}
+
+/// Sysctls in the order in which they are set, by name below `vm.`.
+fn sysctls(scenario: &Scenario, args: &RunArgs) -> impl Iterator<Item = (String, u64)> {
+    let given = args.sets.iter().map(|setting| (setting.name(), setting.value()));
+    let all: Vec<_> = scenario.sysctls().chain(given).map(|(name, value)| (name.to_owned(), value)).collect();
+    all.into_iter()
 }
 
 fn enabled_word(enabled: ThpEnabled) -> &'static str {

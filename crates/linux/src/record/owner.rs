@@ -69,8 +69,8 @@ pub struct Leftovers {
 /// What crashed recorders left; `proc` is where `/proc` is.
 pub(crate) fn leftovers(tracefs: &Tracefs, proc: &Path) -> Result<Leftovers, RecordError> {
     let is_left = |name: &str, separator| Owner::of_name(name, separator).is_some_and(|owner| !owner.is_alive(proc));
-    let mut left = Leftovers::default();
-    left.instances = tracefs.instances()?.into_iter().filter(|name| is_left(name, '-')).collect();
+    let instances = tracefs.instances()?.into_iter().filter(|name| is_left(name, '-')).collect();
+    let mut left = Leftovers { instances, ..Leftovers::default() };
     if let Some(path) = tracefs.dynamic_events() {
         let text = String::from_utf8_lossy(&tracefs::read(&path)?).into_owned();
         // A line is `p:group/event place ...`, with a number behind the p or r of some.

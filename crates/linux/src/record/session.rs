@@ -38,7 +38,6 @@ impl Session {
         let probes = if probes { Probes::install(tracefs, us.group()) } else { Probes::none(tracefs) };
         let instance = Instance::create(tracefs, us.instance())?;
         let clock = CLOCKS.into_iter().find(|clock| instance.write("trace_clock", clock).is_ok());
-        instance.write("buffer_size_kb", &buffer.div_ceil(1024).to_string())?;
         let mut session = Self {
             instance,
             probes,
@@ -49,6 +48,9 @@ impl Session {
             probing: Vec::new(),
         };
         session.enable(set)?;
+        // Not before: kernels before 6.8 take the first change of any instance's size for the user's last word on the top
+        // instance's, and would leave that one at its size at boot when its first event is turned on.
+        session.instance.write("buffer_size_kb", &buffer.div_ceil(1024).to_string())?;
         Ok(session)
     }
 

@@ -13,19 +13,23 @@ const PROFILE: &str = "guest";
 const MUSL: &str = "x86_64-unknown-linux-musl";
 const GLIBC: &str = "x86_64-unknown-linux-gnu";
 
-/// The binary: `$FRAGLAB_GUEST`; built anew if fraglab runs from its source tree, so that both are of one version; else the
-/// one beside the executable.
+/// The binary: `$FRAGLAB_GUEST`; built anew if fraglab lies in its source tree, so that both are of one version; else the one
+/// beside the executable; else built in the source tree that fraglab is run in.
 pub fn find() -> Result<PathBuf, VmError> {
     if let Some(path) = env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
         return PathBuf::from(&path).canonicalize().at(Path::new(&path));
     }
     let executable = env::current_exe().unwrap_or_default();
-    if let Some(tree) = source_tree(&executable) {
+    if let Some(tree) = tree_above(&executable) {
         return build(&tree);
     }
     let beside = executable.with_file_name(NAME);
     if beside.is_file() {
         return Ok(beside);
+    }
+    let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).or_else(|| env::current_dir().ok());
+    if let Some(tree) = here.as_deref().and_then(tree_above) {
+        return build(&tree);
     }
     Err(VmError::Guest(format!(
         "the init of the virtual machine, {NAME}, is not beside {}: build it in fraglab's source tree with `cargo build \
@@ -34,14 +38,9 @@ pub fn find() -> Result<PathBuf, VmError> {
     )))
 }
 
-/// The source tree that an executable was built in, or that cargo or the user runs it in.
-fn source_tree(executable: &Path) -> Option<PathBuf> {
-    let here = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).or_else(|| env::current_dir().ok());
-    executable
-        .ancestors()
-        .chain(here.as_deref().into_iter().flat_map(Path::ancestors))
-        .find(|path| is_tree(path))
-        .map(Path::to_owned)
+/// The source tree that a path lies in.
+fn tree_above(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find(|above| is_tree(above)).map(Path::to_owned)
 }
 
 fn is_tree(path: &Path) -> bool {
@@ -82,6 +81,18 @@ fn has_target(tree: &Path, target: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_source_tree_is_found_from_below() {
+        let directory = tempfile::tempdir().unwrap();
+        let executable = directory.path().join("target/debug/fraglab");
+        assert_eq!(tree_above(&executable), None);
+        std::fs::create_dir_all(directory.path().join("crates/guest")).unwrap();
+        for file in ["crates/guest/Cargo.toml", "Cargo.lock"] {
+            std::fs::write(directory.path().join(file), "").unwrap();
+        }
+        assert_eq!(tree_above(&executable).as_deref(), Some(directory.path()));
+    }
 
     #[test]
     fn cargo_says_where_the_binary_is() {

@@ -30,6 +30,7 @@ mod qemu;
 mod run;
 mod spec;
 pub mod stream;
+mod tsc;
 
 pub use cache::Cache;
 pub use command::Job;

@@ -23,6 +23,8 @@ pub struct BootFiles {
     pub disks: Vec<(Disk, PathBuf)>,
     /// Where the serial console goes; `None` is the terminal.
     pub console: Option<PathBuf>,
+    /// Rate of the host's time-stamp counter in kHz, if known.
+    pub tsc_khz: Option<u64>,
 }
 
 /// Decides [`Accel::Auto`].
@@ -47,13 +49,17 @@ fn is_virtual_host() -> bool {
 }
 
 /// The kernel's command line: a panic ends the machine, addresses and clock are steady, the user's words come last and win.
-pub fn kernel_cmdline(machine: &Machine, accel: Accel) -> String {
-    let mut words = vec!["console=ttyS0", "quiet", "panic=-1", "nokaslr"];
+/// `tsc_khz` is the rate of the host's time-stamp counter, if known.
+pub fn kernel_cmdline(machine: &Machine, accel: Accel, tsc_khz: Option<u64>) -> String {
+    let mut words = ["console=ttyS0", "quiet", "panic=-1", "nokaslr"].map(str::to_owned).to_vec();
     if accel == Accel::Tcg {
         // Emulated time-stamp counters look unstable to the kernel's watchdog when the host is busy.
-        words.push("tsc=reliable");
+        words.push("tsc=reliable".to_owned());
+        words.extend(tsc_khz.map(|khz| format!("tsc_early_khz={khz}")));
+        // Nor does its timer come in time for the boot's check of how interrupts are wired, which then panics.
+        words.push("no_timer_check".to_owned());
     }
-    words.extend(machine.cmdline.iter().map(String::as_str));
+    words.extend(machine.cmdline.iter().cloned());
     words.join(" ")
 }
 
@@ -88,7 +94,7 @@ pub fn arguments(machine: &Machine, accel: Accel, files: &BootFiles) -> Vec<OsSt
     }
     arguments.pair("-kernel", &files.kernel);
     arguments.pair("-initrd", &files.initramfs);
-    arguments.pair("-append", kernel_cmdline(machine, accel));
+    arguments.pair("-append", kernel_cmdline(machine, accel, files.tsc_khz));
     for (disk, path) in &files.disks {
         drive(&mut arguments, *disk, path);
     }
@@ -147,6 +153,7 @@ mod tests {
             initramfs: "a,b/initramfs".into(),
             disks: vec![(Disk::Scratch, "a,b/scratch".into()), (Disk::Out, "out".into())],
             console: console.map(PathBuf::from),
+            tsc_khz: Some(2_500_000),
         };
         let arguments = arguments(machine, accel, &files);
         arguments.iter().map(|argument| argument.to_str().unwrap()).collect::<Vec<_>>().join(" ")
@@ -159,7 +166,7 @@ mod tests {
         let expected = "-accel tcg,thread=multi -machine pc -cpu max,la57=off -m 1024M \
             -smp 2,sockets=2,cores=1,threads=1 -nodefaults -no-reboot -display none -nic none -monitor none \
             -serial file:console.log -kernel vmlinuz -initrd a,b/initramfs \
-            -append console=ttyS0 quiet panic=-1 nokaslr tsc=reliable kfence.sample_interval=0 \
+            -append console=ttyS0 quiet panic=-1 nokaslr tsc=reliable tsc_early_khz=2500000 no_timer_check kfence.sample_interval=0 \
             -drive if=none,id=scratch,format=raw,cache=unsafe,discard=unmap,file=a,,b/scratch \
             -device virtio-blk-pci,drive=scratch,serial=scratch \
             -drive if=none,id=out,format=raw,cache=unsafe,discard=unmap,file=out \
@@ -182,7 +189,7 @@ mod tests {
     fn kvm_keeps_the_hosts_processor_and_clock() {
         let line = line(&Machine::default(), Accel::Kvm, None);
         assert!(line.starts_with("-accel kvm -machine pc -cpu host "), "{line}");
-        assert!(!line.contains("tsc="), "{line}");
+        assert!(!line.contains("tsc"), "{line}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::job::{CONSOLE_TAG, Disk, Plan, REPORT_FILE, Report};
 use super::kernel::Kernel;
 use super::qemu::{self, BootFiles};
 use super::spec::Machine;
-use super::{disks, guest_binary, manifest, stream};
+use super::{disks, guest_binary, manifest, stream, tsc};
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,8 @@ impl Boot {
         let contents = Contents { init: &init, modules: &modules, files: &job.files, busybox: busybox.as_deref() };
         let initramfs = work.path().join("initramfs");
         fs::write(&initramfs, initramfs::build(&contents, plan)?).at(&initramfs)?;
-        let files = BootFiles { kernel: kernel.image.clone(), initramfs, disks, console: None };
+        let files =
+            BootFiles { kernel: kernel.image.clone(), initramfs, disks, console: None, tsc_khz: tsc::host_khz() };
         Ok(Boot { files, work })
     }
 

@@ -114,7 +114,7 @@ impl<W: World> State<W> {
         }
         if lru {
             self.account_isolated(pfn, -i64::from(pages));
-            self.lru_add(target, flags, tag);
+            self.lru_add_moved(target, flags, tag, self.pages.bits(pfn));
         } else {
             self.pages.set_flags(target, flags);
             self.pages.set_tag(target, tag);
@@ -127,7 +127,7 @@ impl<W: World> State<W> {
     /// No free block is large enough for a compound page: its base pages are moved one by one instead.
     fn split_source(&mut self, control: &mut CompactControl, source: Source) {
         let Source { pfn, lru } = source;
-        let (flags, tag) = (self.pages.flags(pfn), self.pages.tag(pfn));
+        let (flags, bits, tag) = (self.pages.flags(pfn), self.pages.bits(pfn), self.pages.tag(pfn));
         let pages: u32 = 1 << self.alloc.frames.order(pfn);
         self.count_huge(pages, Counter::ThpSplitPage);
         self.alloc.frames.set_state(pfn, FrameState::USED);
@@ -138,6 +138,7 @@ impl<W: World> State<W> {
         for index in 0..pages {
             let base = pfn.add(index);
             self.pages.set_flags(base, flags);
+            self.pages.set_bits(base, bits);
             let base_tag = self.owner.split(tag, index);
             self.pages.set_tag(base, base_tag);
             self.alloc.frames.set_state(base, FrameState::ISOLATED);

@@ -259,7 +259,8 @@ impl<W: World> State<W> {
         let Source { pfn, lru } = source;
         if lru {
             self.account_isolated(pfn, -(1 << self.alloc.frames.order(pfn)));
-            self.lru_add(pfn, self.pages.flags(pfn), self.pages.tag(pfn));
+            let (flags, bits, tag) = (self.pages.flags(pfn), self.pages.bits(pfn), self.pages.tag(pfn));
+            self.lru_add_moved(pfn, flags, tag, bits);
         } else {
             self.alloc.frames.set_state(pfn, FrameState::MOVABLE_OPS);
         }

@@ -21,9 +21,12 @@ impl<W: World> State<W> {
         }
     }
 
-    /// `folio_mark_accessed`: the first use sets REFERENCED, the second activates.
+    /// `folio_mark_accessed`: the first use sets REFERENCED, the second activates. With generations uses are counted.
     #[inline]
     pub fn mark_accessed(&mut self, pfn: Pfn) {
+        if let Some(rules) = self.lru_gen {
+            return self.count_use(pfn, rules);
+        }
         let flags = self.pages.flags(pfn);
         if !flags.contains(PageFlags::REFERENCED) {
             self.pages.add_flags(pfn, PageFlags::REFERENCED);
@@ -47,11 +50,18 @@ impl<W: World> State<W> {
         }
     }
 
-    /// `folio_deactivate` (`MADV_COLD`): moves an active page to the head of the inactive list.
+    /// `folio_deactivate` (`MADV_COLD`): moves an active page to the head of the inactive list; with generations, any page
+    /// to where new inactive pages enter.
     pub fn deactivate(&mut self, pfn: Pfn) {
         let flags = self.pages.flags(pfn);
-        if flags.contains(PageFlags::ACTIVE) && !flags.contains(PageFlags::UNEVICTABLE) {
-            self.relist(pfn, PageFlags::NONE, PageFlags::ACTIVE.with(PageFlags::REFERENCED), End::Head);
+        let active = flags.contains(PageFlags::ACTIVE) || self.lru_gen.is_some();
+        if active && !flags.contains(PageFlags::UNEVICTABLE) {
+            let mut forgotten = PageFlags::ACTIVE.with(PageFlags::REFERENCED);
+            if let Some(rules) = self.lru_gen {
+                self.forget_uses(pfn, rules);
+                forgotten = forgotten.with(PageFlags::WORKINGSET);
+            }
+            self.relist(pfn, PageFlags::NONE, forgotten, End::Head);
             self.alloc.vmstat.add(Counter::Pgdeactivate, 1 << self.alloc.frames.order(pfn));
         }
     }

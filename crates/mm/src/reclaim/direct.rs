@@ -5,9 +5,9 @@ use super::{DEF_PRIORITY, ScanControl};
 use crate::env::{Env, Queue, TaskContext};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::LruvecId;
-use crate::state::{Mm, World};
+use crate::state::{Mm, State, World};
 use pagealloc::policy::LruRule;
-use pagealloc::{Counter, NodeId, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId};
+use pagealloc::{Counter, NodeId, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId, ZoneType};
 
 impl<W: World> Mm<W> {
     /// Direct reclaim with its throttling (8.14, 10.2): pages reclaimed; 1 for a dying task, or if compaction can go on.
@@ -51,7 +51,7 @@ impl<W: World> Mm<W> {
     }
 
     async fn reclaim_round(&self, request: &Request, sc: &mut ScanControl, task: &TaskContext) {
-        self.state.borrow_mut().alloc.vmstat.bump(Counter::allocstall(sc.reclaim_idx));
+        self.state.borrow_mut().count_stall(sc.reclaim_idx);
         for priority in (0..=DEF_PRIORITY).rev() {
             sc.priority = priority;
             sc.nr_scanned = 0;
@@ -121,5 +121,16 @@ impl<W: World> Mm<W> {
             }
             last = Some(node);
         }
+    }
+}
+
+impl<W: World> State<W> {
+    /// `allocstall_<zone>`: by the highest zone of the request; a machine without high memory has no such zone, and its
+    /// requests are for Normal (2.4).
+    fn count_stall(&mut self, highest: ZoneType) {
+        let mut zones = (0..self.alloc.nr_zones() as u8).map(|zone| self.alloc.zone_info(ZoneId(zone)).kind);
+        let absent = highest == ZoneType::HighMem && !zones.any(|kind| kind == ZoneType::HighMem);
+        let zone = if absent { ZoneType::Normal } else { highest };
+        self.alloc.vmstat.bump(Counter::allocstall(zone));
     }
 }

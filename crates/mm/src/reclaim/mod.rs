@@ -1,4 +1,5 @@
-//! Page reclaim: the classic active/inactive LRU of Linux, from the 3.11 era to 6.18 (chapter 10 of the reference).
+//! Page reclaim of Linux, from the 3.11 era to 6.18: the classic active and inactive lists (chapter 10 of the reference),
+//! and the multi-generational LRU (docs/mglru.md).
 //!
 //! | question | module |
 //! | --- | --- |
@@ -8,6 +9,10 @@
 //! | which pages are taken | `isolate` |
 //! | what becomes of an active page | `shrink_active` |
 //! | what becomes of a batch of inactive pages | `shrink_inactive` |
+//! | what is one pass over generations | `shrink_generations` |
+//! | when do generations age | `aging` |
+//! | which pages of the oldest generation are taken | `evict` |
+//! | what do evictions and refaults teach, by tier | `tiers` |
 //! | what becomes of one inactive page | `page_out` |
 //! | how is a huge page broken up | `split` |
 //! | what do evictions and refaults teach | `workingset` |
@@ -18,12 +23,15 @@
 //! Lists are worked on in batches of [`SWAP_CLUSTER_MAX`] pages. A batch is one synchronous step; writes that it decides
 //! on are started after the state is released, and its CPU time is awaited then ([`Work::Shrink`](crate::Work::Shrink)).
 
+mod aging;
 mod direct;
 mod dirty;
+mod evict;
 mod isolate;
 mod page_out;
 mod scan_balance;
 mod shrink_active;
+mod shrink_generations;
 mod shrink_inactive;
 mod shrink_node;
 mod slab;
@@ -31,9 +39,11 @@ mod split;
 #[cfg(test)]
 mod tests;
 mod throttle;
+mod tiers;
 mod workingset;
 
 pub use throttle::ThrottleReason;
+pub use tiers::TierFeedback;
 pub use workingset::Shadow;
 
 use alloc::vec::Vec;

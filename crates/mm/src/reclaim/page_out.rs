@@ -7,6 +7,7 @@ use crate::owner::{Owner, References};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use alloc::vec::Vec;
+use pagealloc::policy::GenerationRules;
 use pagealloc::{Counter, Gfp, Pfn};
 
 /// What the run permits, and the surroundings of the batch.
@@ -71,16 +72,44 @@ impl<W: World> State<W> {
             let pages = self.pages_in(pfn);
             batch.scanned += pages;
             match fate {
-                Fate::Keep => self.lru_putback(pfn),
+                Fate::Keep => self.put_back(pfn),
                 Fate::Activate => {
                     self.activate_taken(pfn, pages, batch);
-                    self.lru_putback(pfn);
+                    self.put_back(pfn);
                 }
                 Fate::Reclaim => {
                     batch.reclaimed += pages;
                     self.evict(pfn, rules);
                 }
             }
+        }
+    }
+
+    /// Puts a judged page back. With generations it must not meet eviction again at once.
+    fn put_back(&mut self, pfn: Pfn) {
+        if let Some(rules) = self.lru_gen {
+            self.spare_from_oldest(pfn, rules);
+        }
+        self.lru_putback(pfn);
+    }
+
+    fn spare_from_oldest(&mut self, pfn: Pfn, rules: GenerationRules) {
+        let flags = self.pages.flags(pfn);
+        if flags.contains(PageFlags::UNEVICTABLE) {
+            return;
+        }
+        let generations = self.generations(self.alloc.zone_info(self.alloc.zone_of(pfn)).node);
+        let oldest = generations.min_seq[usize::from(!flags.contains(PageFlags::ANON))];
+        let spare = match rules.second_look {
+            true => generations.entry_seq(flags, false, rules) == oldest,
+            // Those that wait for their write come back by themselves when it ends.
+            false => {
+                !(flags.contains(PageFlags::RECLAIM) && flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK)))
+            }
+        };
+        if spare {
+            self.forget_uses(pfn, rules);
+            self.pages.add_flags(pfn, PageFlags::ACTIVE);
         }
     }
 
@@ -141,6 +170,9 @@ impl<W: World> State<W> {
 
     /// Looks at the page's uses since the last look, and takes the REFERENCED flag.
     fn page_references(&mut self, pfn: Pfn, flags: PageFlags, now: Nanos) -> Use {
+        if let Some(rules) = self.lru_gen {
+            return self.generation_references(pfn, flags, now, rules);
+        }
         let tag = self.pages.tag(pfn);
         let references = self.owner.referenced(tag, pfn, now);
         let was_referenced = flags.contains(PageFlags::REFERENCED);
@@ -159,6 +191,28 @@ impl<W: World> State<W> {
                 } else {
                     Use::Keep
                 }
+            }
+        }
+    }
+
+    /// The same with generations: only page tables tell, uses through file descriptors were judged by tier already.
+    fn generation_references(&mut self, pfn: Pfn, flags: PageFlags, now: Nanos, rules: GenerationRules) -> Use {
+        if !flags.contains(PageFlags::MAPPED) {
+            return Use::Reclaim;
+        }
+        match self.owner.referenced(self.pages.tag(pfn), pfn, now) {
+            References::Contended => Use::Keep,
+            References::None | References::Ptes(0) => Use::Reclaim,
+            References::Ptes(_) if rules.second_look => {
+                if self.second_use(pfn) {
+                    Use::Activate
+                } else {
+                    Use::Keep
+                }
+            }
+            References::Ptes(ptes) => {
+                let by_file = !flags.contains(PageFlags::ANON) && flags.contains(PageFlags::EXEC);
+                if ptes > 1 || by_file { Use::Activate } else { Use::Keep }
             }
         }
     }
@@ -244,7 +298,9 @@ impl<W: World> State<W> {
         let (flags, tag, pages) = (self.pages.flags(pfn), self.pages.tag(pfn), self.pages_in(pfn));
         let eras = &self.alloc.policy.reclaim;
         let tracked = eras.workingset && (eras.anon_workingset || !flags.contains(PageFlags::ANON));
-        let mut shadow = if tracked {
+        let mut shadow = if let Some(rules) = self.lru_gen {
+            self.generation_eviction(pfn, rules)
+        } else if tracked {
             let zone = self.alloc.zone_of(pfn);
             self.workingset_eviction(zone, u64::from(pages), flags.contains(PageFlags::WORKINGSET))
         } else {

@@ -24,8 +24,15 @@ impl<W: World> Mm<W> {
         self.env.work(task, Work::Deactivate(deactivated)).await;
     }
 
-    /// 9.6.4: shrinks 32 active anon pages if the inactive list is low.
+    /// 9.6.4: shrinks 32 active anon pages if the inactive list is low; ages generations where that is kswapd's to do.
     pub async fn age_active_anon(&self, node: NodeId, sc: &mut ScanControl, task: &TaskContext) {
+        let generations = self.state.borrow().lru_gen;
+        if let Some(rules) = generations {
+            if rules.kswapd_ages_ahead {
+                self.age_ahead(node, rules, sc, task).await;
+            }
+            return;
+        }
         let ids = self.state.borrow().lruvecs_up_to(node, sc.reclaim_idx);
         for id in ids {
             self.age_anon(id, sc, task).await;

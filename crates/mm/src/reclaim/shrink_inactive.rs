@@ -43,23 +43,32 @@ impl<W: World> Mm<W> {
         };
         sc.nr_scanned += u64::from(batch.scanned);
         totals.add(&batch, list.is_file());
-        if batch.failed_tables > 0 {
-            self.wake_kswapds_for(&sleeping_table_request(task.cpu));
-            self.env.work(task, Work::FailedRequests(batch.failed_tables)).await;
-        }
-        let swap = !list.is_file();
-        writes.drain(..).for_each(|pfn| self.env.start_write(pfn, swap));
         if batch.taken != 0 && batch.unqueued_dirty == batch.taken {
             self.env.wake_flushers();
         }
-        if batch.examined != 0 {
-            self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
-        }
+        self.settle_batch(&batch, !list.is_file(), &mut writes, task).await;
 
         let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
         reclaim.isolated[usize::from(list.is_file())] -= i64::from(batch.taken);
         reclaim.writes = writes;
         u64::from(batch.reclaimed)
+    }
+
+    /// What follows a batch: kswapd is woken for a swap table that could not be had, writes go to their device, and the
+    /// time passes that all of it takes.
+    pub(super) async fn settle_batch(&self, batch: &Batch, swap: bool, writes: &mut Vec<Pfn>, task: &TaskContext) {
+        if batch.failed_tables > 0 {
+            self.wake_kswapds_for(&sleeping_table_request(task.cpu));
+            self.env.work(task, Work::FailedRequests(batch.failed_tables)).await;
+        }
+        let wrote = !writes.is_empty();
+        writes.drain(..).for_each(|pfn| self.env.start_write(pfn, swap));
+        if batch.examined != 0 {
+            self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
+        }
+        if wrote {
+            self.env.write_room(swap).await;
+        }
     }
 }
 
@@ -94,7 +103,8 @@ impl<W: World> State<W> {
         self.nodes[node.index()].reclaim.isolated[usize::from(file)] += i64::from(batch.taken);
         self.judge_pages(&mut taken, rules, &mut batch, writes);
         self.account_inactive(id, file, &batch);
-        self.count_inactive(file, sc.kswapd, &batch);
+        self.count_scanned(file, sc.kswapd, &batch);
+        self.count_reclaimed(file, sc.kswapd, &batch);
         if batch.taken != 0 {
             self.trace_inactive(node, file, sc.priority, &batch);
         }
@@ -114,24 +124,25 @@ impl<W: World> State<W> {
         }
     }
 
-    fn count_inactive(&mut self, file: bool, kswapd: bool, batch: &Batch) {
+    fn count_scanned(&mut self, file: bool, kswapd: bool, batch: &Batch) {
         let vmstat = &mut self.alloc.vmstat;
-        let (scan, steal) = match kswapd {
-            true => (Counter::PgscanKswapd, Counter::PgstealKswapd),
-            false => (Counter::PgscanDirect, Counter::PgstealDirect),
-        };
-        let (scan_kind, steal_kind) = match file {
-            true => (Counter::PgscanFile, Counter::PgstealFile),
-            false => (Counter::PgscanAnon, Counter::PgstealAnon),
-        };
-        vmstat.add(scan, u64::from(batch.examined));
-        vmstat.add(scan_kind, u64::from(batch.examined));
-        vmstat.add(steal, u64::from(batch.reclaimed));
-        vmstat.add(steal_kind, u64::from(batch.reclaimed));
+        let by_whom = if kswapd { Counter::PgscanKswapd } else { Counter::PgscanDirect };
+        let of_what = if file { Counter::PgscanFile } else { Counter::PgscanAnon };
+        vmstat.add(by_whom, u64::from(batch.examined));
+        vmstat.add(of_what, u64::from(batch.examined));
+    }
+
+    /// Counts what became of a batch.
+    pub(super) fn count_reclaimed(&mut self, file: bool, kswapd: bool, batch: &Batch) {
+        let vmstat = &mut self.alloc.vmstat;
+        let by_whom = if kswapd { Counter::PgstealKswapd } else { Counter::PgstealDirect };
+        let of_what = if file { Counter::PgstealFile } else { Counter::PgstealAnon };
+        vmstat.add(by_whom, u64::from(batch.reclaimed));
+        vmstat.add(of_what, u64::from(batch.reclaimed));
         vmstat.add(Counter::Pgactivate, batch.activated.iter().map(|&pages| u64::from(pages)).sum());
     }
 
-    fn trace_inactive(&mut self, nid: NodeId, file: bool, priority: u8, batch: &Batch) {
+    pub(super) fn trace_inactive(&mut self, nid: NodeId, file: bool, priority: u8, batch: &Batch) {
         self.alloc.observer.mm(&MmEvent::VmscanLruShrinkInactive {
             nid,
             nr_scanned: batch.examined,

@@ -14,6 +14,10 @@ impl<W: World> Mm<W> {
     /// Shrinks a node's LRU lists and slab once (10.6). Where lists are per zone, reclaim goes zone by zone: those of the
     /// highest zone up to the reclaim index are shrunk.
     pub async fn shrink_node(&self, node: NodeId, sc: &mut ScanControl, task: &TaskContext) {
+        let whole = self.state.borrow().lru_gen.filter(|rules| rules.node_at_once);
+        if let Some(rules) = whole {
+            return self.shrink_node_generations(node, rules, sc, task).await;
+        }
         let id = self.state.borrow().lruvecs_up_to(node, sc.reclaim_idx).pop();
         if let Some(id) = id {
             self.shrink_lists(id, true, sc, task).await;
@@ -55,6 +59,10 @@ impl<W: World> Mm<W> {
         totals: &mut PassTotals,
         task: &TaskContext,
     ) {
+        let (generations, node) = (self.state.borrow().lru_gen, self.state.borrow().node_of(id));
+        if let Some(rules) = generations {
+            return self.shrink_generations(node, rules, sc, task).await;
+        }
         let counts = self.state.borrow_mut().scan_counts(id, sc, balance);
         let mut quotas = Quotas::new(counts, sc);
         let mut reclaimed = 0;

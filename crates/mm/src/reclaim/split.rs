@@ -13,14 +13,12 @@ impl<W: World> State<W> {
         let listed = self.alloc.frames.state(pfn) == FrameState::LRU;
         let Some(order) = self.splittable(pfn) else { return false };
         let mut behind = FrameList::next(&self.alloc.frames, pfn);
-        if listed {
-            self.lru_del(pfn);
-        }
+        let whole = listed.then(|| self.lru_del_whole(pfn));
         self.break_up(pfn, order);
-        if listed {
+        if let Some(whole) = whole {
             // The head stays nearest to the tail: it is scanned first, the others in ascending order after it.
             for page in (0..1 << order).map(|index| pfn.add(index)) {
-                self.lru_putback_before(page, behind);
+                self.lru_put_piece(page, whole, behind);
                 behind = Some(page);
             }
         }
@@ -52,6 +50,7 @@ impl<W: World> State<W> {
 
     fn break_up(&mut self, pfn: Pfn, order: Order) {
         let (flags, tag) = (self.pages.flags(pfn).without(PageFlags::PARTIALLY_MAPPED), self.pages.tag(pfn));
+        let bits = self.pages.bits(pfn);
         self.alloc.split_allocated(pfn);
         if flags.contains(PageFlags::SWAPCACHE) {
             self.split_in_swap_cache(pfn, 1 << order);
@@ -60,6 +59,7 @@ impl<W: World> State<W> {
             let page = pfn.add(index);
             let own = self.owner.split(tag, index);
             self.pages.set_flags(page, flags);
+            self.pages.set_bits(page, bits);
             self.pages.set_tag(page, own);
             self.alloc.frames.set_state(page, FrameState::ISOLATED);
         }

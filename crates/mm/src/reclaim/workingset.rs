@@ -24,6 +24,8 @@ pub struct Shadow {
     pub workingset: bool,
     /// Where it lies in swap.
     pub swap: Option<SwapEntry>,
+    /// Generations: uses that its bits told. `age` is the kind's oldest generation then.
+    pub uses: u8,
 }
 
 /// Whether a page that was away for `distance` evictions fits into what a workingset may use (10.16). `sizes` are the
@@ -65,7 +67,7 @@ impl<W: World> State<W> {
         let lru = self.lruvec_mut(id);
         let age = lru.nonresident_age;
         lru.nonresident_age += pages;
-        Shadow { node, zone, age, workingset, swap: None }
+        Shadow { node, zone, age, workingset, uses: 0, swap: None }
     }
 
     /// A page was activated: inactive pages move closer to eviction as if it had been evicted.
@@ -79,6 +81,9 @@ impl<W: World> State<W> {
     /// `reclaimed` left. Does nothing where the kernel keeps no shadow of such a page. Swap slots are given back.
     pub fn refault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
         self.forget_swapped(shadow, cpu);
+        if let Some(rules) = self.lru_gen {
+            return self.generation_refault(pfn, shadow, rules);
+        }
         let rules = self.alloc.policy.reclaim;
         let file = !self.pages.flags(pfn).contains(PageFlags::ANON);
         if !rules.workingset || !(file || rules.anon_workingset) {

@@ -111,7 +111,8 @@ impl Env for TestEnv {
         let nanos = match work {
             Work::Shrink { scanned, reclaimed } => pages(scanned) + u64::from(reclaimed) * costs.copy,
             Work::Migrate(n) => u64::from(n) * costs.copy,
-            Work::Deactivate(n) | Work::ShrinkSlab(n) | Work::ScanMigrate(n) | Work::ScanFree(n) => pages(n),
+            Work::Deactivate(n) | Work::WalkPageTables(n) => pages(n),
+            Work::ShrinkSlab(n) | Work::ScanMigrate(n) | Work::ScanFree(n) => pages(n),
             Work::FailedRequests(n) => pages(n),
             Work::Resched => costs.resched,
         };

@@ -16,7 +16,7 @@ pub use closest::closest;
 pub use fastpath::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use slowpath::*;
-pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo};
+pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, full_name};
 
 /// All behaviour that differs between kernels or patches, plus the sysctl values in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,17 @@ impl Policy {
     #[inline(always)]
     pub fn defrag_mode(&self) -> bool {
         self.sysctl.defrag_mode != 0 && self.defrag.is_some()
+    }
+
+    /// Rules of the multi-generational LRU, if it is compiled in and switched on.
+    #[inline(always)]
+    pub fn lru_gen(&self) -> Option<GenerationRules> {
+        self.reclaim.generations.filter(|_| self.sysctl.lru_gen & 1 != 0)
+    }
+
+    /// Whether aging walks page tables, and does not only look at single pages.
+    pub fn lru_gen_walks(&self) -> bool {
+        self.sysctl.lru_gen & 2 != 0
     }
 
     /// The same policy with `vm.defrag_mode` set.

@@ -59,6 +59,9 @@ pub struct ReclaimRules {
     pub workingset: bool,
     /// When the tables that describe swap slots are allocated.
     pub swap_tables: SwapTableRule,
+    /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when
+    /// `lru_gen/enabled` says so.
+    pub generations: Option<GenerationRules>,
 }
 
 /// When the tables that describe swap slots are allocated.
@@ -68,6 +71,31 @@ pub enum SwapTableRule {
     AtSwapon,
     /// A page for each cluster, inside reclaim, when the first of its slots is taken; freed with the last (6.18+).
     PerCluster,
+}
+
+/// Eras of the multi-generational LRU (docs/mglru.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GenerationRules {
+    /// One use through a page table does not make a page young, a second one does, and puts it in the workingset; refaults
+    /// inherit their uses (6.14+). Before, one did, and flags of use were lost with every change of generation.
+    pub second_look: bool,
+    /// Generations of anon and file end independently of each other, their number alone decides when to age, and the
+    /// kind with fewer refaults over all tiers is scanned (6.14+). Before, anon's were never older than file's.
+    pub kinds_apart: bool,
+    /// Aging is left to kswapd, ahead of its passes, where kswapd reclaims (6.1); later, passes age when they lack old pages.
+    pub kswapd_ages_ahead: bool,
+    /// Reclaim of a whole node is one pass over its generations, without reclaim for compaction; runs that may not
+    /// write or unmap are skipped (6.3+).
+    pub node_at_once: bool,
+    /// Lowest priority number that a pass of kswapd may start with, by what it has to reclaim (6 since 6.11, 0 since
+    /// 6.3); `None`: always 12.
+    pub first_priority: Option<u8>,
+    /// kswapd stops within a pass when all zones are above their high marks (6.7+).
+    pub stops_at_high: bool,
+    /// Wakes the flushers when all page cache of a pass was dirty (6.13+).
+    pub wakes_flushers: bool,
+    /// A batch looks at no more pages than the pass has left to scan (seen in 6.18).
+    pub exact_batches: bool,
 }
 
 /// LRU lists (10.1).

@@ -1,6 +1,8 @@
-//! Sysctls under the kernel's names, with its ranges and defaults.
+//! Sysctls, and settings of /sys/kernel/mm, under the kernel's names, with its ranges and defaults.
 
 use super::{Boost, PcpHigh, Policy, WatermarkGap};
+use alloc::borrow::ToOwned;
+use alloc::string::String;
 use core::ops::RangeInclusive;
 
 /// Values of the `vm.*` sysctls that the machinery reads.
@@ -40,6 +42,9 @@ pub struct Sysctl {
     pub vfs_cache_pressure: u32,
     /// `vm.stat_interval`, seconds between periodic per-CPU list decay.
     pub stat_interval: u32,
+    /// `/sys/kernel/mm/lru_gen/enabled`, bits: 1 generations instead of active and inactive lists, 2 page table walks
+    /// that look for uses, 4 (no effect here) the same by upper levels of page tables.
+    pub lru_gen: u32,
 }
 
 impl Default for Sysctl {
@@ -63,6 +68,7 @@ impl Default for Sysctl {
             laptop_mode: 0,
             vfs_cache_pressure: 100,
             stat_interval: 1,
+            lru_gen: 0,
         }
     }
 }
@@ -70,7 +76,7 @@ impl Default for Sysctl {
 /// What is known about a sysctl.
 #[derive(Clone, Copy, Debug)]
 pub struct SysctlInfo {
-    /// Name below `vm.`.
+    /// Name below `vm.`, or below `/sys/kernel/mm/` if there is a slash in it.
     pub name: &'static str,
     /// Smallest value.
     pub min: u64,
@@ -86,6 +92,11 @@ pub struct SysctlInfo {
 }
 
 impl SysctlInfo {
+    /// The name that users know: `vm.NAME` for sysctls, the path below `/sys/kernel/mm/` for the rest.
+    pub fn full_name(&self) -> String {
+        full_name(self.name)
+    }
+
     /// Whether the policy's kernel has it.
     pub fn available(&self, policy: &Policy) -> bool {
         (self.available)(policy)
@@ -142,6 +153,16 @@ pub const SYSCTLS: &[SysctlInfo] = &[
     scalar!(fragment_stall_order, 0..=11, "order; 0 disables", "4.20+stall", |policy| policy.fragment_stall.is_some()),
     scalar!(laptop_mode, 0..=1000000, "seconds; 0 disables", "all"),
     SysctlInfo {
+        name: "lru_gen/enabled",
+        min: 0,
+        max: 7,
+        unit: "bits: 1 generations, 2 page table walks, 4 upper levels",
+        kernels: "6.1+",
+        available: |policy| policy.reclaim.generations.is_some(),
+        get: |sysctl| Some(sysctl.lru_gen.into()),
+        set: |sysctl, value| sysctl.lru_gen = value as u32,
+    },
+    SysctlInfo {
         name: "min_free_kbytes",
         min: 0,
         max: 4294967295,
@@ -193,6 +214,11 @@ pub enum SetSysctlError {
         /// Largest value.
         max: u64,
     },
+}
+
+/// The name that users know of a setting: with `vm.` before it unless it is a path.
+pub fn full_name(name: &str) -> String {
+    if name.contains('/') { name.to_owned() } else { ["vm.", name].concat() }
 }
 
 fn find(name: &str) -> Result<&'static SysctlInfo, SetSysctlError> {

@@ -504,6 +504,8 @@ impl<'a> Builder<'a> {
                 return state.last_step = None;
             }
             Event::VmscanLruShrinkInactive(shrink) => {
+                let kept = shrink.nr_ref_keep.unwrap_or(0);
+                self.measured.judged(shrink.nr_scanned, kept, shrink.reclaim_flags as u64);
                 let failed = state.last_failure.take().is_some();
                 if !failed {
                     self.measured.shrank(state.kswapd, elapsed, wall, shrink.nr_scanned);

@@ -80,11 +80,20 @@ pub(super) struct Measured {
     /// Blocks that asynchronous compaction looked at, and how often it broke off for a lock.
     pub async_blocks: u64,
     pub async_contended: u64,
+    /// Anonymous pages that reclaim looked at, and those in batches of which it could judge none.
+    pub looked: u64,
+    pub unjudged: u64,
     /// Pages that compaction moved, and single pages that it failed to.
     pub moved: u64,
     pub stayed: u64,
 }
 
+/// Reclaim's flag of batches of anonymous pages (`RECLAIM_WB_ANON`).
+const ANON_BATCH: u64 = 1;
+/// A batch of at least so many pages that were all kept as referenced: they were not, but could not be looked at. Used
+/// pages come mixed with others. Only generations have batches of this size; of the 32 pages of a classic one, all may
+/// well be in use.
+const WHOLE_BATCH: u64 = 64;
 /// A migration that left this many pages or more behind ran out of targets; fewer were held by somebody.
 const BATCH: u64 = 32;
 
@@ -118,6 +127,16 @@ impl Measured {
         }
     }
 
+    /// Reclaim judged a batch of an inactive list or an oldest generation.
+    pub fn judged(&mut self, scanned: u64, kept: u64, flags: u64) {
+        if flags & ANON_BATCH != 0 {
+            self.looked += scanned;
+            if kept >= WHOLE_BATCH && kept == scanned {
+                self.unjudged += kept;
+            }
+        }
+    }
+
     /// The speeds; where the trace has no such step, the default's.
     pub fn speeds(&self) -> Speeds {
         let default = Speeds::default();
@@ -130,6 +149,7 @@ impl Measured {
             migrate: self.migrate.mean(default.migrate),
             failed_request: self.failed_request.mean(default.failed_request),
             busy_pages: (self.stayed << 16).checked_div(self.stayed + self.moved).unwrap_or(0),
+            rmap_contention: (self.unjudged << 16).checked_div(self.looked).unwrap_or(0),
             lock_contention: (self.async_contended << 16).checked_div(self.async_blocks).unwrap_or(0),
             ..default
         }

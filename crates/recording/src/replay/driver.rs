@@ -69,6 +69,9 @@ pub(super) struct Driver<'a> {
     readback: BTreeSet<(u64, ObjectId)>,
     /// Time of the first of them; the end of time if there is none.
     next_readback: u64,
+    /// Faults on such objects that are being served, and those that wait for their turn.
+    faulting: usize,
+    faults: VecDeque<ObjectId>,
     flusher: Flusher,
     pub fast_requests: [u64; NR_ORDERS],
     pub failed_requests: [u64; NR_ORDERS],
@@ -114,6 +117,8 @@ impl<'a> Driver<'a> {
             held: Held::new(log.tasks.len()),
             readback: BTreeSet::new(),
             next_readback: u64::MAX,
+            faulting: 0,
+            faults: VecDeque::new(),
             flusher: Flusher::default(),
             fast_requests: [0; NR_ORDERS],
             failed_requests: [0; NR_ORDERS],
@@ -198,7 +203,13 @@ impl<'a> Driver<'a> {
                 self.answer(op, pfn);
                 self.resume(usize::from(op.task));
             }
-            Asked::Readback(object) => self.install_or_drop(object, pfn),
+            Asked::Readback(object) => {
+                self.install_or_drop(object, pfn);
+                self.faulting -= 1;
+                if let Some(next) = self.faults.pop_front() {
+                    self.fault(next);
+                }
+            }
             Asked::Piece(object) => self.install_piece(object, pfn),
         }
     }
@@ -418,8 +429,17 @@ impl<'a> Driver<'a> {
         let Some((_, object)) = self.readback.pop_first() else { return };
         self.next_readback = self.readback.first().map_or(u64::MAX, |(at, _)| *at);
         self.mm.env.clock.set(self.mm.env.clock.get().max(at));
+        self.fault(object);
+    }
+
+    /// A fault of whoever uses the object. Who that is the object does not tell; as many are on their way at once as there
+    /// are CPUs for their tasks, and the others wait.
+    fn fault(&mut self, object: ObjectId) {
         if self.mm.state.borrow().owner.place(object) != NOWHERE {
             return;
+        }
+        if self.faulting >= self.mm.state.borrow().alloc.nr_cpus() {
+            return self.faults.push_back(object);
         }
         self.tally.readbacks += 1;
         let of = self.log.objects[object as usize];
@@ -429,6 +449,7 @@ impl<'a> Driver<'a> {
             return self.install_or_drop(object, page);
         }
         self.mm.state.borrow_mut().owner.set_place(object, PENDING);
+        self.faulting += 1;
         let (mm, served) = (self.mm, self.served);
         self.executor.spawn(&mm.env, async move {
             let pfn = mm.alloc_slow(&request, &TaskContext::user(0, CpuId(0))).await;

@@ -67,6 +67,8 @@ pub(super) struct Objects {
     swapped: u64,
     swap_total: u64,
     chance: Chance,
+    /// When reclaim last looked at page tables, and whether the lock that leads there was taken then.
+    rmap: (Nanos, bool),
     /// Objects that were taken while in use, with the time at which they are read back.
     pub readback: Vec<(Nanos, ObjectId)>,
     /// Pages that the model's reclaim took though the kernel kept them longer.
@@ -98,6 +100,7 @@ impl Objects {
             swapped: 0,
             swap_total,
             chance: Chance::new(seed),
+            rmap: (Nanos::MAX, false),
             readback: Vec::new(),
             taken_while_hot: 0,
             splits: 0,
@@ -231,9 +234,37 @@ impl Objects {
         if self.log.objects[object as usize].class == Class::Anon { ANON_REUSE_NS } else { FILE_REUSE_NS }
     }
 
+    /// Whether the lock that leads from pages to page tables is taken. Who holds it does so for longer than a batch takes:
+    /// all pages that are looked at at one time share the answer.
+    fn rmap_contended(&mut self, now: Nanos) -> bool {
+        if self.log.speeds.rmap_contention > 0 && self.rmap.0 != now {
+            self.rmap = (now, self.chance.one_in_65536(self.log.speeds.rmap_contention));
+        }
+        self.rmap.1
+    }
+
     fn is_cold(&self, object: ObjectId, now: u32) -> bool {
         let leave = self.slots[object as usize].leave;
         leave != NEVER && now + COLD_AHEAD >= leave
+    }
+
+    /// Looks at the page's use since the last look.
+    fn look(&mut self, tag: Tag, now: Nanos) -> References {
+        let now = coarse(now);
+        let cold = self.is_cold(tag.0, now);
+        let reuse = coarse(self.reuse(tag.0));
+        let slot = &mut self.slots[tag.0 as usize];
+        let looked = std::mem::replace(&mut slot.looked, now);
+        let idle = cold || now - looked.min(now) < reuse;
+        match self.log.objects[tag.0 as usize].class {
+            // The fault that brought it has set the accessed bit of its only mapping.
+            Class::Anon if looked == 0 => References::Ptes(1),
+            Class::Anon if !idle => References::Ptes(1),
+            // Page cache is read and written by system calls: what is read twice is activated there, and a page that
+            // reached the tail of the inactive list was not. Of a page that the kernel kept it is made up for here.
+            Class::File if !idle => References::Ptes(2),
+            _ => References::None,
+        }
     }
 
     /// A large folio whose base pages have no objects of their own: they keep its name.
@@ -264,21 +295,11 @@ fn coarse(now: Nanos) -> u32 {
 
 impl Owner for Objects {
     fn referenced(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> References {
-        let now = coarse(now);
-        let cold = self.is_cold(tag.0, now);
-        let reuse = coarse(self.reuse(tag.0));
-        let slot = &mut self.slots[tag.0 as usize];
-        let looked = std::mem::replace(&mut slot.looked, now);
-        let idle = cold || now - looked.min(now) < reuse;
-        match self.log.objects[tag.0 as usize].class {
-            // The fault that brought it has set the accessed bit of its only mapping.
-            Class::Anon if looked == 0 => References::Ptes(1),
-            Class::Anon if !idle => References::Ptes(1),
-            // Page cache is read and written by system calls: what is read twice is activated there, and a page that
-            // reached the tail of the inactive list was not. Of a page that the kernel kept it is made up for here.
-            Class::File if !idle => References::Ptes(2),
-            _ => References::None,
-        }
+        if self.rmap_contended(now) { References::Contended } else { self.look(tag, now) }
+    }
+
+    fn walked(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> bool {
+        self.look(tag, now) != References::None
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {

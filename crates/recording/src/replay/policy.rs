@@ -25,12 +25,21 @@ pub fn recorded_policy(recording: &Recording) -> Result<Policy, RecordedPolicyEr
         .ok_or(RecordedPolicyError::UnknownKernel)?;
     let mut policy = preset(name).map_err(|_| RecordedPolicyError::UnknownKernel)?;
     for (name, value) in &recording.sysctls {
-        if let (Some(name), Ok(value)) = (name.strip_prefix("vm."), value.trim().parse::<u64>()) {
-            // Sysctls that the model does not have are the other floors' business.
+        let name = name.strip_prefix("vm.").or_else(|| name.contains('/').then_some(name.as_str()));
+        if let (Some(name), Some(value)) = (name, number(value.trim())) {
+            // Settings that the model does not have are the other floors' business.
             let _ = policy.sysctl.set(name, value);
         }
     }
     Ok(policy)
+}
+
+/// A setting's value: decimal, or hexadecimal as bit masks are printed.
+fn number(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
 }
 
 /// (major, minor) of a release such as `6.18.15+deb13-cloud-amd64`.
@@ -41,12 +50,17 @@ fn version_of(release: &str) -> Option<(u32, u32)> {
 
 #[cfg(test)]
 mod tests {
-    use super::version_of;
+    use super::{number, version_of};
 
     #[test]
     fn versions_are_read_from_releases() {
         assert_eq!(version_of("6.18.15+deb13-cloud-amd64"), Some((6, 18)));
         assert_eq!(version_of("4.20"), Some((4, 20)));
         assert_eq!(version_of("linux"), None);
+    }
+
+    #[test]
+    fn masks_are_hexadecimal() {
+        assert_eq!(["0x0007", "15000", "[always] never"].map(number), [Some(7), Some(15000), None]);
     }
 }

@@ -138,7 +138,8 @@ impl CellId {
 
     /// Name of the cell's directory.
     pub fn directory(&self) -> String {
-        let name = format!("{}-{}-s{}-r{}", self.kernel, self.setting, self.seed, self.run);
+        let setting = if self.setting.is_empty() { String::new() } else { format!("-{}", self.setting) };
+        let name = format!("{}{setting}-s{}-r{}", self.kernel, self.seed, self.run);
         let plain = |c: char| if c.is_ascii_alphanumeric() || "._=+-".contains(c) { c } else { '_' };
         name.chars().map(plain).collect()
     }
@@ -231,6 +232,7 @@ mod tests {
         let plain = Plan::new("s", "", &axes(&[], &[1, 1]), "recording");
         assert_eq!(plain.cells.len(), 2, "a cell is planned once: {plain:?}");
         assert_eq!(plain.cells[0].id.settings().count(), 0);
+        assert_eq!(plain.cells[0].id.directory(), "6.1-s1-r1");
     }
 
     #[test]

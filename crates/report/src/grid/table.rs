@@ -40,7 +40,7 @@ impl Grid {
         };
         let ids = || self.cells.iter().map(|cell| &cell.id);
         let _ = writeln!(text, "Kernels    {}", list(ids().map(|id| id.kernel.clone()).collect()));
-        let _ = writeln!(text, "Settings   {}", list(ids().map(|id| id.setting.clone()).collect()));
+        let _ = writeln!(text, "Settings   {}", list(ids().map(|id| named(&id.setting).to_owned()).collect()));
         let _ = writeln!(text, "Seeds      {}", list(ids().map(|id| id.seed.to_string()).collect()));
         let _ = writeln!(text, "Cells      {}", self.cells.len());
         let _ = writeln!(text, "Replays    {} a recording and setting; bars: {}", self.replay_seeds, self.bars);
@@ -56,7 +56,8 @@ impl Grid {
         for cell in problems() {
             for problem in &cell.findings.problems {
                 let id = &cell.id;
-                let _ = writeln!(text, "{} {} seed {} run {}: {problem}", id.kernel, id.setting, id.seed, id.run);
+                let _ =
+                    writeln!(text, "{} {} seed {} run {}: {problem}", id.kernel, named(&id.setting), id.seed, id.run);
             }
         }
     }
@@ -89,7 +90,12 @@ impl Grid {
 }
 
 fn label(gathered: &Gathered) -> String {
-    format!("{} {}", gathered.group.kernel, gathered.group.setting)
+    format!("{} {}", gathered.group.kernel, named(&gathered.group.setting))
+}
+
+/// A setting's name; that of none is that the kernel's own and the scenario's settings hold.
+fn named(setting: &str) -> &str {
+    if setting.is_empty() { "as it comes" } else { setting }
 }
 
 fn of((right, judged): (usize, usize)) -> String {

@@ -89,11 +89,17 @@ pub struct Pair<'a> {
     pub kernel_after: &'a Outcome,
     /// The model's prediction for those, one outcome a seed.
     pub model_after: &'a [Outcome],
+    /// Whether both recordings are of the same work, done in whatever time: then nothing is cut. Else they are of one load
+    /// that went on, and are compared over the same time.
+    pub same_work: bool,
 }
 
 impl Pair<'_> {
-    /// Length of the shortest of all windows, in nanoseconds.
+    /// Length of the shortest of all windows, in nanoseconds; nothing where none is to be cut.
     pub fn window_ns(&self) -> Option<u64> {
+        if self.same_work {
+            return None;
+        }
         let kernels = [self.kernel_before, self.kernel_after];
         let models = self.model_before.iter().chain(self.model_after);
         kernels.into_iter().chain(models).filter_map(window::length_ns).min()
@@ -298,6 +304,7 @@ mod tests {
             model_before: &[outcome(&[("pswpin", 50), ("pswpout", 50), ("pgrefill", 50)])],
             kernel_after: &outcome(&[("pswpin", 200), ("pswpout", 200), ("pgrefill", 120)]),
             model_after: &[outcome(&[("pswpin", 60), ("pswpout", 40), ("pgrefill", 10)])],
+            same_work: false,
         };
         predict(pair, spreads)
     }
@@ -329,8 +336,13 @@ mod tests {
         let check = |model: Outcome| {
             let (before, after) = (thp(1, 9), thp(50, 50));
             let models = [model];
-            let pair =
-                Pair { kernel_before: &before, model_before: &models, kernel_after: &after, model_after: &models };
+            let pair = Pair {
+                kernel_before: &before,
+                model_before: &models,
+                kernel_after: &after,
+                model_after: &models,
+                same_work: false,
+            };
             checks(&predict(pair, &[])).into_iter().map(|check| (check.check, check.within)).collect::<Vec<_>>()
         };
         assert!(check(thp(59, 41)).contains(&("thp_fault_success_rate", true)));

@@ -111,3 +111,18 @@ fn damage_is_no_surprise() {
     }
     assert!(readable > 100, "{readable}");
 }
+
+#[test]
+fn the_documentations_example_can_be_read() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/operations.md");
+    let Ok(text) = std::fs::read_to_string(path) else {
+        println!("SKIPPED: there is no docs/operations.md beside this crate");
+        return;
+    };
+    let example = text.split("```text\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let saved = Saved::parse(example.to_owned()).expect("well formed");
+    assert!(on_paper(&saved).digest().is_some());
+    for form in crate::FORMS {
+        assert!(text.contains(&format!("| `{}` |", form.name)), "{} has a line in the table", form.name);
+    }
+}

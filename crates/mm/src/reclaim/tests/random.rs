@@ -6,7 +6,7 @@ use crate::pages::PageFlags;
 use crate::reclaim::ScanControl;
 use crate::state::Mm;
 use alloc::vec::Vec;
-use pagealloc::policy::{LruRule, Policy};
+use pagealloc::policy::{LruRule, Policy, preset};
 use pagealloc::{FrameState, Gfp, Pfn, ZoneType};
 
 /// xorshift64*: a seed makes the whole run.
@@ -79,6 +79,10 @@ fn end_writes(mm: &Mm<Toy>, rng: &mut Rng) {
 fn wander(policy: Policy, seed: u64) {
     let (mm, mut rng) = (machine(policy), Rng(seed));
     for _ in 0..400 {
+        if rng.below(16) == 0 {
+            // Swap comes and goes, and with it whether anonymous pages are aged and evicted.
+            mm.state.borrow_mut().owner.swap_free = u64::from(rng.below(2)) * 10_000;
+        }
         match rng.below(10) {
             0..3 => add_pages(&mm, &mut rng),
             3 => reclaim(&mm, &mut rng),
@@ -120,4 +124,37 @@ fn lists_of_zones() {
     policy.reclaim.cost_model = false;
     policy.reclaim.anon_workingset = false;
     (1..=8).for_each(|seed| wander(policy.clone(), seed));
+}
+
+#[test]
+fn generations() {
+    for era in ["linux-6.1", "linux-6.14", "linux-6.18"] {
+        let mut policy = preset(era).unwrap();
+        policy.set_sysctl("lru_gen/enabled", 7).unwrap();
+        (1..=8).for_each(|seed| wander(policy.clone(), seed));
+    }
+}
+
+/// A page that came back from anywhere must fit in, too.
+#[test]
+fn refaults_into_generations() {
+    for era in ["linux-6.1", "linux-6.18"] {
+        let mut policy = preset(era).unwrap();
+        policy.set_sysctl("lru_gen/enabled", 7).unwrap();
+        let (mm, mut rng) = (machine(policy), Rng(5));
+        for _ in 0..200 {
+            add_pages(&mm, &mut rng);
+            reclaim(&mm, &mut rng);
+            end_writes(&mm, &mut rng);
+            let evicted = core::mem::take(&mut mm.state.borrow_mut().owner.evicted);
+            for (tag, _, shadow) in evicted.into_iter().take(20) {
+                let page = mm.state.borrow().alloc.free_pages(ZONE) > 200;
+                if page {
+                    let page = mm.fill(1, 0, PageFlags::NONE, tag.0)[0];
+                    mm.state.borrow_mut().refault(page, shadow, CPU);
+                }
+                mm.check();
+            }
+        }
+    }
 }

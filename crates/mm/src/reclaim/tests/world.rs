@@ -191,9 +191,16 @@ impl Mm<Toy> {
                     assert_eq!(LruList::of(state.pages.flags(pfn)) as usize, number);
                     pages += 1 << state.alloc.frames.order(pfn);
                 }
-                assert_eq!(pages, lru.pages[number]);
+                if state.lru_gen.is_none() || number == LruList::Unevictable as usize {
+                    assert_eq!(pages, lru.pages[number]);
+                } else {
+                    assert!(list.is_empty(), "classic list {number} in use beside generations");
+                }
                 listed[number] += pages;
             }
+        }
+        if state.lru_gen.is_some() {
+            check_generations(&state, &mut listed);
         }
         for (number, &pages) in listed.iter().enumerate() {
             assert_eq!(pages, state.zones.iter().map(|zone| zone.lru_pages[number]).sum::<u64>());
@@ -212,5 +219,44 @@ impl Mm<Toy> {
         let dirty = sum(&|flags| flags.contains(PageFlags::DIRTY) && !flags.contains(PageFlags::ANON));
         let writeback = sum(&|flags| flags.contains(PageFlags::WRITEBACK));
         assert_eq!(state.nr_dirty_and_writeback(), (dirty, writeback));
+    }
+}
+
+/// Every page hangs on the list of its home generation and counts in its own; kinds keep between 2 and 4 generations;
+/// gauges are sums over generations. Adds the pages to the sizes of the classic lists that they count as.
+fn check_generations(state: &State<Toy>, listed: &mut [u64; 5]) {
+    for (number, node) in state.nodes.iter().enumerate() {
+        let generations = &node.generations;
+        let mut counted = generations.pages;
+        for kinds in &mut counted {
+            *kinds = Default::default();
+        }
+        let mut gauges = [0; 4];
+        for (home, kinds) in generations.lists.iter().enumerate() {
+            for (kind, zones) in kinds.iter().enumerate() {
+                for (zone, list) in zones.iter().enumerate() {
+                    for pfn in list.iter(&state.alloc.frames) {
+                        let (flags, bits) = (state.pages.flags(pfn), state.pages.bits(pfn));
+                        assert_eq!(state.alloc.frames.state(pfn), FrameState::LRU);
+                        assert_eq!(state.alloc.zone_info(state.alloc.zone_of(pfn)).kind as usize, zone);
+                        assert_eq!((bits.home(), usize::from(!flags.contains(PageFlags::ANON))), (home, kind));
+                        assert!(!flags.intersects(PageFlags::ACTIVE.with(PageFlags::UNEVICTABLE)), "{flags:?}");
+                        let pages = 1u64 << state.alloc.frames.order(pfn);
+                        counted[bits.generation()][kind][zone] += pages;
+                        gauges[2 * kind + usize::from(generations.is_active(bits.generation()))] += pages;
+                    }
+                }
+            }
+        }
+        assert_eq!(counted, generations.pages);
+        for kind in 0..2 {
+            let range = crate::lru::MIN_NR_GENS..=crate::lru::MAX_NR_GENS;
+            assert!(range.contains(&generations.nr_gens(kind)), "{} generations", generations.nr_gens(kind));
+        }
+        assert!(!generations.walking);
+        for (list, &pages) in gauges.iter().enumerate() {
+            assert_eq!(pages, node.lru.pages[list], "gauge {list} of node {number}");
+            listed[list] += pages;
+        }
     }
 }

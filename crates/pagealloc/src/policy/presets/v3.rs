@@ -54,6 +54,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     boost_skips_slab: false,
     workingset: false,
     swap_tables: SwapTableRule::AtSwapon,
+    generations: None,
 };
 
 const KSWAPD_3_11: KswapdRules = KswapdRules {

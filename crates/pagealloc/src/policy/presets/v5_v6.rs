@@ -32,7 +32,13 @@ pub(super) fn linux_6_1() -> Policy {
         lowmem_zones: LowmemZones::AllButHighMemAndMovable,
         min_free_kbytes_limit: 262144,
         pcp: PcpRules { orders: PcpOrders::CostlyAndThp, high: PcpHigh::LowWatermark, ..base.pcp },
-        reclaim: ReclaimRules { anon_workingset: true, cost_model: true, boost_skips_slab: false, ..base.reclaim },
+        reclaim: ReclaimRules {
+            anon_workingset: true,
+            cost_model: true,
+            boost_skips_slab: false,
+            generations: Some(GENERATIONS_6_1),
+            ..base.reclaim
+        },
         kswapd: KswapdRules { proactive_compaction: true, ..base.kswapd },
         compaction: CompactionRules {
             fast_search: true,
@@ -46,13 +52,40 @@ pub(super) fn linux_6_1() -> Policy {
     }
 }
 
-/// 6.14.0. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
-/// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second THP list (6.10; 3.8, 4.10, 5.1),
-/// the reserve's free pages held back instead of its blocks (6.12, 3.2).
-pub(super) fn linux_6_14() -> Policy {
+/// The multi-generational LRU as merged.
+const GENERATIONS_6_1: GenerationRules = GenerationRules {
+    second_look: false,
+    kinds_apart: false,
+    kswapd_ages_ahead: true,
+    node_at_once: false,
+    first_priority: None,
+    stops_at_high: false,
+    wakes_flushers: false,
+    exact_batches: false,
+};
+
+/// 6.12: passes over whole nodes (6.3), stops at the high marks (6.7), first priority of 6 at least (6.11).
+const GENERATIONS_6_12: GenerationRules = GenerationRules {
+    kswapd_ages_ahead: false,
+    node_at_once: true,
+    first_priority: Some(6),
+    stops_at_high: true,
+    ..GENERATIONS_6_1
+};
+
+/// 6.14: flushers woken (6.13), uses and the balance of kinds reworked (6.14).
+const GENERATIONS_6_14: GenerationRules =
+    GenerationRules { second_look: true, kinds_apart: true, wakes_flushers: true, ..GENERATIONS_6_12 };
+
+/// 6.12. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
+/// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second
+/// THP list (6.10; 3.8, 4.10, 5.1), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
+/// read: all that 6.14 has of these came by 6.12.
+pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_1();
     Policy {
-        name: "linux-6.14",
+        name: "linux-6.12",
+        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_12), ..base.reclaim },
         reserve: Reserve::HighAtomicOnePercent,
         reserve_held_back: ReserveHeldBack::FreePages,
         fallback: Fallback::FreeAndAlikeStrict,
@@ -64,6 +97,12 @@ pub(super) fn linux_6_14() -> Policy {
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
         ..base
     }
+}
+
+/// 6.14.0: the multi-generational LRU reworked.
+pub(super) fn linux_6_14() -> Policy {
+    let base = linux_6_12();
+    Policy { name: "linux-6.14", reclaim: ReclaimRules { generations: Some(GENERATIONS_6_14), ..base.reclaim }, ..base }
 }
 
 /// 6.15, interpolated between the trees of 6.14 and 6.18: claim, else steal (4.4 to 4.7), boost on claim attempts only
@@ -83,11 +122,16 @@ pub(super) fn linux_6_15() -> Policy {
 /// 6.18.2: the fallback mode persists over a batch (6.16, 4.4); nodes with a busy kswapd come second (7.1d).
 pub(super) fn linux_6_18() -> Policy {
     let base = linux_6_15();
+    let generations = GenerationRules { exact_batches: true, ..GENERATIONS_6_14 };
     Policy {
         name: "linux-6.18",
         fallback: Fallback::ClaimThenSteal { batch_mode: true },
         skip_kswapd_nodes: true,
-        reclaim: ReclaimRules { swap_tables: SwapTableRule::PerCluster, ..base.reclaim },
+        reclaim: ReclaimRules {
+            swap_tables: SwapTableRule::PerCluster,
+            generations: Some(generations),
+            ..base.reclaim
+        },
         ..base
     }
 }

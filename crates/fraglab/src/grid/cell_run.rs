@@ -1,0 +1,81 @@
+//! One cell on a machine: a `fraglab run` of the plan's scenario with the cell's seed and settings.
+
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+use crate::grid_args::GridArgs;
+use crate::machines;
+use crate::run_args::RunArgs;
+use crate::scenarios::{self, Chosen};
+use clap::Parser;
+use lab::outcome::Outcome;
+use report::grid::CellId;
+use std::path::Path;
+
+/// The scenario of a grid, kept beside its plan.
+pub const SCENARIO_FILE: &str = "scenario.toml";
+
+/// The same words that a user would type: one grammar for both.
+fn run_args(directory: &Path, id: &CellId, words: &[String]) -> Result<RunArgs, Failure> {
+    let scenario = directory.join(SCENARIO_FILE).display().to_string();
+    let mut line = vec!["fraglab".to_owned(), "run".to_owned(), scenario, "--seed".to_owned(), id.seed.to_string()];
+    for (name, value) in id.settings() {
+        line.extend(["--set".to_owned(), format!("{name}={value}")]);
+    }
+    line.extend_from_slice(words);
+    match Cli::try_parse_from(line) {
+        Ok(Cli { command: Command::Run(args) }) => Ok(args),
+        Ok(_) => Err(Failure::Invariant("`run` was not understood as `run`".to_owned())),
+        Err(error) => Err(Failure::Usage(reason(&error.to_string()))),
+    }
+}
+
+/// The first paragraph of clap's message, without the word that every failure begins with anyway.
+fn reason(message: &str) -> String {
+    let first = message.split("\n\n").next().unwrap_or_default().trim();
+    first.strip_prefix("error: ").unwrap_or(first).to_owned()
+}
+
+fn limit(args: &GridArgs) -> Vec<String> {
+    args.time_limit.map(|limit| vec!["--time-limit".to_owned(), limit.to_string()]).unwrap_or_default()
+}
+
+fn run(args: &RunArgs, kept: &Path) -> Result<Outcome, Failure> {
+    let chosen: Chosen = scenarios::choose(&args.scenario)?;
+    let ran = machines::run(&args.on[0], &chosen, args, kept)?;
+    Ok(ran.outcome)
+}
+
+/// Whether the cell can be run at all, as far as its words tell.
+///
+/// # Errors
+/// [`Failure::Usage`].
+pub fn check(directory: &Path, id: &CellId, args: &GridArgs) -> Result<(), Failure> {
+    vm_args(directory, id, args).map(drop)
+}
+
+fn vm_args(directory: &Path, id: &CellId, args: &GridArgs) -> Result<RunArgs, Failure> {
+    let record = match args.record.events() {
+        Some(events) => events.name(),
+        None => return Err(Failure::Usage("--record none leaves nothing to compare with".to_owned())),
+    };
+    let words = ["--on", &format!("vm:{}", id.kernel), "--record", record].map(str::to_owned);
+    run_args(directory, id, &[words.to_vec(), limit(args)].concat())
+}
+
+/// Boots the cell's kernel and leaves its results, the recording among them, in `kept`.
+///
+/// # Errors
+/// Those of the machine.
+pub fn in_vm(directory: &Path, id: &CellId, args: &GridArgs, kept: &Path) -> Result<(), Failure> {
+    run(&vm_args(directory, id, args)?, kept).map(drop)
+}
+
+/// Runs the cell on the simulated computer under a preset.
+///
+/// # Errors
+/// Those of the simulated computer.
+pub fn simulated(directory: &Path, id: &CellId, preset: &str, args: &GridArgs) -> Result<Outcome, Failure> {
+    let words = ["--on", "sim", "--policy", preset].map(str::to_owned);
+    let args = run_args(directory, id, &[words.to_vec(), limit(args)].concat())?;
+    run(&args, directory)
+}

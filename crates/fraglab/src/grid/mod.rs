@@ -1,0 +1,120 @@
+//! `fraglab validate` over kernels x settings x seeds: recordings are made or found, compared, and put into one report.
+
+mod cell_run;
+mod evaluate;
+
+use crate::cli::ValidateArgs;
+use crate::failure::{Failure, warn};
+use crate::grid_args::{GridArgs, Seeds};
+use crate::output::{self, Format};
+use crate::run_args::ScenarioArgs;
+use crate::scenarios;
+use anstream::eprintln;
+use cell_run::SCENARIO_FILE;
+use linux::host::RECORDING_DIR;
+use report::grid::Grid;
+use report::grid::plan::{Axes, Plan, PlanError, Planned};
+use std::fs;
+use std::io;
+use std::num::NonZero;
+use std::path::Path;
+
+/// Seeds of the workload, if the command line names none.
+const WORKLOAD_SEEDS: Seeds = Seeds::Count(NonZero::new(3).unwrap());
+
+/// Runs what is missing of a grid, and reports all of it.
+///
+/// # Errors
+/// When the command line or the directory is wrong, or not one cell could be compared. A cell that fails is part of the
+/// report.
+pub fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(), Failure> {
+    let plan = plan(scenario, directory, args)?;
+    let missing: Vec<&Planned> = plan.cells.iter().filter(|cell| !directory.join(&cell.recording).exists()).collect();
+    let present = plan.cells.len() - missing.len();
+    eprintln!("{} cells, {present} of them recorded already", plan.cells.len());
+    for (at, cell) in missing.iter().enumerate() {
+        eprintln!("cell {} of {}: {}", at + 1, missing.len(), cell.id.directory());
+        match record(directory, cell, &args.grid) {
+            Ok(()) => {}
+            Err(why @ Failure::Output(_)) => return Err(why),
+            Err(why) => warn(&format!("{}: {why}", cell.id.directory())),
+        }
+    }
+    let grid = evaluate::evaluate(directory, &plan, args)?;
+    let files = [
+        ("report.txt", grid.to_table()),
+        ("report.csv", grid.to_csv()),
+        ("report.json", format!("{:#}\n", grid.to_json())),
+    ];
+    for (name, text) in files {
+        let path = directory.join(name);
+        fs::write(&path, text).map_err(at(&path))?;
+    }
+    print(&grid, args.format.format)
+}
+
+/// The plan, written into its directory together with the scenario.
+fn plan(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<Plan, Failure> {
+    let GridArgs { kernels, sets, repeats, .. } = &args.grid;
+    let chosen = ScenarioArgs { scenario: scenario.to_owned(), seed: None, memory: None, ops: None };
+    let chosen = scenarios::choose(&chosen)?;
+    let axes = Axes {
+        kernels: kernels.clone(),
+        settings: sets.clone(),
+        seeds: args.seeds.unwrap_or(WORKLOAD_SEEDS).from(1).collect(),
+        runs: repeats.get(),
+    };
+    let plan = Plan::new(&chosen.scenario.name, &chosen.text, &axes, RECORDING_DIR).continuing(directory)?;
+    // A value that no kernel takes shall be found out before the first boot.
+    plan.cells.iter().try_for_each(|cell| cell_run::check(directory, &cell.id, &args.grid))?;
+    fs::create_dir_all(directory).map_err(at(directory))?;
+    let path = directory.join(SCENARIO_FILE);
+    fs::write(&path, &chosen.text).map_err(at(&path))?;
+    plan.write(directory)?;
+    Ok(plan)
+}
+
+/// Boots a cell. Its directory appears whole or not at all.
+fn record(directory: &Path, cell: &Planned, args: &GridArgs) -> Result<(), Failure> {
+    let target = directory.join("cells").join(cell.id.directory());
+    let fresh = target.with_file_name(format!("{}.new", cell.id.directory()));
+    for leftover in [&fresh, &target] {
+        match fs::remove_dir_all(leftover) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(at(leftover)(error)),
+            _ => {}
+        }
+    }
+    fs::create_dir_all(&fresh).map_err(at(&fresh))?;
+    cell_run::in_vm(directory, &cell.id, args, &fresh)?;
+    fs::rename(&fresh, &target).map_err(at(&target))
+}
+
+/// Prints the report of a directory with a plan.
+///
+/// # Errors
+/// [`Failure::Input`] when the plan or all recordings can't be read.
+pub fn report(directory: &Path, args: &ValidateArgs) -> Result<(), Failure> {
+    let plan = Plan::read(directory)?;
+    print(&evaluate::evaluate(directory, &plan, args)?, args.format.format)
+}
+
+fn print(grid: &Grid, format: Format) -> Result<(), Failure> {
+    match format {
+        Format::Table => output::print(&grid.to_table()),
+        Format::Json => output::print_json(&grid.to_json()),
+        Format::Csv => output::print(&grid.to_csv()),
+    }
+}
+
+fn at(path: &Path) -> impl Fn(io::Error) -> Failure + '_ {
+    move |error| Failure::Output(format!("{}: {error}", path.display()))
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Failure {
+        match error {
+            PlanError::NotAnAxis(_) | PlanError::OtherScenario { .. } => Failure::Usage(error.to_string()),
+            PlanError::Damaged { .. } | PlanError::Io { .. } => Failure::Input(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! Generations: the lists of the multi-generational LRU, and what a page's bits say there (docs/mglru.md, 1 to 3).
+//!
+//! Generations are numbered by sequence. Both kinds share the youngest, `max_seq`; the oldest, `min_seq`, is each
+//! kind's own. A page is counted in the generation that its bits name, but hangs on the list of its *home* generation:
+//! promotion changes the count at once, and the list when eviction meets the page.
+
+use super::{End, LruList};
+use crate::pages::PageFlags;
+use crate::reclaim::TierFeedback;
+use crate::state::{State, World};
+use pagealloc::policy::GenerationRules;
+use pagealloc::{FrameList, FrameState, NR_ZONE_TYPES, NodeId, Pfn, ZoneId};
+
+/// Fewest generations of a kind: the two youngest are never evicted.
+pub const MIN_NR_GENS: u64 = 2;
+/// Most generations of a kind.
+pub const MAX_NR_GENS: u64 = 4;
+/// Tiers of a generation, by the number of uses through file descriptors.
+pub const MAX_NR_TIERS: usize = 4;
+/// Largest count of further uses that a page's bits hold.
+const MAX_REFS: u8 = 3;
+
+/// A page's byte: bits 0-1 generation, 2-3 generation whose list it hangs on, 4-5 uses beyond those that flags tell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GenBits(pub(crate) u8);
+
+impl GenBits {
+    /// Index of the generation that the page counts in.
+    #[inline(always)]
+    pub const fn generation(self) -> usize {
+        (self.0 & 3) as usize
+    }
+
+    /// Index of the generation whose list it hangs on.
+    #[inline(always)]
+    pub const fn home(self) -> usize {
+        (self.0 >> 2 & 3) as usize
+    }
+
+    /// Uses beyond those that flags tell.
+    #[inline(always)]
+    pub const fn refs(self) -> u8 {
+        self.0 >> 4 & 3
+    }
+
+    const fn with_generation(self, generation: usize) -> GenBits {
+        GenBits(self.0 & !3 | generation as u8)
+    }
+
+    const fn with_home(self, home: usize) -> GenBits {
+        GenBits(self.0 & !0xc | (home as u8) << 2)
+    }
+
+    pub(crate) const fn with_refs(self, refs: u8) -> GenBits {
+        GenBits(self.0 & 0xf | refs << 4)
+    }
+}
+
+/// The generations of a node.
+pub struct Generations {
+    /// The youngest.
+    pub max_seq: u64,
+    /// The oldest of each kind: 0 anon, 1 file.
+    pub min_seq: [u64; 2],
+    /// Lists by generation (sequence modulo 4), kind and zone type.
+    pub lists: [[[FrameList; NR_ZONE_TYPES]; 2]; MAX_NR_GENS as usize],
+    /// Base pages that count in each.
+    pub pages: [[[u64; NR_ZONE_TYPES]; 2]; MAX_NR_GENS as usize],
+    /// Refaults against evictions by kind and tier.
+    pub feedback: [TierFeedback; 2],
+    /// Somebody looks through page tables at this moment.
+    pub walking: bool,
+}
+
+impl Default for Generations {
+    fn default() -> Self {
+        Generations {
+            max_seq: MIN_NR_GENS + 1,
+            min_seq: [0; 2],
+            lists: Default::default(),
+            pages: Default::default(),
+            feedback: Default::default(),
+            walking: false,
+        }
+    }
+}
+
+/// Index of a sequence number's generation.
+#[inline(always)]
+pub const fn index_of(seq: u64) -> usize {
+    (seq % MAX_NR_GENS) as usize
+}
+
+/// `log2`, rounded up; 0 for nothing.
+const fn log2_up(uses: u8) -> usize {
+    match uses {
+        0 | 1 => 0,
+        uses => (u8::BITS - (uses - 1).leading_zeros()) as usize,
+    }
+}
+
+/// Uses that a page's flags and bits tell, of those that tiers count: all of them, or those beyond the first.
+pub(crate) fn uses(flags: PageFlags, bits: GenBits, rules: GenerationRules) -> u8 {
+    match (rules.second_look, flags.contains(PageFlags::REFERENCED)) {
+        (true, false) => 0,
+        (true, true) => bits.refs() + 1,
+        (false, _) => bits.refs() + u8::from(flags.contains(PageFlags::WORKINGSET)),
+    }
+}
+
+/// Tier of a page.
+pub(crate) fn tier_of(flags: PageFlags, bits: GenBits, rules: GenerationRules) -> usize {
+    tier_of_uses(uses(flags, bits, rules), flags.contains(PageFlags::WORKINGSET), rules)
+}
+
+/// Tier for a number of uses.
+pub(crate) fn tier_of_uses(uses: u8, workingset: bool, rules: GenerationRules) -> usize {
+    match (rules.second_look, workingset) {
+        (true, true) => MAX_NR_TIERS - 1,
+        (true, false) => log2_up(uses),
+        (false, _) => log2_up(uses + 1),
+    }
+}
+
+/// Whether a page's uses reached what bits can count: it is kept whatever its tier.
+pub(crate) fn is_full(flags: PageFlags, bits: GenBits, rules: GenerationRules) -> bool {
+    let told = match rules.second_look {
+        true => flags.contains(PageFlags::WORKINGSET.with(PageFlags::REFERENCED)),
+        false => flags.contains(PageFlags::WORKINGSET),
+    };
+    told && bits.refs() == MAX_REFS
+}
+
+impl Generations {
+    /// Number of generations of a kind.
+    pub fn nr_gens(&self, kind: usize) -> u64 {
+        self.max_seq - self.min_seq[kind] + 1
+    }
+
+    /// Whether a generation counts as active in gauges: the youngest two.
+    #[inline(always)]
+    pub fn is_active(&self, generation: usize) -> bool {
+        generation == index_of(self.max_seq) || generation == index_of(self.max_seq - 1)
+    }
+
+    /// Sequence of the generation that a page of these flags enters (3). `oldest`: it is to be evicted next.
+    pub fn entry_seq(&self, flags: PageFlags, oldest: bool, rules: GenerationRules) -> u64 {
+        let min_seq = self.min_seq[usize::from(!flags.contains(PageFlags::ANON))];
+        let active = flags.contains(PageFlags::ACTIVE);
+        let unready = flags.contains(PageFlags::ANON) && !flags.contains(PageFlags::SWAPCACHE)
+            || flags.contains(PageFlags::RECLAIM) && flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK));
+        if rules.second_look {
+            let in_workingset = u64::from(flags.contains(PageFlags::WORKINGSET));
+            let age = match () {
+                () if active => 1 - in_workingset,
+                () if oldest => MAX_NR_GENS - 1,
+                () if unready => 1,
+                () => MAX_NR_GENS - 1 - in_workingset,
+            };
+            return (self.max_seq - age.min(self.max_seq)).max(min_seq);
+        }
+        match () {
+            () if active => self.max_seq,
+            () if unready => self.max_seq - 1,
+            () if oldest || min_seq + MIN_NR_GENS >= self.max_seq => min_seq,
+            () => min_seq + 1,
+        }
+    }
+}
+
+// ---- lists and counts
+impl<W: World> State<W> {
+    /// The generations of a node.
+    #[inline(always)]
+    pub fn generations(&self, node: NodeId) -> &Generations {
+        &self.nodes[node.index()].generations
+    }
+
+    #[inline(always)]
+    pub(crate) fn generations_mut(&mut self, node: NodeId) -> &mut Generations {
+        &mut self.nodes[node.index()].generations
+    }
+
+    /// Counts `pages` in or out of a generation, and in the gauges of active and inactive pages that go with it.
+    fn count(&mut self, zone: ZoneId, kind: usize, generation: usize, pages: u64, enter: bool) {
+        let info = self.alloc.zone_info(zone);
+        let node = &mut self.nodes[info.node.index()];
+        let list = gauge(kind, node.generations.is_active(generation)) as usize;
+        let counts = [
+            &mut node.generations.pages[generation][kind][info.kind as usize],
+            &mut node.lru.pages[list],
+            &mut self.zones[zone.index()].lru_pages[list],
+        ];
+        for count in counts {
+            *count = if enter { *count + pages } else { *count - pages };
+        }
+    }
+
+    /// Puts a page whose frame is in state LRU already on the list of the generation that its flags say.
+    #[inline(never)]
+    pub(super) fn enter_generation(&mut self, pfn: Pfn, rules: GenerationRules, end: End) {
+        let flags = self.pages.flags(pfn);
+        let node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node;
+        let oldest = end == End::Tail;
+        let generation = index_of(self.generations(node).entry_seq(flags, oldest, rules));
+        self.pages.clear_flags(pfn, PageFlags::ACTIVE);
+        let bits = self.pages.bits(pfn).with_generation(generation);
+        self.pages.set_bits(pfn, bits);
+        self.hang(pfn, generation, if oldest { End::Tail } else { End::Head });
+        self.count_page(pfn, generation, true);
+    }
+
+    /// Puts a page into the generation and at the place on its list that another page of the same bits had.
+    pub(super) fn enter_like(&mut self, pfn: Pfn, like: GenBits, end: End) {
+        self.pages.set_bits(pfn, like);
+        self.hang(pfn, like.home(), end);
+        self.count_page(pfn, like.generation(), true);
+    }
+
+    /// Takes a page off its generation.
+    #[inline(never)]
+    pub(super) fn leave_generation(&mut self, pfn: Pfn) {
+        self.unhang(pfn);
+        self.count_page(pfn, self.pages.bits(pfn).generation(), false);
+    }
+
+    fn count_page(&mut self, pfn: Pfn, generation: usize, enter: bool) {
+        let kind = usize::from(!self.pages.flags(pfn).contains(PageFlags::ANON));
+        self.count(self.alloc.zone_of(pfn), kind, generation, 1 << self.alloc.frames.order(pfn), enter);
+    }
+
+    fn list_of(&mut self, pfn: Pfn, home: usize) -> (&mut FrameList, &mut pagealloc::Frames) {
+        let kind = usize::from(!self.pages.flags(pfn).contains(PageFlags::ANON));
+        let info = self.alloc.zone_info(self.alloc.zone_of(pfn));
+        let (node, zone) = (info.node.index(), info.kind as usize);
+        (&mut self.nodes[node].generations.lists[home][kind][zone], &mut self.alloc.frames)
+    }
+
+    fn hang(&mut self, pfn: Pfn, home: usize, end: End) {
+        self.pages.set_bits(pfn, self.pages.bits(pfn).with_home(home));
+        let (list, frames) = self.list_of(pfn, home);
+        match end {
+            End::Head => list.push_head(frames, pfn),
+            End::Tail => list.push_tail(frames, pfn),
+            End::Before(other) => list.insert_before(frames, pfn, other),
+        }
+    }
+
+    fn unhang(&mut self, pfn: Pfn) {
+        let (list, frames) = self.list_of(pfn, self.pages.bits(pfn).home());
+        list.remove(frames, pfn);
+    }
+
+    /// Hangs a listed page on the list of a generation, at the head or the tail.
+    pub(crate) fn rehang(&mut self, pfn: Pfn, home: usize, at_head: bool) {
+        self.unhang(pfn);
+        self.hang(pfn, home, if at_head { End::Head } else { End::Tail });
+    }
+
+    /// Counts a listed page in another generation.
+    fn recount(&mut self, pfn: Pfn, to: usize) {
+        let bits = self.pages.bits(pfn);
+        if bits.generation() != to {
+            self.count_page(pfn, bits.generation(), false);
+            self.count_page(pfn, to, true);
+            self.pages.set_bits(pfn, bits.with_generation(to));
+        }
+    }
+
+    fn clear_refs(&mut self, pfn: Pfn) {
+        self.pages.set_bits(pfn, self.pages.bits(pfn).with_refs(0));
+    }
+
+    /// The gauges of active and inactive pages, computed anew from the generations: what is young has changed.
+    pub(crate) fn regauge(&mut self, node: NodeId) {
+        let zones = self.alloc.zones_of(node);
+        let mut sums = [0; 4];
+        for zone in zones.map(ZoneId) {
+            let info = self.alloc.zone_info(zone);
+            let generations = &self.nodes[info.node.index()].generations;
+            let mut pages = [0; 4];
+            for (generation, kinds) in generations.pages.iter().enumerate() {
+                for (kind, zones) in kinds.iter().enumerate() {
+                    let list = gauge(kind, generations.is_active(generation)) as usize;
+                    pages[list] += zones[info.kind as usize];
+                    sums[list] += zones[info.kind as usize];
+                }
+            }
+            self.zones[zone.index()].lru_pages[..4].copy_from_slice(&pages);
+        }
+        self.nodes[node.index()].lru.pages[..4].copy_from_slice(&sums);
+    }
+}
+
+/// The classic list that a generation's pages count as.
+const fn gauge(kind: usize, active: bool) -> LruList {
+    match active {
+        true => LruList::active(kind != 0),
+        false => LruList::inactive(kind != 0),
+    }
+}
+
+// ---- uses
+impl<W: World> State<W> {
+    /// A use through a file descriptor (2): counted in the page's bits, in no other way noticed.
+    pub(super) fn count_use(&mut self, pfn: Pfn, rules: GenerationRules) {
+        let (flags, bits) = (self.pages.flags(pfn), self.pages.bits(pfn));
+        if flags.contains(PageFlags::UNEVICTABLE) {
+            return;
+        }
+        let noted_early = !rules.second_look && !flags.contains(PageFlags::WORKINGSET);
+        if !flags.contains(PageFlags::REFERENCED) {
+            self.pages.add_flags(pfn, PageFlags::REFERENCED);
+            if rules.second_look {
+                self.clear_refs(pfn);
+            }
+        } else if noted_early || bits.refs() == MAX_REFS {
+            self.pages.add_flags(pfn, PageFlags::WORKINGSET);
+        } else {
+            self.pages.set_bits(pfn, bits.with_refs(bits.refs() + 1));
+        }
+    }
+
+    /// A use through a page table, where a second look decides: whether this was the second (2).
+    pub(crate) fn second_use(&mut self, pfn: Pfn) -> bool {
+        let known = PageFlags::REFERENCED.with(PageFlags::WORKINGSET);
+        let second = self.pages.flags(pfn).intersects(known);
+        self.clear_refs(pfn);
+        self.pages.clear_flags(pfn, PageFlags::REFERENCED);
+        self.pages.add_flags(pfn, if second { PageFlags::WORKINGSET } else { PageFlags::REFERENCED });
+        second
+    }
+
+    /// A walk through page tables found a listed page in use: it counts in the youngest generation from now on, or not
+    /// before the second time.
+    pub(crate) fn promote(&mut self, pfn: Pfn, rules: GenerationRules) {
+        if rules.second_look {
+            if !self.second_use(pfn) {
+                return;
+            }
+        } else {
+            self.clear_refs(pfn);
+            self.pages.clear_flags(pfn, PageFlags::REFERENCED.with(PageFlags::WORKINGSET));
+        }
+        let node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node;
+        self.recount(pfn, index_of(self.generations(node).max_seq));
+    }
+
+    /// A page of the oldest generation moves to the next, unless it was promoted: its generation then. It loses its
+    /// uses.
+    pub(crate) fn grow_younger(&mut self, pfn: Pfn, rules: GenerationRules) -> usize {
+        let flags = self.pages.flags(pfn);
+        let node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node;
+        let oldest = self.generations(node).min_seq[usize::from(!flags.contains(PageFlags::ANON))];
+        let generation = self.pages.bits(pfn).generation();
+        if generation != index_of(oldest) {
+            return generation;
+        }
+        self.recount(pfn, index_of(oldest + 1));
+        self.forget_uses(pfn, rules);
+        index_of(oldest + 1)
+    }
+
+    /// Forgets uses: all but the membership in the workingset where that is more than a count.
+    pub(crate) fn forget_uses(&mut self, pfn: Pfn, rules: GenerationRules) {
+        self.clear_refs(pfn);
+        self.pages.clear_flags(pfn, PageFlags::REFERENCED);
+        if !rules.second_look {
+            self.pages.clear_flags(pfn, PageFlags::WORKINGSET);
+        }
+    }
+
+    /// Takes a page off its generation for reclaim to judge: its frame stays in state LRU.
+    pub(crate) fn isolate_from_generation(&mut self, pfn: Pfn, rules: GenerationRules) {
+        debug_assert!(self.alloc.frames.state(pfn) == FrameState::LRU);
+        self.leave_generation(pfn);
+        if !self.pages.flags(pfn).contains(PageFlags::REFERENCED) {
+            self.forget_uses(pfn, rules);
+        }
+        self.pages.clear_flags(pfn, PageFlags::RECLAIM);
+        if !rules.second_look {
+            self.pages.clear_flags(pfn, PageFlags::REFERENCED);
+        }
+    }
+}

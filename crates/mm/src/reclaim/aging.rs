@@ -1,0 +1,161 @@
+//! When do generations age, and what does it change? (docs/mglru.md, 4)
+
+use super::{ANON, FILE};
+use crate::env::{Env, Nanos, TaskContext, Work};
+use crate::lru::{MAX_NR_GENS, MIN_NR_GENS, index_of, is_full, tier_of};
+use crate::owner::Owner;
+use crate::pages::PageFlags;
+use crate::state::{Mm, State, World};
+use pagealloc::policy::GenerationRules;
+use pagealloc::{FrameState, NR_ZONE_TYPES, NodeId, Pfn, ZoneId};
+
+impl<W: World> Mm<W> {
+    /// Makes a new youngest generation, after a look through the page tables for pages in use. `false`: somebody else is
+    /// at it.
+    pub(super) async fn age(&self, node: NodeId, swappiness: u64, rules: GenerationRules, task: &TaskContext) -> bool {
+        if core::mem::replace(&mut self.state.borrow_mut().generations_mut(node).walking, true) {
+            return false;
+        }
+        if self.state.borrow().alloc.policy.lru_gen_walks() {
+            let now = self.env.now();
+            let entries = self.state.borrow_mut().walk_page_tables(node, swappiness, rules, now);
+            self.env.work(task, Work::WalkPageTables(entries)).await;
+        }
+        let moved = self.state.borrow_mut().inc_max_seq(node, swappiness, rules);
+        self.env.work(task, Work::Deactivate(moved)).await;
+        self.state.borrow_mut().generations_mut(node).walking = false;
+        true
+    }
+}
+
+/// Kinds that may be evicted under a swappiness.
+pub(super) fn evictable_kinds(swappiness: u64) -> core::ops::RangeInclusive<usize> {
+    if swappiness == 0 { FILE..=FILE } else { ANON..=FILE }
+}
+
+impl<W: World> State<W> {
+    /// Looks at every mapped page of the node and promotes those in use: entries looked at.
+    fn walk_page_tables(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules, now: Nanos) -> u32 {
+        let mut entries = 0;
+        for zone in self.alloc.zones_of(node).map(ZoneId) {
+            let info = self.alloc.zone_info(zone);
+            for pfn in (info.start.0..info.end.0).map(Pfn) {
+                if self.alloc.frames.state(pfn) == FrameState::LRU {
+                    entries += self.look_at(pfn, swappiness, rules, now);
+                }
+            }
+        }
+        entries
+    }
+
+    fn look_at(&mut self, pfn: Pfn, swappiness: u64, rules: GenerationRules, now: Nanos) -> u32 {
+        let flags = self.pages.flags(pfn);
+        let skipped = swappiness == 0 && flags.contains(PageFlags::ANON);
+        if !flags.contains(PageFlags::MAPPED) || flags.contains(PageFlags::UNEVICTABLE) || skipped {
+            return 0;
+        }
+        if self.owner.walked(self.pages.tag(pfn), pfn, now) {
+            self.promote(pfn, rules);
+        }
+        1 << self.alloc.frames.order(pfn)
+    }
+
+    /// A new youngest generation. A kind that has as many generations as there can be gives up its oldest: base pages
+    /// moved for that.
+    fn inc_max_seq(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules) -> u32 {
+        let mut moved = 0;
+        for kind in [FILE, ANON] {
+            if self.generations(node).nr_gens(kind) == MAX_NR_GENS {
+                moved += self.inc_min_seq(node, kind, swappiness, rules);
+            }
+        }
+        self.generations_mut(node).max_seq += 1;
+        self.regauge(node);
+        moved
+    }
+
+    /// Gives up a kind's oldest generation by moving its pages to the next, so that cold and hot pages don't swap places;
+    /// a kind that can't be evicted stays as it is. Base pages moved.
+    fn inc_min_seq(&mut self, node: NodeId, kind: usize, swappiness: u64, rules: GenerationRules) -> u32 {
+        let mut moved = 0;
+        if evictable_kinds(swappiness).contains(&kind) {
+            let oldest = index_of(self.generations(node).min_seq[kind]);
+            for zone in 0..NR_ZONE_TYPES {
+                while let Some(pfn) = self.generations(node).lists[oldest][kind][zone].tail() {
+                    moved += 1 << self.alloc.frames.order(pfn);
+                    self.move_on(node, pfn, kind, rules);
+                }
+            }
+        }
+        let generations = self.generations_mut(node);
+        generations.feedback[kind].carry_over();
+        generations.min_seq[kind] += 1;
+        moved
+    }
+
+    fn move_on(&mut self, node: NodeId, pfn: Pfn, kind: usize, rules: GenerationRules) {
+        let (flags, bits) = (self.pages.flags(pfn), self.pages.bits(pfn));
+        let generation = self.grow_younger(pfn, rules);
+        self.rehang(pfn, generation, false);
+        if rules.second_look && !is_full(flags, bits, rules) {
+            let pages = 1 << self.alloc.frames.order(pfn);
+            self.generations_mut(node).feedback[kind].note_protected(tier_of(flags, bits, rules), pages);
+        }
+    }
+
+    /// Gives up generations that hold no page any more: whether there were any (try_to_inc_min_seq).
+    pub(super) fn drop_empty_generations(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules) -> bool {
+        let generations = self.generations_mut(node);
+        let (max_seq, mut min_seq) = (generations.max_seq, generations.min_seq);
+        for kind in evictable_kinds(swappiness) {
+            let is_empty = |seq: u64| generations.lists[index_of(seq)][kind].iter().all(|list| list.is_empty());
+            while min_seq[kind] + MIN_NR_GENS <= max_seq && is_empty(min_seq[kind]) {
+                min_seq[kind] += 1;
+            }
+        }
+        if swappiness > 0 {
+            min_seq = if rules.kinds_apart {
+                hold_together(min_seq, max_seq)
+            } else {
+                anon_not_younger(min_seq, generations.min_seq)
+            };
+        }
+        let mut dropped = false;
+        for kind in [ANON, FILE] {
+            if min_seq[kind] != generations.min_seq[kind] {
+                generations.feedback[kind].carry_over();
+                generations.min_seq[kind] = min_seq[kind];
+                dropped = true;
+            }
+        }
+        dropped
+    }
+
+    /// Oldest generation that can be evicted from under a swappiness.
+    pub(super) fn evictable_min_seq(&self, node: NodeId, swappiness: u64, rules: GenerationRules) -> u64 {
+        let min_seq = self.generations(node).min_seq;
+        match (swappiness, rules.kinds_apart) {
+            (0, _) => min_seq[FILE],
+            (_, true) => min_seq[ANON].min(min_seq[FILE]),
+            (_, false) => min_seq[ANON],
+        }
+    }
+}
+
+/// Both kinds' oldest generations, where one kind is out of old pages and the other is not: it waits for the other, so
+/// that pages that leave the younger two find a generation to go to.
+fn hold_together(mut min_seq: [u64; 2], max_seq: u64) -> [u64; 2] {
+    let last = max_seq - MIN_NR_GENS;
+    if min_seq[ANON] > last && min_seq[FILE] < last {
+        min_seq[ANON] = last;
+    } else if min_seq[FILE] > last && min_seq[ANON] < last {
+        min_seq[FILE] = last;
+    }
+    min_seq
+}
+
+/// Anon's oldest generation is never younger than file's, which can always be evicted.
+fn anon_not_younger(min_seq: [u64; 2], before: [u64; 2]) -> [u64; 2] {
+    let anon = min_seq[ANON].min(min_seq[FILE]);
+    [anon, before[FILE].max(anon)]
+}

@@ -1,0 +1,288 @@
+//! Which pages of the oldest generation are taken, and what becomes of the batch? (docs/mglru.md, 5)
+
+use super::aging::evictable_kinds;
+use super::isolate::Taken;
+use super::page_out::Rules;
+use super::tiers::choose_kind;
+use super::{Batch, FILE, ScanControl};
+use crate::env::{Env, TaskContext};
+use crate::lru::{MIN_NR_GENS, index_of, is_full, tier_of};
+use crate::pages::PageFlags;
+use crate::state::{Mm, State, World};
+use alloc::vec::Vec;
+use pagealloc::policy::GenerationRules;
+use pagealloc::{Counter, FrameList, Gfp, NR_ZONE_TYPES, NodeId, Pfn, ZoneId, ZoneType};
+
+/// Pages that a batch takes: it ends with the page that reaches this number.
+pub(super) const MIN_BATCH: u32 = 64;
+/// Pages that a batch looks at, at most.
+const MAX_BATCH: u64 = 4096;
+
+/// What a batch looked at.
+#[derive(Default)]
+struct Scan {
+    pages: FrameList,
+    /// Base pages looked at, taken, and put elsewhere.
+    looked_at: u32,
+    taken: u32,
+    sorted: u32,
+    /// Pages that may still be looked at.
+    remaining: u64,
+    /// Base pages of dirty page cache that it met, and of these, those that nobody was writing.
+    dirty: u32,
+    unqueued: u32,
+}
+
+/// What a pass met of dirty page cache (only where the flushers are woken for it).
+#[derive(Default)]
+pub(super) struct Met {
+    pub unqueued_dirty: u64,
+    pub file: u64,
+}
+
+impl<W: World> Mm<W> {
+    /// Evicts a batch. Returns how far the pass has come by it: base pages looked at, 0 if there is nothing to evict.
+    pub(super) async fn evict_batch(
+        &self,
+        node: NodeId,
+        quota: u64,
+        swappiness: u64,
+        rules: GenerationRules,
+        (sc, met): (&mut ScanControl, &mut Met),
+        task: &TaskContext,
+    ) -> u64 {
+        let now = self.env.now();
+        let (batch, kind, progress, mut writes) = {
+            let mut state = self.state.borrow_mut();
+            let quota = if rules.exact_batches { quota.min(MAX_BATCH) } else { MAX_BATCH };
+            let (scan, kind) = state.scan_kinds(node, quota, swappiness, rules, sc);
+            let dropped = state.drop_empty_generations(node, swappiness, rules);
+            let out_of_old =
+                state.evictable_min_seq(node, swappiness, rules) + MIN_NR_GENS > state.generations(node).max_seq;
+            let progress = if out_of_old { 0 } else { scan.progress() + u64::from(dropped) };
+            met.note(&scan, kind);
+            let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
+            let limits = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
+            (state.evict_scanned(node, scan, kind, sc, &limits, &mut writes), kind, progress, writes)
+        };
+        sc.nr_scanned += u64::from(batch.scanned);
+        sc.nr_reclaimed += u64::from(batch.reclaimed);
+        met.unqueued_dirty += u64::from(batch.unqueued_dirty);
+        self.settle_batch(&batch, kind != FILE, &mut writes, task).await;
+        self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;
+        progress
+    }
+}
+
+impl Met {
+    fn note(&mut self, scan: &Scan, kind: usize) {
+        if kind == FILE {
+            self.file += u64::from(scan.taken + scan.dirty);
+        }
+        self.unqueued_dirty += u64::from(scan.unqueued);
+    }
+}
+
+impl Scan {
+    /// Nothing, where pages were looked at in vain and there are no more: the pass would not end otherwise.
+    fn progress(&self) -> u64 {
+        if self.taken > 0 || self.remaining == 0 { u64::from(self.looked_at) } else { 0 }
+    }
+}
+
+impl<W: World> State<W> {
+    /// Scans the kind that is to be evicted from; the other one if it has nothing to look at.
+    fn scan_kinds(
+        &mut self,
+        node: NodeId,
+        quota: u64,
+        swappiness: u64,
+        rules: GenerationRules,
+        sc: &ScanControl,
+    ) -> (Scan, usize) {
+        let generations = self.generations(node);
+        let (mut kind, mut tier) = choose_kind(&generations.feedback, generations.min_seq, swappiness, rules);
+        let mut scan = self.scan_oldest(node, kind, tier, quota, rules, sc);
+        if scan.progress() == 0 && evictable_kinds(swappiness).contains(&(1 - kind)) {
+            kind = 1 - kind;
+            tier = self.generations(node).feedback[kind].evictable_tier(rules);
+            scan = self.scan_oldest(node, kind, tier, quota, rules, sc);
+        }
+        (scan, kind)
+    }
+
+    /// Looks at pages from the tails of a kind's oldest generation, the highest zone of the request first.
+    fn scan_oldest(
+        &mut self,
+        node: NodeId,
+        kind: usize,
+        tier: usize,
+        quota: u64,
+        rules: GenerationRules,
+        sc: &ScanControl,
+    ) -> Scan {
+        let mut scan = Scan { remaining: quota, ..Scan::default() };
+        if self.generations(node).nr_gens(kind) <= MIN_NR_GENS {
+            return scan;
+        }
+        for back in 0..NR_ZONE_TYPES {
+            let zone = (sc.reclaim_idx as usize + NR_ZONE_TYPES - back) % NR_ZONE_TYPES;
+            self.scan_zone(node, kind, zone, tier, rules, sc, &mut scan);
+            if scan.remaining == 0 || scan.taken >= MIN_BATCH {
+                break;
+            }
+        }
+        self.count_scan(kind, sc, &scan);
+        scan
+    }
+
+    #[allow(clippy::too_many_arguments)] // What a scan knows, passed down one level.
+    fn scan_zone(
+        &mut self,
+        node: NodeId,
+        kind: usize,
+        zone: usize,
+        tier: usize,
+        rules: GenerationRules,
+        sc: &ScanControl,
+        scan: &mut Scan,
+    ) {
+        let oldest = index_of(self.generations(node).min_seq[kind]);
+        let (mut aside, mut skipped) = (FrameList::default(), 0);
+        while scan.remaining > 0 && scan.taken.max(skipped) < MIN_BATCH {
+            let Some(pfn) = self.generations(node).lists[oldest][kind][zone].tail() else { break };
+            let pages = 1 << self.alloc.frames.order(pfn);
+            scan.looked_at += pages;
+            scan.remaining -= 1;
+            if self.sort(node, pfn, kind, tier, rules, sc, scan) {
+                scan.sorted += pages;
+            } else if self.may_take(pfn, sc) {
+                self.isolate_from_generation(pfn, rules);
+                scan.pages.push_head(&mut self.alloc.frames, pfn);
+                scan.taken += pages;
+            } else {
+                self.generations_mut_list(node, oldest, kind, zone, |list, frames| list.remove(frames, pfn));
+                aside.push_head(&mut self.alloc.frames, pfn);
+                skipped += pages;
+            }
+        }
+        while let Some(pfn) = aside.pop_tail(&mut self.alloc.frames) {
+            self.generations_mut_list(node, oldest, kind, zone, |list, frames| list.push_head(frames, pfn));
+        }
+        self.alloc.vmstat.add(Counter::pgskip(ZoneType::ALL[zone]), u64::from(skipped));
+    }
+
+    fn generations_mut_list(
+        &mut self,
+        node: NodeId,
+        generation: usize,
+        kind: usize,
+        zone: usize,
+        change: impl FnOnce(&mut FrameList, &mut pagealloc::Frames),
+    ) {
+        let list = &mut self.nodes[node.index()].generations.lists[generation][kind][zone];
+        change(list, &mut self.alloc.frames);
+    }
+
+    /// Puts a page where it belongs if that is not the oldest generation: promoted pages, those of protected tiers, of
+    /// zones that the request can't use, and page cache that has to be written first.
+    #[allow(clippy::too_many_arguments)]
+    fn sort(
+        &mut self,
+        node: NodeId,
+        pfn: Pfn,
+        kind: usize,
+        evictable_tier: usize,
+        rules: GenerationRules,
+        sc: &ScanControl,
+        scan: &mut Scan,
+    ) -> bool {
+        let (flags, bits) = (self.pages.flags(pfn), self.pages.bits(pfn));
+        let pages = 1 << self.alloc.frames.order(pfn);
+        let generation = bits.generation();
+        if generation != index_of(self.generations(node).min_seq[kind]) {
+            self.rehang(pfn, generation, true);
+            return true;
+        }
+        let (tier, full) = (tier_of(flags, bits, rules), is_full(flags, bits, rules));
+        if tier > evictable_tier || full {
+            let next = self.grow_younger(pfn, rules);
+            self.rehang(pfn, next, true);
+            self.note_protected(node, kind, tier, pages, full, rules);
+            return true;
+        }
+        let zone: ZoneId = self.alloc.zone_of(pfn);
+        if self.alloc.zone_info(zone).kind > sc.reclaim_idx {
+            let next = self.grow_younger(pfn, rules);
+            self.rehang(pfn, next, false);
+            return true;
+        }
+        let (dirty, writeback) = (flags.contains(PageFlags::DIRTY), flags.contains(PageFlags::WRITEBACK));
+        if kind == FILE && dirty {
+            scan.dirty += pages as u32;
+            scan.unqueued += if writeback { 0 } else { pages as u32 };
+        }
+        if writeback || kind == FILE && dirty {
+            let next = self.grow_younger(pfn, rules);
+            self.pages.add_flags(pfn, PageFlags::RECLAIM);
+            self.rehang(pfn, next, true);
+            return true;
+        }
+        false
+    }
+
+    fn note_protected(
+        &mut self,
+        node: NodeId,
+        kind: usize,
+        tier: usize,
+        pages: u64,
+        full: bool,
+        rules: GenerationRules,
+    ) {
+        if !rules.second_look {
+            let counter = if kind == FILE { Counter::WorkingsetActivateFile } else { Counter::WorkingsetActivateAnon };
+            self.alloc.vmstat.add(counter, pages);
+        } else if full {
+            return;
+        }
+        self.generations_mut(node).feedback[kind].note_protected(tier, pages);
+    }
+
+    /// Whether the run may take the page: without I/O, only what needs none.
+    fn may_take(&self, pfn: Pfn, sc: &ScanControl) -> bool {
+        let flags = self.pages.flags(pfn);
+        let needs_io = flags.contains(PageFlags::DIRTY)
+            || flags.contains(PageFlags::ANON) && !flags.contains(PageFlags::SWAPCACHE);
+        (sc.gfp.contains(Gfp::IO) || !needs_io) && (sc.may_unmap || !flags.contains(PageFlags::MAPPED))
+    }
+
+    fn count_scan(&mut self, kind: usize, sc: &ScanControl, scan: &Scan) {
+        let by_whom = if sc.kswapd { Counter::PgscanKswapd } else { Counter::PgscanDirect };
+        let of_what = if kind == FILE { Counter::PgscanFile } else { Counter::PgscanAnon };
+        let vmstat = &mut self.alloc.vmstat;
+        vmstat.add(by_whom, u64::from(scan.taken));
+        vmstat.add(of_what, u64::from(scan.taken));
+        vmstat.add(Counter::Pgrefill, u64::from(scan.sorted));
+    }
+
+    /// Judges the pages that a scan took, as those of the inactive lists are.
+    fn evict_scanned(
+        &mut self,
+        node: NodeId,
+        scan: Scan,
+        kind: usize,
+        sc: &ScanControl,
+        limits: &Rules,
+        writes: &mut Vec<Pfn>,
+    ) -> Batch {
+        let mut batch = Batch { examined: scan.looked_at, taken: scan.taken, ..Batch::default() };
+        let mut taken = Taken { pages: scan.pages, taken: scan.taken, examined: scan.looked_at };
+        self.judge_pages(&mut taken, limits, &mut batch, writes);
+        self.count_reclaimed(kind == FILE, sc.kswapd, &batch);
+        if batch.taken != 0 {
+            self.trace_inactive(node, kind == FILE, sc.priority, &batch);
+        }
+        batch
+    }
+}

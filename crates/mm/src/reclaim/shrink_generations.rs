@@ -1,0 +1,189 @@
+//! What is one pass over a node's generations? (docs/mglru.md, 5)
+
+use super::aging::evictable_kinds;
+use super::evict::{MIN_BATCH, Met};
+use super::{DEF_PRIORITY, ScanControl};
+use crate::env::{Env, TaskContext, Work};
+use crate::lru::{LruList, MIN_NR_GENS, index_of};
+use crate::owner::Owner;
+use crate::state::{Mm, State, World};
+use pagealloc::policy::GenerationRules;
+use pagealloc::{AllocFlags, Gfp, NodeId, ZoneId};
+
+/// How many pages a pass is to scan.
+enum Quota {
+    Pages(u64),
+    /// The generations have to age first.
+    Age {
+        /// Pages that may be scanned afterwards in the same pass.
+        then: u64,
+    },
+}
+
+impl<W: World> Mm<W> {
+    /// One pass over a node and its slab, where reclaim works on whole nodes.
+    pub(super) async fn shrink_node_generations(
+        &self,
+        node: NodeId,
+        rules: GenerationRules,
+        sc: &mut ScanControl,
+        task: &TaskContext,
+    ) {
+        if !sc.may_writepage || !sc.may_unmap {
+            return;
+        }
+        self.state.borrow().set_first_priority(node, rules, sc);
+        let before = if sc.kswapd { core::mem::take(&mut sc.nr_reclaimed) } else { 0 };
+        let at_start = sc.nr_reclaimed;
+        self.shrink_generations(node, rules, sc, task).await;
+        self.shrink_slab(node, sc, task).await;
+        if sc.nr_reclaimed > at_start {
+            self.state.borrow_mut().reset_kswapd_failures(node);
+        }
+        sc.nr_reclaimed += before;
+    }
+
+    /// Evicts from the oldest generations until the pass's quota is scanned or enough is reclaimed.
+    pub(super) async fn shrink_generations(
+        &self,
+        node: NodeId,
+        rules: GenerationRules,
+        sc: &mut ScanControl,
+        task: &TaskContext,
+    ) {
+        let swappiness = self.state.borrow().effective_swappiness(sc, rules);
+        let (mut scanned, mut met) = (0, Met::default());
+        loop {
+            let quota = self.state.borrow().generation_quota(node, swappiness, rules, sc);
+            let quota = match quota {
+                Quota::Age { then } if self.age(node, swappiness, rules, task).await => then,
+                Quota::Age { .. } => 0,
+                Quota::Pages(quota) => quota,
+            };
+            if quota == 0 {
+                break;
+            }
+            let progress = self.evict_batch(node, quota, swappiness, rules, (&mut *sc, &mut met), task).await;
+            scanned += progress;
+            let enough = progress == 0 || scanned >= quota;
+            if enough || self.state.borrow().should_abort_scan(node, rules, sc) {
+                break;
+            }
+            self.env.work(task, Work::Resched).await;
+        }
+        if rules.wakes_flushers && met.unqueued_dirty > 0 && met.unqueued_dirty == met.file {
+            self.env.wake_flushers();
+        }
+    }
+
+    /// kswapd's look ahead of a pass, where aging is its business.
+    pub(super) async fn age_ahead(&self, node: NodeId, rules: GenerationRules, sc: &ScanControl, task: &TaskContext) {
+        let swappiness = self.state.borrow().effective_swappiness(sc, rules);
+        let due = self.state.borrow().should_age(node, swappiness, rules);
+        if due {
+            self.age(node, swappiness, rules, task).await;
+        }
+    }
+}
+
+impl<W: World> State<W> {
+    /// Swappiness of a run: 0 where nothing can be swapped, 1 (page cache first) for those who may not do I/O.
+    fn effective_swappiness(&self, sc: &ScanControl, rules: GenerationRules) -> u64 {
+        if !rules.node_at_once && !sc.may_swap && self.owner.free_swap_pages() >= MIN_BATCH.into() {
+            return u64::from(self.alloc.policy.sysctl.swappiness.min(1));
+        }
+        if !sc.may_swap || self.owner.free_swap_pages() < MIN_BATCH.into() {
+            return 0;
+        }
+        let swappiness = u64::from(self.alloc.policy.sysctl.swappiness);
+        if sc.gfp.contains(Gfp::IO) { swappiness } else { swappiness.min(1) }
+    }
+
+    /// Base pages of the kinds that may be evicted, all generations.
+    fn evictable_pages(&self, node: NodeId, swappiness: u64) -> u64 {
+        let generations = self.generations(node);
+        evictable_kinds(swappiness)
+            .map(|kind| {
+                let live = (generations.min_seq[kind]..=generations.max_seq).map(index_of);
+                live.map(|generation| generations.pages[generation][kind].iter().sum::<u64>()).sum::<u64>()
+            })
+            .sum()
+    }
+
+    /// Base pages of a generation of the kinds that may be evicted.
+    fn pages_of(&self, node: NodeId, seq: u64, swappiness: u64) -> u64 {
+        let generations = self.generations(node);
+        let live = evictable_kinds(swappiness).filter(|&kind| generations.min_seq[kind] <= seq);
+        live.map(|kind| generations.pages[index_of(seq)][kind].iter().sum::<u64>()).sum()
+    }
+
+    /// Nothing can be evicted any more without a new generation.
+    fn must_age(&self, node: NodeId, swappiness: u64, rules: GenerationRules) -> bool {
+        self.evictable_min_seq(node, swappiness, rules) + MIN_NR_GENS > self.generations(node).max_seq
+    }
+
+    /// should_run_aging: fewer generations than there can be; before that was all, only if pages are spread unevenly, too
+    /// many young or too few old.
+    fn should_age(&self, node: NodeId, swappiness: u64, rules: GenerationRules) -> bool {
+        let max_seq = self.generations(node).max_seq;
+        let last = self.evictable_min_seq(node, swappiness, rules) + MIN_NR_GENS;
+        if last > max_seq {
+            return true;
+        }
+        if rules.kinds_apart || last < max_seq {
+            return last == max_seq;
+        }
+        let total = self.evictable_pages(node, swappiness);
+        let young = self.pages_of(node, max_seq, swappiness);
+        let old = self.pages_of(node, max_seq - MIN_NR_GENS, swappiness);
+        young * MIN_NR_GENS > total || old * (MIN_NR_GENS + 2) < total
+    }
+
+    /// get_nr_to_scan. A pass at the first priority does without aging if it can.
+    fn generation_quota(&self, node: NodeId, swappiness: u64, rules: GenerationRules, sc: &ScanControl) -> Quota {
+        let must_age = self.must_age(node, swappiness, rules);
+        let pages = self.evictable_pages(node, swappiness) >> sc.priority;
+        if !self.should_age(node, swappiness, rules) {
+            return Quota::Pages(pages);
+        }
+        match sc.priority {
+            DEF_PRIORITY if must_age => Quota::Pages(0),
+            DEF_PRIORITY => Quota::Pages(pages),
+            _ if !rules.kswapd_ages_ahead => Quota::Age { then: 0 },
+            _ if sc.kswapd => Quota::Pages(0),
+            _ => Quota::Age { then: pages },
+        }
+    }
+
+    /// Whether a pass may end early: as much is reclaimed as is wanted, or all zones are safe for kswapd.
+    fn should_abort_scan(&self, node: NodeId, rules: GenerationRules, sc: &ScanControl) -> bool {
+        if sc.nr_reclaimed >= sc.nr_to_reclaim.max(2 << sc.order) {
+            return true;
+        }
+        if !rules.stops_at_high || !sc.kswapd || sc.order > 0 {
+            return false;
+        }
+        self.node_zones(node, sc.reclaim_idx).all(|zone| self.is_safe(zone, sc))
+    }
+
+    fn is_safe(&self, zone: ZoneId, sc: &ScanControl) -> bool {
+        let mark = self.alloc.wmark(zone, AllocFlags::WMARK_HIGH) + u64::from(MIN_BATCH);
+        let free = self.alloc.free_pages(zone);
+        self.alloc.zone_info(zone).managed == 0
+            || self.alloc.watermark_ok(zone, 0, mark, sc.reclaim_idx, AllocFlags::NONE, free)
+    }
+
+    /// A run that has much to reclaim does not start with a 4096th of the lists (set_initial_priority): the priority at
+    /// which the inactive part of what a pass scans is what it is to reclaim.
+    fn set_first_priority(&self, node: NodeId, rules: GenerationRules, sc: &mut ScanControl) {
+        let Some(lowest) = rules.first_priority else { return };
+        if sc.priority != DEF_PRIORITY || sc.nr_to_reclaim < MIN_BATCH.into() {
+            return;
+        }
+        let anon = if self.can_reclaim_anon() { self.nr_lru(node, LruList::InactiveAnon) } else { 0 };
+        let reclaimable = self.nr_lru(node, LruList::InactiveFile) + anon;
+        let bits = |number: u64| i64::from(u64::BITS - number.leading_zeros());
+        let priority = bits(reclaimable) - 1 - bits(sc.nr_to_reclaim - 1);
+        sc.priority = priority.clamp(lowest.into(), DEF_PRIORITY.into()) as u8;
+    }
+}
