@@ -296,12 +296,10 @@ impl Env for VirtualEnv {
         }
     }
 
-    fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> impl Future<Output = Woken> {
-        async move {
-            let woken = WaitFuture { env: self, queue, timeout, wait: None, keeps_cpu: false }.await;
-            self.occupy().await;
-            woken
-        }
+    async fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> Woken {
+        let woken = WaitFuture { env: self, queue, timeout, wait: None, keeps_cpu: false }.await;
+        self.occupy().await;
+        woken
     }
 
     fn wake(&self, queue: Queue) {

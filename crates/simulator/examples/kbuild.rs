@@ -2,6 +2,7 @@
 
 use pagealloc::policy::preset;
 use simulator::{MachineSpec, Simulation};
+use std::collections::BTreeMap;
 use std::error::Error;
 use workload::Scenario;
 
@@ -34,8 +35,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for label in simulated.report.by_label(2 << 20) {
         println!("{label:?}");
     }
-    let events = simulated.outcome.extfrag.iter().filter(|event| event.event.fragmenting());
-    println!("{:>40} {}", "extfrag below the pageblock order", events.count());
+    let mut cells = BTreeMap::new();
+    for event in simulated.outcome.extfrag.iter().map(|at| at.event).filter(|event| event.fragmenting()) {
+        *cells.entry(format!("{:?} <- {:?}", event.alloc_migratetype, event.fallback_migratetype)).or_insert(0u64) += 1;
+    }
+    println!("extfrag below the pageblock order {}: {cells:?}", cells.values().sum::<u64>());
     println!("{:?}", simulated.slabinfo);
     for zone in &simulated.outcome.zones {
         println!("{:>6} blocks U/M/R {:?}", zone.name, &zone.blocks[..3]);

@@ -154,6 +154,18 @@ impl Computer {
         if folio.maps > 0 { None } else { self.forget(id) }
     }
 
+    /// The same for a page that is freed later: whether it was the last one, with the frame. What is on the swap device
+    /// goes at once.
+    pub fn unmap_to_gather(&mut self, id: FolioId) -> Option<Pfn> {
+        let folio = self.folios.get_mut(id);
+        folio.maps -= 1;
+        match (folio.maps, folio.place) {
+            (0, Place::Frame(pfn)) => Some(pfn),
+            (0, _) => self.forget(id),
+            _ => None,
+        }
+    }
+
     /// Drops all that an entry maps: frames that are free now.
     pub fn unmap_entry(&mut self, mut entry: Entry) -> Vec<Pfn> {
         self.folios.resolve(&mut entry);

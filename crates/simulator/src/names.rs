@@ -2,7 +2,7 @@
 
 use crate::address_space::Pid;
 use crate::dentry::Name;
-use crate::file::{BLOCK_DEVICE, File, Slot};
+use crate::file::{BLOCK_DEVICE, Slot};
 use crate::sim::{NOENT, Sim};
 use crate::slab::Cache;
 use workload::Errno;
@@ -42,7 +42,7 @@ impl Sim {
             self.truncate(file).await;
             return Ok(());
         }
-        self.mm.state.borrow_mut().owner.files.entry(file).or_insert_with(File::default);
+        self.mm.state.borrow_mut().owner.files.entry(file).or_default();
         self.mm.state.borrow_mut().owner.dentries.set_positive(Name::File(file), true);
         self.metadata(pid, file, true).await;
         self.load_inode(pid, file).await

@@ -5,7 +5,8 @@ use crate::fault::PAGE_TABLE;
 use crate::folio::{FolioId, KernelUse};
 use crate::sim::{Birth, FAULT, NOMEM, Sim};
 use crate::slab::{Cache, Object};
-use pagealloc::{Gfp, Pfn};
+use mm::{PageFlags, State};
+use pagealloc::Gfp;
 use workload::{Access, Errno, RegionId, Spawn};
 
 /// What a process has in slab caches: itself, its address space with a handful of mappings, its files.
@@ -46,6 +47,13 @@ const GATHER: Gfp = Gfp(Gfp::KSWAPD_RECLAIM.0 | Gfp::NOWARN.0);
 const GATHER_PAGES: usize = 506;
 /// Batches after which the pages are freed in between (`MAX_GATHER_BATCH_COUNT`).
 const GATHER_BATCHES: usize = 19;
+
+/// Pages that no page table maps any more, held until a batch is full (`mmu_gather`): nobody else may free or move them.
+#[derive(Default)]
+struct Gather {
+    folios: Vec<FolioId>,
+    batches: Vec<FolioId>,
+}
 
 impl Sim {
     /// A process that nobody forked.
@@ -156,16 +164,15 @@ impl Sim {
     pub async fn zap(&self, pid: Pid, region: RegionId, first: u32, pages: u32, unmap: bool) -> Result<(), Errno> {
         let (start, _) = self.region_start(pid, region, first)?;
         let end = start + pages;
-        let mut frames = Vec::new();
-        let mut gather = Vec::new();
+        let mut gather = Gather::default();
         for number in start / PTES..end.div_ceil(PTES) {
             let (from, to) = (start.max(number * PTES), end.min((number + 1) * PTES));
             self.split_for(pid, number, to - from).await?;
-            let table = self.take_window(pid, number, from..to, unmap, &mut frames);
+            let table = self.take_window(pid, number, from..to, unmap, &mut gather);
             table.into_iter().for_each(|id| self.free_folio(id));
-            self.gather(pid, &mut frames, &mut gather).await;
+            self.make_room(pid, &mut gather).await;
         }
-        self.release(frames, gather).await;
+        self.release(gather).await;
         Ok(())
     }
 
@@ -178,26 +185,26 @@ impl Sim {
             })
         })?;
         if let Entry::Huge(id) = entry {
-            let mut state = self.mm.state.borrow_mut();
-            if let Some(pfn) = state.owner.folios.frame(id) {
-                state.defer_split(pfn);
+            {
+                let mut state = self.mm.state.borrow_mut();
+                let frame = state.owner.folios.frame(id);
+                frame.into_iter().for_each(|pfn| state.defer_split(pfn));
             }
-            drop(state);
             self.split(id).await?;
         }
         Ok(())
     }
 
-    /// Takes pages out of a window: frames that are free now, and the page-table page if nothing is mapped any more.
+    /// Takes pages out of a window; the page-table page if nothing is mapped any more.
     fn take_window(
         &self,
         pid: Pid,
         number: u32,
         pages: std::ops::Range<u32>,
         unmap: bool,
-        frames: &mut Vec<Pfn>,
+        gather: &mut Gather,
     ) -> Option<FolioId> {
-        let owner = &mut self.mm.state.borrow_mut().owner;
+        let State { owner, pages: flags, .. } = &mut *self.mm.state.borrow_mut();
         let window = owner.processes.get_mut(&pid)?.windows.get_mut(&number)?;
         owner.folios.resolve(&mut window.entry);
         let mut gone = Vec::new();
@@ -222,25 +229,29 @@ impl Sim {
                 owner.processes.get_mut(&pid)?.windows.remove(&number);
             }
         }
-        frames.extend(gone.into_iter().filter_map(|id| owner.unmap(id)));
+        for id in gone {
+            if let Some(pfn) = owner.unmap_to_gather(id) {
+                flags.add_flags(pfn, PageFlags::PINNED);
+                gather.folios.push(id);
+            }
+        }
         table
     }
 
     /// Pages that are being unmapped are freed in batches, whose lists take pages themselves.
-    async fn gather(&self, pid: Pid, frames: &mut Vec<Pfn>, gather: &mut Vec<FolioId>) {
-        while frames.len() / GATHER_PAGES > gather.len() {
-            let full = gather.len() >= GATHER_BATCHES;
+    async fn make_room(&self, pid: Pid, gather: &mut Gather) {
+        while gather.folios.len() / GATHER_PAGES > gather.batches.len() {
+            let full = gather.batches.len() >= GATHER_BATCHES;
             match if full { None } else { self.kernel_page(0, GATHER, pid, KernelUse::Gather).await } {
-                Some(id) => gather.push(id),
-                None => return self.release(std::mem::take(frames), std::mem::take(gather)).await,
+                Some(id) => gather.batches.push(id),
+                None => return self.release(std::mem::take(gather)).await,
             }
         }
     }
 
-    async fn release(&self, frames: Vec<Pfn>, gather: Vec<FolioId>) {
-        let nanos = self.spec.costs.page * frames.len() as u64;
-        self.free_frames(frames);
-        gather.into_iter().for_each(|id| self.free_folio(id));
+    async fn release(&self, gather: Gather) {
+        let nanos = self.spec.costs.page * gather.folios.len() as u64;
+        gather.folios.into_iter().chain(gather.batches).for_each(|id| self.free_folio(id));
         self.spend(nanos).await;
     }
 
@@ -266,14 +277,14 @@ impl Sim {
             self.drop_handle(handle);
         }
         let numbers = self.with_process(pid, |process| process.windows.keys().copied().collect::<Vec<u32>>());
-        let (mut frames, mut gather) = (Vec::new(), Vec::new());
+        let mut gather = Gather::default();
         for number in numbers.unwrap_or_default() {
             let pages = number * PTES..(number + 1) * PTES;
-            let table = self.take_window(pid, number, pages, true, &mut frames);
+            let table = self.take_window(pid, number, pages, true, &mut gather);
             table.into_iter().for_each(|id| self.free_folio(id));
-            self.gather(pid, &mut frames, &mut gather).await;
+            self.make_room(pid, &mut gather).await;
         }
-        self.release(frames, gather).await;
+        self.release(gather).await;
         let process = self.mm.state.borrow_mut().owner.processes.remove(&pid);
         if let Some(Process { own_pages, own_objects, .. }) = process {
             own_pages.into_iter().for_each(|id| self.free_folio(id));

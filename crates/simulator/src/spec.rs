@@ -12,8 +12,6 @@ pub struct Thp {
     pub enabled: ThpEnabled,
     /// `defrag`.
     pub defrag: ThpDefrag,
-    /// Whether khugepaged runs.
-    pub khugepaged: bool,
 }
 
 /// Memory that is in use before the scenario begins.
@@ -58,7 +56,7 @@ impl MachineSpec {
             memory,
             cpus: 2,
             swap: 1024 * MIB,
-            thp: Thp { enabled: ThpEnabled::Always, defrag: ThpDefrag::Madvise, khugepaged: true },
+            thp: Thp { enabled: ThpEnabled::Always, defrag: ThpDefrag::Madvise },
             folio_order: 9,
             boot: Boot { unmovable: 6_261, reclaimable: 284, mlocked: 5_444 },
             costs: Costs::TCG,

@@ -8,6 +8,7 @@ use crate::spec::{Boot, MachineSpec};
 use crate::system::Task;
 use lab::{Executor, start_daemons};
 use mm::thp::ThpEnabled;
+use pagealloc::Counter;
 use pagealloc::policy::preset;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -99,7 +100,7 @@ impl Random {
         let (offset, bytes) = (self.below(700) * 4096, (self.below(600) + 1) * 4096);
         let access = if self.below(4) == 0 { Access::Read } else { Access::Write };
         match self.below(22) {
-            0 | 1 => Op::Map { region, bytes: (self.below(1500) + 1) * 4096 },
+            0 | 1 => Op::Map { region, bytes: (self.below(2000) + 1) * 4096 },
             2 => {
                 let advice = [Advice::HugePage, Advice::NoHugePage, Advice::DontNeed][self.below(3) as usize];
                 Op::Advise { region, advice }
@@ -121,9 +122,9 @@ impl Random {
 }
 
 fn small_machine(thp: ThpEnabled) -> MachineSpec {
-    let mut spec = MachineSpec::guest(128 << 20);
+    let mut spec = MachineSpec::guest(96 << 20);
     spec.thp.enabled = thp;
-    spec.boot = Boot { unmovable: 2_000, reclaimable: 100, mlocked: 50 };
+    spec.boot = Boot { unmovable: 10_500, reclaimable: 100, mlocked: 50 };
     spec
 }
 
@@ -197,7 +198,8 @@ async fn work(sim: &Sim, seed: u64, ops: u32) -> Result<(), String> {
 }
 
 /// Runs random operations to their end; what is left must be accounted for to the page.
-fn run(thp: ThpEnabled, seed: u64, ops: u32) -> u64 {
+/// Digest, and pages swapped out on the way.
+fn run(thp: ThpEnabled, seed: u64, ops: u32) -> (u64, u64) {
     let sim = boot(&small_machine(thp), &preset("linux-6.18").unwrap(), seed, &[]).unwrap();
     let (done, result) = (Cell::new(false), RefCell::new(Ok(())));
     let mut executor = Executor::default();
@@ -217,21 +219,19 @@ fn run(thp: ThpEnabled, seed: u64, ops: u32) -> u64 {
     let state = sim.mm.state.borrow();
     assert_eq!(state.check_all(Flight::None), Ok(()), "seed {seed}");
     assert_eq!(state.owner.swap_used, 0, "seed {seed}: nobody is left who could have swapped memory");
-    state.alloc.observer.digest()
+    (state.alloc.observer.digest(), state.alloc.vmstat.get(Counter::PswpOut))
 }
 
 #[test]
 fn base_pages_hold_what_was_written() {
-    for seed in 1..=3 {
-        run(ThpEnabled::Never, seed, 300);
-    }
+    let swapped: u64 = (1..=3).map(|seed| run(ThpEnabled::Never, seed, 300).1).sum();
+    assert!(swapped > 1_000, "memory is short: {swapped} pages swapped out");
 }
 
 #[test]
 fn huge_pages_hold_what_was_written() {
-    for seed in 11..=13 {
-        run(ThpEnabled::Always, seed, 300);
-    }
+    let swapped: u64 = (11..=13).map(|seed| run(ThpEnabled::Always, seed, 300).1).sum();
+    assert!(swapped > 1_000, "memory is short: {swapped} pages swapped out");
 }
 
 #[test]

@@ -1,0 +1,48 @@
+//! A simulation gives the same events in every build: digests are kept in a file, and both profiles compare with it.
+
+use pagealloc::policy::preset;
+use simulator::{Costs, MachineSpec, Simulation};
+use std::fmt::Write;
+use workload::Scenario;
+
+const DIGESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/digests.txt");
+
+#[test]
+fn digests_are_those_on_file() {
+    let workload = Scenario::shipped("kbuild-mix").unwrap().workload();
+    let mut found = String::new();
+    for (name, mode) in [("linux-6.18", 0), ("linux-6.18", 1), ("linux-4.20", 0)] {
+        for costs in [Costs::TCG, Costs::BARE_METAL] {
+            let mut policy = preset(name).unwrap();
+            if mode > 0 {
+                policy.sysctl.set("defrag_mode", mode).unwrap();
+            }
+            let time_limit = Some(if costs == Costs::TCG { 2_000_000_000 } else { 30_000_000 });
+            let machine = MachineSpec { costs, time_limit, ..MachineSpec::guest(256 << 20) };
+            let simulated = Simulation::run_checked(&*workload, &machine, &policy, 1).unwrap();
+            writeln!(found, "{name} defrag_mode={mode} {}: {:#018x}", costs.name, simulated.digest).unwrap();
+        }
+    }
+    if std::env::var_os("FRAGLAB_BLESS").is_some() {
+        std::fs::write(DIGESTS, &found).unwrap();
+    }
+    let kept = std::fs::read_to_string(DIGESTS).unwrap_or_default();
+    assert_eq!(found, kept, "if the change is wanted: FRAGLAB_BLESS=1");
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let workload = Scenario::shipped("kbuild-mix").unwrap().workload();
+    let machine = MachineSpec { time_limit: Some(4_000_000_000), ..MachineSpec::guest(256 << 20) };
+    let policy = preset("linux-6.18").unwrap();
+    let digest = |seed| Simulation::run(&*workload, &machine, &policy, seed).unwrap().digest;
+    assert_ne!(digest(1), digest(2), "seeds decide who holds a page when compaction comes by");
+}
+
+#[test]
+fn too_small_a_machine_is_an_error() {
+    let workload = Scenario::shipped("kbuild-mix").unwrap().workload();
+    let error =
+        Simulation::run(&*workload, &MachineSpec::guest(8 << 20), &preset("linux-6.18").unwrap(), 1).unwrap_err();
+    assert!(error.to_string().contains("64 MiB"), "{error}");
+}
