@@ -94,8 +94,8 @@ fn usage_errors_come_before_the_first_boot() {
         String::from_utf8_lossy(&assert.get_output().stderr).into_owned()
     };
     let target = grid.to_str().expect("UTF-8");
-    let said = stderr(&["--kernels", "6.18", "--set", "vm.defrag_mode=0,2", "-o", target]);
-    assert!(said.contains("vm.defrag_mode=2 is refused"), "{said}");
+    let said = stderr(&["--kernels", "6.18", "--set", "vm.swappiness=60,201", "-o", target]);
+    assert!(said.contains("vm.swappiness=201 is refused"), "{said}");
     let said = stderr(&["--kernels", "6.18", "--set", "vm.defrag_mood=1", "-o", target]);
     assert!(said.contains("vm.defrag_mode") && !said.contains("booting"), "{said}");
     assert!(stderr(&["--kernels", "6.18", "--set", "vm.defrag_mode", "-o", target]).contains("NAME=VALUE,VALUE"));
