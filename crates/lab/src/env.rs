@@ -30,6 +30,8 @@ struct Wait {
 enum Due {
     /// A wait's timeout.
     Timeout(usize),
+    /// A task that was woken some time ago gets to run.
+    Run(TaskId),
     /// A page has been written.
     Written(Pfn),
 }
@@ -132,6 +134,10 @@ impl VirtualEnv {
         self.clock.set(self.clock.get().max(at));
         match due {
             Due::Written(pfn) => Some(pfn),
+            Due::Run(task) => {
+                self.ready(task);
+                None
+            }
             Due::Timeout(wait) => {
                 let current = self.waits.borrow()[wait].deadline == Some(at);
                 if current && self.waits.borrow()[wait].ended.is_none() {
@@ -146,6 +152,21 @@ impl VirtualEnv {
         let mut waits = self.waits.borrow_mut();
         waits[wait].ended = Some(how);
         self.ready(waits[wait].task);
+    }
+
+    /// The same for a task that gets to run only after a while.
+    fn end_wait_after(&self, delay: Nanos, wait: usize, how: Woken) {
+        if delay == 0 {
+            return self.end_wait(wait, how);
+        }
+        let mut waits = self.waits.borrow_mut();
+        waits[wait].ended = Some(how);
+        self.schedule(self.now() + delay, Due::Run(waits[wait].task));
+    }
+
+    /// How long a task that is woken on this queue waits for a CPU.
+    fn latency(&self, queue: Queue) -> Nanos {
+        if matches!(queue, Queue::Kswapd(_)) { self.speeds.kswapd_latency } else { 0 }
     }
 
     fn pop_due(&self) -> Option<Reverse<(Nanos, u64, Due)>> {
@@ -310,7 +331,7 @@ impl Env for VirtualEnv {
         };
         for (wait, deadline) in waiting {
             let left = deadline.map_or(0, |at| at.saturating_sub(self.now()));
-            self.end_wait(wait, Woken::Early { left });
+            self.end_wait_after(self.latency(queue), wait, Woken::Early { left });
         }
     }
 

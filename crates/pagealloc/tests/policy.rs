@@ -68,6 +68,7 @@ const ROWS: &[Row] = &[
     row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
     row!("10.15 cost", ["6.1"], reclaim.cost_model),
     row!("10.16 refault", ["4.6"], reclaim.workingset),
+    row!("swap tables", ["6.18"], reclaim.swap_tables),
     row!("generations", ["6.1", "6.12", "6.14", "6.18"], reclaim.generations),
     row!("11.5 compound pages move", ["6.12"], compaction.moves_compound),
     row!("11.5, 11.11 scanned counters", ["6.12"], compaction.counts_stepped_over),
@@ -150,7 +151,7 @@ fn defrag_mode_is_set_where_the_name_says_so() {
         let mode = (entry.build)().sysctl.defrag_mode;
         let expected = match entry.name {
             "linux-6.18+defrag2" => 2,
-            "linux-6.18+nonblock-fix" | "linux-6.18+storm-fix" => 1,
+            "linux-6.18+nonblock-fix" | "linux-6.18+memalloc-fix" | "linux-6.18+storm-fix" => 1,
             name => u32::from(name.contains("defrag")),
         };
         assert_eq!(mode, expected, "{}", entry.name);

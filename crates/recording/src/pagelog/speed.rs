@@ -72,6 +72,9 @@ pub(super) struct Measured {
     shrink: [Cost; 2],
     /// The same with the turns that others had on the CPU meanwhile.
     shrink_wall: [Cost; 2],
+    /// From a wake-up of kswapd until it ran; and when it was woken, if it has not run since.
+    kswapd_latency: Cost,
+    kswapd_woken: Option<u64>,
     pub scan_migrate: Cost,
     pub scan_free: Cost,
     pub migrate: Cost,
@@ -138,6 +141,18 @@ impl Measured {
         }
     }
 
+    /// kswapd sleeps and was woken.
+    pub fn woke_kswapd(&mut self, ts: u64) {
+        self.kswapd_woken.get_or_insert(ts);
+    }
+
+    /// kswapd runs.
+    pub fn kswapd_runs(&mut self, ts: u64) {
+        if let Some(woken) = self.kswapd_woken.take() {
+            self.kswapd_latency.add(ts - woken, 1);
+        }
+    }
+
     /// The speeds; where the trace has no such step, the default's.
     pub fn speeds(&self) -> Speeds {
         let default = Speeds::default();
@@ -145,6 +160,7 @@ impl Measured {
             shrink: self.shrink[0].mean(default.shrink),
             shrink_kswapd: self.shrink[1].mean(default.shrink_kswapd),
             stretch: self.stretch().unwrap_or(default.stretch),
+            kswapd_latency: self.kswapd_latency.mean(default.kswapd_latency),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),
             scan_free: self.scan_free.mean(default.scan_free),
             migrate: self.migrate.mean(default.migrate),

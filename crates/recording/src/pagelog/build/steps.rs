@@ -1,0 +1,91 @@
+//! What the steps of reclaim and compaction tell: their speed, and which pages they moved.
+
+use super::Builder;
+use crate::Record;
+use crate::event::Event;
+use crate::pagelog::speed::Step;
+
+impl Builder<'_> {
+    /// A step of reclaim or compaction: how long it took, and what it did to pages.
+    pub(super) fn daemon(&mut self, record: &Record, task: usize, event: &Event) {
+        let (ts, cpu) = (record.ts_ns, record.cpu);
+        let state = self.tasks.get(task);
+        let step = Step { ts, cpu, turn: self.turns.turn(cpu) };
+        let elapsed = state.last_step.and_then(|last| last.worked_until(step));
+        let wall = state.last_step.map(|last| ts - last.ts);
+        match event {
+            Event::MigratePages(pages) if &*pages.reason == "compaction" => {
+                self.measured.migrated(pages.succeeded, pages.failed);
+                return self.moved_again(task);
+            }
+            Event::VmscanWakeupKswapd(_) => return self.measured.woke_kswapd(ts),
+            Event::VmscanKswapdWake(_) => {
+                state.kswapd = true;
+                self.measured.kswapd_runs(ts);
+            }
+            Event::VmscanKswapdSleep(_) => return state.last_step = None,
+            Event::VmscanDirectReclaimBegin(_) => state.direct_reclaim = true,
+            Event::VmscanDirectReclaimEnd(_) => {
+                state.direct_reclaim = false;
+                return state.last_step = None;
+            }
+            Event::CompactionBegin(begin) => {
+                state.compacting = true;
+                state.async_compaction = !begin.sync;
+                state.run = self.migrations.begin();
+            }
+            Event::CompactionEnd(_) => {
+                state.compacting = false;
+                self.attribution.targets_returned += state.unsettled.drain(..).count() as u64;
+                return state.last_step = None;
+            }
+            Event::VmscanLruShrinkInactive(shrink) => {
+                self.measured.judged(shrink);
+                let failed = state.last_failure.take().is_some();
+                if !failed {
+                    self.measured.shrank(state.kswapd, elapsed, wall, shrink.nr_scanned);
+                }
+            }
+            Event::CompactionFinished(finished) => {
+                let contended = finished.ret == crate::CompactResult::Contended;
+                self.measured.async_contended += u64::from(state.async_compaction && contended);
+            }
+            Event::CompactionIsolateMigratepages(scan) => {
+                self.measured.async_blocks += u64::from(state.async_compaction);
+                self.measured.scan_migrate.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
+            }
+            Event::CompactionIsolateFreepages(scan) => {
+                self.measured.scan_free.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
+                let run = state.run;
+                self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
+            }
+            Event::CompactionFastIsolateFreepages(scan) => {
+                self.measured.scan_free.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
+                let run = state.run;
+                self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
+            }
+            Event::CompactionMigratepages(migrate) => {
+                self.measured.migrate.add(elapsed.unwrap_or(u64::MAX), migrate.nr_migrated + migrate.nr_failed);
+            }
+            _ => return,
+        }
+        self.tasks.get(task).last_step = Some(step);
+    }
+
+    /// A request for a swap table failed: what that costs, if the step before it was another failure. The step of reclaim
+    /// that it lies in is no measure of what scanning a page costs.
+    pub(super) fn table_failed(&mut self, record: &Record, task: usize) {
+        let step = Step { ts: record.ts_ns, cpu: record.cpu, turn: self.turns.turn(record.cpu) };
+        let state = self.tasks.get(task);
+        if let Some(elapsed) = state.last_failure.replace(step).and_then(|last| last.worked_until(step)) {
+            self.measured.failed_request.add(elapsed, 1);
+        }
+    }
+
+    fn took_targets(&mut self, run: u32, ts: u64, start: u64, end: u64) {
+        let end = end.max(start + 1).min(self.owner.len() as u64);
+        for block in (start >> 9)..=((end - 1) >> 9) {
+            self.migrations.took_targets(run, block as usize, ts);
+        }
+    }
+}
