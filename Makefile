@@ -36,7 +36,7 @@ readme:
 
 # Everything that is compared with files in the repository: digests of every policy, printed texts, the README's table.
 bless:
-	FRAGLAB_BLESS=1 $(CARGO) test --locked --profile optimised-test --package report --package fraglab
+	FRAGLAB_BLESS=1 $(CARGO) test --locked --profile optimised-test --package report --package simulator --package fraglab
 	@$(MAKE) --silent --no-print-directory readme
 	@git --no-pager diff --stat
 
