@@ -7,36 +7,6 @@ use crate::folio::FolioId;
 use pagealloc::{CpuId, Gfp, Order};
 use std::collections::BTreeMap;
 
-/// The caches that are modelled.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub(crate) enum Cache {
-    Dentry,
-    Inode,
-    InodeSecurity,
-    ExtentStatus,
-    BufferHead,
-    XarrayNode,
-    Task,
-    Signal,
-    Sighand,
-    Mm,
-    Vma,
-    AnonVma,
-    AnonVmaChain,
-    Files,
-    Pid,
-    Cred,
-    Filp,
-    PipeRing,
-    PseudoInode,
-    SocketInode,
-    UnixSocket,
-    SkbHead,
-    SkbData,
-}
-
 /// How a cache is laid out.
 pub(crate) struct Layout {
     pub name: &'static str,
@@ -50,67 +20,56 @@ pub(crate) struct Layout {
     pub nofs: bool,
 }
 
-const fn layout(name: &'static str, size: u32, order: Order, reclaimable: bool, nofs: bool) -> Layout {
-    Layout { name, size, order, reclaimable, nofs }
+/// A cache a line: its name here and in /proc/slabinfo, size, order, whether a shrinker can free its objects, whether it is
+/// asked for inside a filesystem. One list, so that neither the order nor the number can differ.
+macro_rules! caches {
+    ($($cache:ident: $name:literal, $size:literal, $order:literal, $reclaimable:literal, $nofs:literal;)*) => {
+        /// The caches that are modelled.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub(crate) enum Cache {
+            $($cache,)*
+        }
+
+        impl Cache {
+            pub const ALL: [Cache; LAYOUTS.len()] = [$(Cache::$cache,)*];
+        }
+
+        /// By [`Cache`].
+        const LAYOUTS: &[Layout] = &[
+            $(Layout { name: $name, size: $size, order: $order, reclaimable: $reclaimable, nofs: $nofs },)*
+        ];
+    };
 }
 
-/// By [`Cache`].
-const LAYOUTS: [Layout; 23] = [
-    layout("dentry", 192, 0, true, false),
-    layout("ext4_inode_cache", 1128, 2, true, true),
-    layout("lsm_inode_cache", 88, 0, false, true),
-    layout("ext4_extent_status", 40, 0, true, true),
-    layout("buffer_head", 104, 0, true, true),
-    layout("radix_tree_node", 584, 1, true, true),
-    layout("task_struct", 8768, 3, false, false),
-    layout("signal_cache", 1152, 2, false, false),
-    layout("sighand_cache", 2112, 3, false, false),
-    layout("mm_struct", 1536, 3, false, false),
-    layout("vm_area_struct", 192, 0, false, false),
-    layout("anon_vma", 104, 0, false, false),
-    layout("anon_vma_chain", 64, 0, false, false),
-    layout("files_cache", 704, 2, false, false),
-    layout("pid", 192, 0, false, false),
-    layout("cred_jar", 192, 0, false, false),
-    layout("filp", 192, 0, false, false),
-    layout("kmalloc-cg-1k", 1024, 2, false, false),
-    layout("inode_cache", 616, 1, true, false),
-    layout("sock_inode_cache", 832, 2, true, false),
-    layout("UNIX-STREAM", 1152, 2, false, false),
-    layout("skbuff_head_cache", 256, 0, false, false),
-    layout("kmalloc-cg-4k", 4096, 3, false, false),
-];
+caches! {
+    Dentry: "dentry", 192, 0, true, false;
+    Inode: "ext4_inode_cache", 1128, 2, true, true;
+    InodeSecurity: "lsm_inode_cache", 88, 0, false, true;
+    ExtentStatus: "ext4_extent_status", 40, 0, true, true;
+    BufferHead: "buffer_head", 104, 0, true, true;
+    XarrayNode: "radix_tree_node", 584, 1, true, true;
+    Task: "task_struct", 8768, 3, false, false;
+    Signal: "signal_cache", 1152, 2, false, false;
+    Sighand: "sighand_cache", 2112, 3, false, false;
+    Mm: "mm_struct", 1536, 3, false, false;
+    Vma: "vm_area_struct", 192, 0, false, false;
+    AnonVma: "anon_vma", 104, 0, false, false;
+    AnonVmaChain: "anon_vma_chain", 64, 0, false, false;
+    Files: "files_cache", 704, 2, false, false;
+    Pid: "pid", 192, 0, false, false;
+    Cred: "cred_jar", 192, 0, false, false;
+    Filp: "filp", 192, 0, false, false;
+    PipeRing: "kmalloc-cg-1k", 1024, 2, false, false;
+    PseudoInode: "inode_cache", 616, 1, true, false;
+    SocketInode: "sock_inode_cache", 832, 2, true, false;
+    UnixSocket: "UNIX-STREAM", 1152, 2, false, false;
+    SkbHead: "skbuff_head_cache", 256, 0, false, false;
+    SkbData: "kmalloc-cg-4k", 4096, 3, false, false;
+}
 
 impl Cache {
-    pub const ALL: [Cache; 23] = {
-        use Cache::*;
-        [
-            Dentry,
-            Inode,
-            InodeSecurity,
-            ExtentStatus,
-            BufferHead,
-            XarrayNode,
-            Task,
-            Signal,
-            Sighand,
-            Mm,
-            Vma,
-            AnonVma,
-            AnonVmaChain,
-            Files,
-            Pid,
-            Cred,
-            Filp,
-            PipeRing,
-            PseudoInode,
-            SocketInode,
-            UnixSocket,
-            SkbHead,
-            SkbData,
-        ]
-    };
-
     pub fn layout(self) -> &'static Layout {
         &LAYOUTS[self as usize]
     }
