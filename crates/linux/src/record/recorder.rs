@@ -10,7 +10,7 @@ use super::options::RecordOptions;
 use super::session::{Session, counts};
 use super::snapshot;
 use super::stream::{Reader, Shared};
-use super::ticker::{Limits, Ticker, as_text};
+use super::ticker::{Limits, Names, Ticker, Work, as_text};
 use super::ticks::{Blocks, Ticks};
 use super::tracedat::{Ending, TraceDat};
 use super::tracefs::Tracefs;
@@ -177,7 +177,8 @@ impl Recorder {
         let path = &self.trace_path;
         let marker = self.marker.try_clone().map_err(RecordError::io(path, "opening the marker for"))?;
         let names = self.session.cmdlines_path();
-        let ticker = Ticker::start(ticks, marker, self.blocks.clone(), Arc::clone(&self.shared), limits, names);
+        let (blocks, shared) = (self.blocks.clone(), Arc::clone(&self.shared));
+        let ticker = Ticker::start(Work { ticks, marker, blocks, shared, limits, names, seen: Names::new() });
         self.ticker = Some(ticker.map_err(RecordError::io(path, "starting a thread for"))?);
         Ok(())
     }

@@ -71,18 +71,10 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
-    /// Starts it; `names` is the kernel's file of process names, which holds only the latest.
-    pub(crate) fn start(
-        ticks: Ticks,
-        marker: File,
-        blocks: Option<Arc<Blocks>>,
-        shared: Arc<Shared>,
-        limits: Limits,
-        names: PathBuf,
-    ) -> std::io::Result<Self> {
+    /// Starts it.
+    pub(crate) fn start(mut work: Work) -> std::io::Result<Self> {
         let control = Arc::new(Control::default());
-        control.bytes.store(ticks.bytes(), Ordering::Relaxed);
-        let mut work = Work { ticks, marker, blocks, shared, limits, names, seen: Names::new() };
+        control.bytes.store(work.ticks.bytes(), Ordering::Relaxed);
         let ours = Arc::clone(&control);
         let builder = std::thread::Builder::new().name("ticker".into());
         let thread = builder.spawn(move || {
@@ -113,14 +105,16 @@ impl Ticker {
 }
 
 /// What the thread works with.
-struct Work {
-    ticks: Ticks,
-    marker: File,
-    blocks: Option<Arc<Blocks>>,
-    shared: Arc<Shared>,
-    limits: Limits,
-    names: PathBuf,
-    seen: Names,
+pub(crate) struct Work {
+    pub(crate) ticks: Ticks,
+    pub(crate) marker: File,
+    pub(crate) blocks: Option<Arc<Blocks>>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) limits: Limits,
+    /// The kernel's file of process names, which holds only the latest.
+    pub(crate) names: PathBuf,
+    /// Those seen so far.
+    pub(crate) seen: Names,
 }
 
 impl Work {
