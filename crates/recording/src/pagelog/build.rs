@@ -1,11 +1,12 @@
 //! Reading a trace into a page log.
 
+mod frees;
 mod steps;
 
 use super::beside::Beside;
 use super::files::{FileKey, Files};
 use super::infer::may_be_cached;
-use super::migration::{Freed, Migrations};
+use super::migration::Migrations;
 use super::moves::{Moves, PageArray};
 use super::speed::{Measured, Turns};
 use super::start::{NOBODY, Snapshot};
@@ -14,7 +15,7 @@ use super::thp::{OpenUnit, is_base_page, is_first_attempt};
 use super::*;
 use crate::Record;
 use crate::error::Error;
-use crate::event::{Event, PageAlloc, PageFree, PageMoved};
+use crate::event::{Event, PageAlloc};
 use crate::marker::{Edge, Mark};
 use lab::outcome::FailedAttempt;
 use pagealloc::Migratetype;
@@ -291,129 +292,6 @@ impl<'a> Builder<'a> {
         }
         if self.phase == Phase::Running {
             self.first_use.entry(pfn as u32).or_insert(ts);
-        }
-    }
-
-    // ---- frees
-
-    fn page_free(&mut self, record: &Record, task: usize, event: &PageFree) {
-        if self.phase == Phase::Before {
-            return;
-        }
-        self.attribution.frees += 1;
-        if self.moves.freed(event.pfn) {
-            self.attribution.frees_by_migration += 1;
-            return;
-        }
-        let Some((object, since)) = self.vacate(record.ts_ns, event) else { return };
-        let moves_known = self.moves.known();
-        let state = self.tasks.get(task);
-        let compacting = state.compacting && !moves_known;
-        if object != NOBODY {
-            let class = self.objects[object as usize].class;
-            let run = state.run;
-            if compacting && matches!(class, Class::Anon | Class::File) {
-                self.moved(run, object, event.order as Order);
-            } else if self.all_freed(object, event.order) {
-                self.released(record, task, object, class);
-            }
-        } else if compacting {
-            // Moved once more, or a target that was not needed: what comes next tells.
-            state.unsettled.push((event.pfn, event.order as Order, since));
-        } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since) {
-            let class = self.objects[object as usize].class;
-            if self.all_freed(object, event.order) {
-                self.released(record, task, object, class);
-            }
-        }
-    }
-
-    fn moved(&mut self, run: u32, object: ObjectId, order: Order) {
-        self.migrations.moved(run, object, order, self.asker[object as usize]);
-        self.attribution.frees_by_migration += 1;
-    }
-
-    /// A list of pages was migrated: frames without a known owner that were freed on the way had been targets before.
-    fn moved_again(&mut self, task: usize) {
-        let run = self.tasks.get(task).run;
-        for (pfn, order, since) in std::mem::take(&mut self.tasks.get(task).unsettled) {
-            if let Some(object) = self.recover(task, pfn, order, since) {
-                self.moved(run, object, order);
-            }
-        }
-    }
-
-    /// Empties the frames. The object in them, if one is known, and when they were last seen.
-    fn vacate(&mut self, ts: u64, event: &PageFree) -> Option<(ObjectId, u64)> {
-        let frames = event.pfn as usize..event.pfn as usize + (1 << event.order);
-        let object = *self.owner.get(frames.start)?;
-        let since = std::mem::replace(&mut self.seen[frames.start], ts);
-        self.owner.get_mut(frames)?.fill(NOBODY);
-        Some((object, since))
-    }
-
-    /// The object that compaction had put into frames that nobody was seen to allocate.
-    fn recover(&mut self, task: usize, pfn: u64, order: Order, since: u64) -> Option<ObjectId> {
-        if self.moves.known() {
-            self.attribution.frees_unknown += 1;
-            return None;
-        }
-        // Page cache pages have told their names on leaving; what is left is anonymous, or from before the trace.
-        let (objects, files) = (&self.objects, &self.files);
-        let nameless = |object: ObjectId| objects[object as usize].class == Class::Anon || !files.is_named(object);
-        let state = self.tasks.get(task);
-        let recovered = self.migrations.recover(&Freed {
-            block: pfn as usize >> 9,
-            since,
-            order,
-            by: Some(state.index).filter(|_| !state.reclaiming() && !state.compacting),
-            may_be: &nameless,
-            asker: &|object| self.asker[object as usize],
-        });
-        self.attribution.identities_recovered += u64::from(recovered.is_some());
-        self.attribution.frees_unknown += u64::from(recovered.is_none());
-        recovered
-    }
-
-    /// The recording shows where a page went.
-    fn page_moved(&mut self, ts: u64, event: &PageMoved) {
-        let objects = &self.objects;
-        let pages = |object: ObjectId| 1 << objects[object as usize].order;
-        if let Some(frames) = self.moves.moved(event, &mut self.owner, pages) {
-            self.seen[frames].fill(ts);
-            self.attribution.moves_recorded += 1;
-        }
-    }
-
-    /// Whether the object is gone; a large one may go in parts.
-    fn all_freed(&mut self, object: ObjectId, order: u32) -> bool {
-        let whole = self.objects[object as usize].order;
-        if whole == 0 || u32::from(whole) == order {
-            return true;
-        }
-        let left = self.remaining.entry(object).or_insert(1 << whole);
-        *left = left.saturating_sub(1 << order);
-        *left == 0
-    }
-
-    fn released(&mut self, record: &Record, task: usize, object: ObjectId, class: Class) {
-        if self.objects[object as usize].flags & INTERNAL != 0 {
-            return;
-        }
-        if self.tasks.get(task).reclaiming() && class != Class::Kernel {
-            self.attribution.frees_by_reclaim += 1;
-            self.objects[object as usize].leave = leave_time(record.ts_ns);
-            match class {
-                Class::File => self.files.evict(object),
-                Class::Anon => {
-                    let asker = usize::from(self.asker[object as usize]);
-                    self.tasks.get(asker).swapped.push_back(object);
-                }
-                _ => {}
-            }
-        } else {
-            self.attribution.frees_by_owner += 1;
-            self.push(record, task, OpKind::Free, object);
         }
     }
 
