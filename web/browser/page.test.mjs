@@ -35,20 +35,24 @@ describe("the report page", { skip }, () => {
   }
 
   const slider = (page) => page.getByRole("slider", { name: "Time" });
+  /** The address once it has come to rest: it follows the view after a while. */
   const hash = async (page) => {
-    await page.waitForTimeout(600);
-    return new URL(page.url()).hash;
+    for (let before = null, now = page.url(); ; before = now, now = page.url()) {
+      if (before === now) return new URL(now).hash;
+      await settled(page);
+      await page.waitForTimeout(700);
+    }
   };
 
   it("opens from disk, whole, in less than two seconds", async () => {
     const large = report("opening", makeView({ blocks: 8192, samples: 400, seeds: 4 }));
     const bytes = readFileSync(new URL(large)).length;
     const times = [];
-    for (let i = 0; i < 3; i++) {
-      const start = performance.now();
+    for (let i = 0; i < 4; i++) {
       await on(large, async (page) => {
         await painted(page);
-        times.push(performance.now() - start);
+        // Since the page was asked for, which is when the browser starts to read the file.
+        times.push(await page.evaluate(() => performance.now()));
       });
     }
     console.log(`opening 16 GiB x 400 samples x 8 runs (${(bytes / 1e6).toFixed(1)} MB): ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`);
@@ -282,12 +286,12 @@ describe("the report page", { skip }, () => {
   it("paints the same with WebGL2 and with Canvas2D, at every zoom, alone and as a difference", async () => {
     for (const state of ["", "zoom=3&x=0.4&y=0.6", "zoom=14&x=0.4&y=0.1", "view=difference", "colour=free", "view=difference&zoom=5&x=0.2&y=0.2"]) {
       const shots = [];
-      for (const query of ["", "?painter=Canvas2D"]) {
-        await on(`${url}${query}#t=90&${state}`, async (page) => {
+      for (const painter of ["WebGL2", "Canvas2D"]) {
+        await on(`${url}?painter=${painter}#t=90&${state}`, async (page) => {
           await painted(page);
           await settled(page);
           const kind = await page.locator(".stage canvas").first().evaluate((canvas) => (canvas.getContext("webgl2") ? "WebGL2" : "Canvas2D"));
-          assert.equal(kind, query === "" ? "WebGL2" : "Canvas2D");
+          assert.equal(kind, painter);
           shots.push(await page.locator(".stage").first().screenshot());
           if (shots.length === 2) {
             const share = await difference(page, shots[0], shots[1]);
@@ -299,7 +303,7 @@ describe("the report page", { skip }, () => {
   });
 
   it("goes on without WebGL2 when the context is lost", async () => {
-    await on(url, async (page) => {
+    await on(`${url}?painter=WebGL2`, async (page) => {
       await painted(page);
       const before = await page.locator(".stage").first().screenshot();
       await page.evaluate(() => document.querySelector(".stage canvas").getContext("webgl2").getExtension("WEBGL_lose_context").loseContext());
