@@ -74,6 +74,8 @@ pub struct Run {
     pub pageblock_order: u8,
     /// Spans of the map.
     pub zones: Vec<Zone>,
+    /// Times of buckets, seconds, which series share.
+    pub clocks: Vec<Chunk>,
     /// Everything over time that is a number.
     pub series: Vec<Series>,
     /// Pageblocks over time.
@@ -134,8 +136,8 @@ pub struct Series {
     pub group: String,
     /// `NODE/NAME`; `None`: the whole machine.
     pub zone: Option<String>,
-    /// End of each bucket, seconds.
-    pub times: Chunk,
+    /// Index of the clock that tells the end of each bucket.
+    pub times: usize,
     /// Last value, or mean rate.
     pub value: Chunk,
     /// Least value of each bucket.

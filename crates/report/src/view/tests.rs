@@ -32,6 +32,7 @@ fn run() -> Run {
         page_size: 4096,
         pageblock_order: 9,
         zones: vec![Zone { node: 0, name: "Normal".into(), first_block: 0, blocks: 3 }],
+        clocks: Vec::new(),
         series: Vec::new(),
         map: Some(Map {
             times: Chunk::f32(&[0.0, 1.0, 2.0]),
