@@ -13,7 +13,7 @@ use pagealloc::{Counter, MachineError, Policy, VmStat};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use workload::{RunReport, TaskReport, Workload, drive};
+use workload::{RunReport, Workload, drive};
 
 /// What a simulation leaves.
 #[derive(Clone, Debug)]
@@ -178,7 +178,7 @@ impl Run<'_> {
                 if quota.is_some() {
                     sim.roots_left.set(sim.roots_left.get().saturating_sub(1));
                 }
-                stillborn(&spawn)
+                workload::TaskReport::new(&spawn)
             }
         };
         sim.reports.borrow_mut().push(report);
@@ -202,18 +202,6 @@ impl Run<'_> {
                 broken.replace(Some(what));
             }
         }
-    }
-}
-
-fn stillborn(spawn: &workload::Spawn) -> TaskReport {
-    TaskReport {
-        task: spawn.task,
-        role: spawn.role,
-        ops: 0,
-        failed: 0,
-        digest: None,
-        owed: Vec::new(),
-        timings: Vec::new(),
     }
 }
 

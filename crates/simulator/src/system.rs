@@ -3,6 +3,7 @@
 use crate::address_space::Pid;
 use crate::sim::{BADF, FAULT, NOMEM, Sim};
 use mm::Env;
+use std::collections::BTreeMap;
 use workload::{Advice, Errno, Op, RegionId, System, Touched};
 
 /// A process at work.
@@ -131,6 +132,11 @@ impl System for Task<'_> {
 
     fn now(&self) -> u64 {
         self.sim.mm.env.now()
+    }
+
+    fn counters(&self) -> BTreeMap<String, u64> {
+        let state = self.sim.mm.state.borrow();
+        state.alloc.vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value)).collect()
     }
 
     fn over(&self) -> bool {

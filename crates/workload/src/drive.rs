@@ -4,11 +4,12 @@ use crate::words::Words;
 use crate::{Op, Spawn, System, TaskId};
 use lab::Digest;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A task's operations, ending with its exit.
 pub type Program = Box<dyn Iterator<Item = Op> + Send>;
 
-/// A timed touch.
+/// A timed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timing {
     /// Label of the `Begin` that it stands under.
@@ -17,10 +18,23 @@ pub struct Timing {
     pub at: u64,
     /// Nanoseconds that it took.
     pub nanos: u64,
-    /// Bytes touched.
+    /// Bytes that it was about; 0 where it has no size.
     pub bytes: u64,
     /// Huge pages under the range afterwards, where that can be told.
     pub huge: Option<u32>,
+    /// Whether it failed.
+    pub failed: bool,
+}
+
+/// A moment that a task marked.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Mark {
+    /// Label of the `Mark`.
+    pub label: u16,
+    /// When, on the system's clock.
+    pub at: u64,
+    /// The kernel's counters, by /proc/vmstat name.
+    pub counters: BTreeMap<String, u64>,
 }
 
 /// What is left of a task.
@@ -39,8 +53,26 @@ pub struct TaskReport {
     pub digest: Option<u64>,
     /// Children forked within the quota, in order: their operations belong to the scenario as well.
     pub owed: Vec<TaskId>,
-    /// Timed touches.
+    /// Timed operations.
     pub timings: Vec<Timing>,
+    /// Marks, in order.
+    pub marks: Vec<Mark>,
+}
+
+impl TaskReport {
+    /// The report of a task that has done nothing yet.
+    pub fn new(spawn: &Spawn) -> TaskReport {
+        TaskReport {
+            task: spawn.task,
+            role: spawn.role,
+            ops: 0,
+            failed: 0,
+            digest: None,
+            owed: Vec::new(),
+            timings: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
 }
 
 /// A task on its way.
@@ -53,9 +85,7 @@ struct Driving {
 /// Runs a program to its end, or until the run is over. `quota` is the number of operations that a root owes (a child owes all
 /// of its own).
 pub async fn drive<S: System>(system: &mut S, spawn: &Spawn, program: Program, quota: Option<u64>) -> TaskReport {
-    let (task, role) = (spawn.task, spawn.role);
-    let report = TaskReport { task, role, ops: 0, failed: 0, digest: None, owed: Vec::new(), timings: Vec::new() };
-    let mut driving = Driving { report, digest: Digest::default(), label: None };
+    let mut driving = Driving { report: TaskReport::new(spawn), digest: Digest::default(), label: None };
     for op in program {
         if quota == Some(driving.report.ops) {
             driving.owes_no_more();
@@ -91,16 +121,21 @@ impl Driving {
         match *op {
             Op::Begin { label } => self.label = Some(label),
             Op::End => self.label = None,
-            Op::Touch { bytes, .. } => {
-                let at = system.now();
-                let outcome = system.perform(op).await;
-                self.report.failed += u64::from(outcome.is_err());
-                if let Some(label) = self.label {
-                    let huge = outcome.ok().and_then(|touched| touched.huge);
-                    self.report.timings.push(Timing { label, at, nanos: system.now() - at, bytes, huge });
-                }
+            Op::Mark { label } => {
+                self.report.marks.push(Mark { label, at: system.now(), counters: system.counters() });
             }
-            _ => self.report.failed += u64::from(system.perform(op).await.is_err()),
+            _ => self.carry_out(system, op).await,
+        }
+    }
+
+    async fn carry_out<S: System>(&mut self, system: &mut S, op: &Op) {
+        let at = system.now();
+        let outcome = system.perform(op).await;
+        self.report.failed += u64::from(outcome.is_err());
+        if let Some(label) = self.label {
+            let huge = outcome.ok().and_then(|touched| touched.huge);
+            let (nanos, failed) = (system.now() - at, outcome.is_err());
+            self.report.timings.push(Timing { label, at, nanos, bytes: op.bytes(), huge, failed });
         }
     }
 }

@@ -163,11 +163,32 @@ pub enum Op {
         /// CPU time.
         nanos: u64,
     },
-    /// From here on each touch of this task is timed and kept under the label.
+    /// From here on each operation of this task is timed and kept under the label.
     Begin {
         /// Label, an index into [`Workload::labels`](crate::Workload::labels).
         label: u16,
     },
     /// Ends what `Begin` began.
     End,
+    /// Notes the time and the kernel's counters under the label: where a phase of an experiment begins or ends.
+    Mark {
+        /// Label, an index into [`Workload::labels`](crate::Workload::labels).
+        label: u16,
+    },
+}
+
+impl Op {
+    /// Bytes of memory or of a file that the operation is about; 0 where it has no size.
+    pub fn bytes(&self) -> u64 {
+        match *self {
+            Op::Map { bytes, .. }
+            | Op::Touch { bytes, .. }
+            | Op::Unmap { bytes, .. }
+            | Op::Write { bytes, .. }
+            | Op::Read { bytes, .. }
+            | Op::Pipe { bytes, .. }
+            | Op::Socket { bytes, .. } => bytes,
+            _ => 0,
+        }
+    }
 }

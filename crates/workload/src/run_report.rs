@@ -126,7 +126,16 @@ mod tests {
 
     fn report(task: u64, digest: Option<u64>, owed: &[u64]) -> TaskReport {
         let owed = owed.iter().map(|&task| TaskId(task)).collect();
-        TaskReport { task: TaskId(task), role: 0, ops: 3, failed: 1, digest, owed, timings: Vec::new() }
+        TaskReport {
+            task: TaskId(task),
+            role: 0,
+            ops: 3,
+            failed: 1,
+            digest,
+            owed,
+            timings: Vec::new(),
+            marks: Vec::new(),
+        }
     }
 
     fn run(tasks: Vec<TaskReport>) -> RunReport {
@@ -147,7 +156,7 @@ mod tests {
     #[test]
     fn totals_add_up() {
         let mut task = report(1, Some(5), &[]);
-        let timing = |nanos, huge| Timing { label: 0, at: 0, nanos, bytes: 2 << 20, huge };
+        let timing = |nanos, huge| Timing { label: 0, at: 0, nanos, bytes: 2 << 20, huge, failed: false };
         task.timings = (1..=100).map(|nanos| timing(nanos, Some(u32::from(nanos <= 30)))).collect();
         let run = RunReport { labels: vec!["burst".into()], ..run(vec![task, report(2, None, &[])]) };
         assert_eq!(run.by_role(), [RoleTotal { role: "a".into(), tasks: 2, ops: 6, failed: 2 }]);

@@ -42,7 +42,7 @@ const ADVICE: Operand = Operand::Word(&["hugepage", "nohugepage", "dontneed"]);
 const ACCESS: Operand = Operand::Word(&["read", "write"]);
 
 /// All operations. An operation's code is its place here; new ones are added at the end, so that digests stay.
-pub const FORMS: [Form; 21] = [
+pub const FORMS: [Form; 22] = [
     form("map", &[ID, SIZE]),
     form("advise", &[ID, ADVICE]),
     form("touch", &[ID, SIZE, SIZE, ACCESS]),
@@ -64,6 +64,7 @@ pub const FORMS: [Form; 21] = [
     form("compute", &[SIZE]),
     form("begin", &[ROLE]),
     form("end", &[]),
+    form("mark", &[ROLE]),
 ];
 
 const fn form(name: &'static str, operands: &'static [Operand]) -> Form {
@@ -104,6 +105,7 @@ impl From<&Op> for Words {
             Op::Compute { nanos } => Words::new(18, [nanos]),
             Op::Begin { label } => Words::new(19, [label.into()]),
             Op::End => Words::new(20, []),
+            Op::Mark { label } => Words::new(21, [label.into()]),
         }
     }
 }
@@ -145,7 +147,8 @@ impl Words {
             17 => Op::Pace { nanos: a },
             18 => Op::Compute { nanos: a },
             19 => Op::Begin { label: a as u16 },
-            _ => Op::End,
+            20 => Op::End,
+            _ => Op::Mark { label: a as u16 },
         }
     }
 

@@ -7,6 +7,7 @@ use super::process::{self, End};
 use super::shared::Shared;
 use super::{clock, reports};
 use rustix::io::Errno as OsErrno;
+use std::collections::BTreeMap;
 use std::future::{Future, ready as at_once};
 use std::os::fd::BorrowedFd;
 use std::path::Path;
@@ -126,7 +127,7 @@ impl<'r> Task<'r> {
             Op::Sleep { nanos } => self.run.shared.sleep(nanos),
             Op::Pace { nanos } => self.pace(nanos),
             Op::Compute { nanos } => compute(nanos, self.run.shared),
-            Op::Begin { .. } | Op::End => {}
+            Op::Begin { .. } | Op::End | Op::Mark { .. } => {}
         }
         Ok(Touched::default())
     }
@@ -139,6 +140,13 @@ impl System for Task<'_> {
 
     fn now(&self) -> u64 {
         clock::now()
+    }
+
+    fn counters(&self) -> BTreeMap<String, u64> {
+        let text = std::fs::read_to_string("/proc/vmstat").unwrap_or_default();
+        let line =
+            |line: &str| line.split_once(' ').and_then(|(name, value)| Some((name.to_owned(), value.parse().ok()?)));
+        text.lines().filter_map(line).collect()
     }
 
     fn over(&self) -> bool {
