@@ -25,6 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod activity;
 mod chance;
 mod cpus;
 mod daemons;
@@ -34,6 +35,7 @@ mod env;
 mod executor;
 pub mod outcome;
 mod speeds;
+pub mod timeline;
 mod watch;
 mod zones;
 

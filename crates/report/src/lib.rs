@@ -34,6 +34,7 @@ pub mod stats;
 mod table;
 mod text;
 pub mod validate;
+pub mod view;
 pub mod vmstat_block;
 pub mod window;
 
