@@ -19,6 +19,7 @@ mod drive;
 pub mod kbuild_mix;
 mod kind;
 mod measure;
+pub mod oom_loop;
 mod op;
 mod paper;
 mod random;
