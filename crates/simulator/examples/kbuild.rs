@@ -24,10 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             _ => policy.sysctl.set(name, value.parse()?).map_err(|error| format!("{error:?}"))?,
         }
     }
-    let mut machine = MachineSpec::guest(u64::from(scenario.machine.memory_mib.get()) << 20);
+    let mut machine = MachineSpec::of(&scenario);
     machine.time_limit = limit;
-    machine.cpus = scenario.machine.cpus.get();
-    machine.swap = u64::from(scenario.machine.swap_mib) << 20;
     let workload = scenario.workload();
     let run = if check { Simulation::run_checked } else { Simulation::run };
     let simulated = run(&*workload, &machine, &policy, seed)?;

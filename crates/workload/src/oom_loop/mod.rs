@@ -9,8 +9,7 @@ use crate::drive::Program;
 use crate::kind::Kind;
 use crate::measure::Better;
 use crate::rounds::{Script, program, quota};
-use crate::scenario::Machine;
-use crate::{Access, Measure, Op, RegionId, Root, RunReport, Spawn, TaskReport, Workload};
+use crate::{Access, Machine, Measure, Op, RegionId, Root, RunReport, Spawn, TaskReport, Workload};
 use serde::Deserialize;
 use std::num::NonZero;
 
