@@ -68,6 +68,8 @@ pub(crate) struct Sim {
     /// The flusher's task while it sleeps.
     pub flusher: Cell<Option<lab::TaskId>>,
     pub wrote: Cell<u32>,
+    /// CPU time that programs have used outside the kernel.
+    pub user: Cell<Nanos>,
 }
 
 impl Sim {
@@ -86,6 +88,7 @@ impl Sim {
             dirtied: RefCell::default(),
             flusher: Cell::new(None),
             wrote: Cell::new(0),
+            user: Cell::new(0),
         }
     }
 
@@ -101,6 +104,12 @@ impl Sim {
     /// CPU time passes.
     pub async fn spend(&self, nanos: Nanos) {
         self.mm.env.run(nanos).await;
+    }
+
+    /// The same for what a program does outside the kernel.
+    pub async fn spend_as_user(&self, nanos: Nanos) {
+        self.user.set(self.user.get() + nanos);
+        self.spend(nanos).await;
     }
 
     /// The task that requests are made in.

@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::machine::Machine;
-use crate::{Scale, Workload, kbuild_mix, oom_loop};
+use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -11,9 +11,10 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
-const SHIPPED: [(&str, &str); 3] = [
+const SHIPPED: [(&str, &str); 4] = [
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
+    ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
     ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
 ];
 
@@ -40,6 +41,7 @@ macro_rules! kinds {
 
 kinds! {
     kbuild_mix "kbuild-mix",
+    kbuild_thp "kbuild-thp",
     oom_loop "oom-loop",
 }
 
@@ -74,6 +76,8 @@ pub struct Scenario {
     /// Parameters of the workload, of exactly one kind.
     #[serde(rename = "kbuild-mix")]
     kbuild_mix: Option<kbuild_mix::Parameters>,
+    #[serde(rename = "kbuild-thp")]
+    kbuild_thp: Option<kbuild_thp::Parameters>,
     #[serde(rename = "oom-loop")]
     oom_loop: Option<oom_loop::Parameters>,
 }
