@@ -10,7 +10,7 @@ use lab::{VirtualEnv, Watch};
 use mm::{Env, Mm, Nanos, Tag, TaskContext, World};
 use pagealloc::{Counter, Gfp, NR_ORDERS, Order, Pfn, Request};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use workload::{Errno, Root, Spawn, TaskReport};
 
 /// The types of a simulation.
@@ -55,6 +55,8 @@ pub(crate) struct Sim {
     pub births: RefCell<VecDeque<Birth>>,
     pub requests: RefCell<Requests>,
     pub reports: RefCell<Vec<TaskReport>>,
+    /// What each process runs.
+    pub roles: RefCell<BTreeMap<Pid, u16>>,
     pub next_pid: Cell<Pid>,
     pub next_handle: Cell<u32>,
     /// Processes that have not ended.
@@ -66,6 +68,8 @@ pub(crate) struct Sim {
     /// The flusher's task while it sleeps.
     pub flusher: Cell<Option<lab::TaskId>>,
     pub wrote: Cell<u32>,
+    /// CPU time that programs have used outside the kernel.
+    pub user: Cell<Nanos>,
 }
 
 impl Sim {
@@ -76,6 +80,7 @@ impl Sim {
             births: RefCell::default(),
             requests: RefCell::default(),
             reports: RefCell::default(),
+            roles: RefCell::default(),
             next_pid: Cell::new(1),
             next_handle: Cell::new(1),
             alive: Cell::new(0),
@@ -83,6 +88,7 @@ impl Sim {
             dirtied: RefCell::default(),
             flusher: Cell::new(None),
             wrote: Cell::new(0),
+            user: Cell::new(0),
         }
     }
 
@@ -98,6 +104,12 @@ impl Sim {
     /// CPU time passes.
     pub async fn spend(&self, nanos: Nanos) {
         self.mm.env.run(nanos).await;
+    }
+
+    /// The same for what a program does outside the kernel.
+    pub async fn spend_as_user(&self, nanos: Nanos) {
+        self.user.set(self.user.get() + nanos);
+        self.spend(nanos).await;
     }
 
     /// The task that requests are made in.

@@ -17,9 +17,11 @@
 pub mod bounds;
 mod drive;
 pub mod kbuild_mix;
+pub mod kbuild_thp;
 mod kind;
 mod machine;
 mod measure;
+pub mod oom_loop;
 mod op;
 mod paper;
 mod random;
