@@ -1,7 +1,7 @@
 //! A scenario: the machine, its settings, and the workload with its parameters, as a TOML file.
 
 use crate::kind::Kind;
-use crate::{Scale, Workload, kbuild_mix};
+use crate::{Scale, Workload, kbuild_mix, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -10,9 +10,13 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
-const SHIPPED: [(&str, &str); 2] = [
+const SHIPPED: [(&str, &str); 6] = [
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
+    ("thpfioscale", include_str!("../scenarios/thpfioscale.toml")),
+    ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
+    ("thpfioscale-2s", include_str!("../scenarios/thpfioscale-2s.toml")),
+    ("thpfioscale-2s-madvise", include_str!("../scenarios/thpfioscale-2s-madvise.toml")),
 ];
 
 /// The kinds of workload: fields of [`Scenario`] with the names of their sections.
@@ -38,6 +42,7 @@ macro_rules! kinds {
 
 kinds! {
     kbuild_mix "kbuild-mix",
+    thpfioscale "thpfioscale",
 }
 
 /// A scenario.
@@ -71,6 +76,7 @@ pub struct Scenario {
     /// Parameters of the workload, of exactly one kind.
     #[serde(rename = "kbuild-mix")]
     kbuild_mix: Option<kbuild_mix::Parameters>,
+    thpfioscale: Option<thpfioscale::Parameters>,
 }
 
 /// A variant of a scenario: what it changes.
@@ -380,7 +386,10 @@ mod tests {
     fn a_scenario_has_exactly_one_workload() {
         let text = text();
         let without = &text[..text.find("[kbuild-mix.").expect("it has one")];
-        assert_eq!(refusal(without), "line 1: a scenario has exactly one workload, a section of: kbuild-mix");
+        assert_eq!(
+            refusal(without),
+            "line 1: a scenario has exactly one workload, a section of: kbuild-mix, thpfioscale"
+        );
     }
 
     #[test]
