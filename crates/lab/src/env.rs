@@ -46,8 +46,8 @@ pub struct VirtualEnv {
     /// The task that runs; set by the executor.
     pub current: Cell<TaskId>,
     speeds: Speeds,
-    /// The disk and the swap device.
-    devices: [Device; 2],
+    /// The disk, and the swap device where it is another.
+    devices: Vec<Device>,
     /// CPUs that tasks compete for; without any, each task has one of its own.
     pub(crate) cpus: Option<RefCell<Cpus>>,
     /// A task is being started, and perhaps others after it at the same moment.
@@ -74,7 +74,7 @@ impl VirtualEnv {
             clock,
             current: Cell::new(0),
             speeds,
-            devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)),
+            devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)).into(),
             cpus: None,
             starting: Cell::new(false),
             lanes: Vec::new(),
@@ -105,16 +105,16 @@ impl VirtualEnv {
         self
     }
 
-    /// The same with these devices: the disk, and the one that is swapped to.
+    /// The same with these devices: the disk, and the one that is swapped to, unless that is a part of the disk.
     #[must_use]
-    pub fn with_devices(mut self, disk: Device, swap: Device) -> VirtualEnv {
-        self.devices = [disk, swap];
+    pub fn with_devices(mut self, disk: Device, swap: Option<Device>) -> VirtualEnv {
+        self.devices = std::iter::once(disk).chain(swap).collect();
         self
     }
 
-    /// The disk (0), or the swap device (1).
+    /// The disk, or the swap device.
     pub fn device(&self, swap: bool) -> &Device {
-        &self.devices[usize::from(swap)]
+        &self.devices[usize::from(swap && self.devices.len() > 1)]
     }
 
     /// Time at which something falls due next; the end of time if nothing does.

@@ -47,4 +47,4 @@ mod writeback;
 
 pub use costs::Costs;
 pub use simulation::{Simulated, Simulation, SimulationError};
-pub use spec::{Boot, MachineSpec, Thp};
+pub use spec::{Boot, Disks, MachineSpec, Thp};

@@ -1,6 +1,7 @@
 //! A scenario: the machine, its settings, and the workload with its parameters, as a TOML file.
 
 use crate::kind::Kind;
+use crate::machine::Machine;
 use crate::{Scale, Workload, kbuild_mix, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
@@ -98,29 +99,6 @@ pub struct Variant {
 fn scale<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Scale>, D::Error> {
     let text = String::deserialize(from)?;
     text.parse().map(Some).map_err(serde::de::Error::custom)
-}
-
-/// The machine that a scenario runs on. A host that it is run on by `--on host` is what it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Machine {
-    /// Memory, MiB. Sizes of the workload follow it.
-    pub memory_mib: NonZero<u32>,
-    /// CPUs.
-    pub cpus: NonZero<u16>,
-    /// NUMA nodes, which share memory and CPUs evenly.
-    pub nodes: NonZero<u8>,
-    /// Swap, MiB; 0 for none.
-    pub swap_mib: u32,
-    /// Disk of the scratch directory, MiB.
-    pub disk_mib: NonZero<u32>,
-}
-
-impl Machine {
-    /// Memory, bytes.
-    pub fn memory(&self) -> u64 {
-        u64::from(self.memory_mib.get()) << 20
-    }
 }
 
 /// Kernel settings that are not sysctls. What is left out stays as the kernel has it.
@@ -273,11 +251,7 @@ impl Scenario {
 
     /// Brings machine and workload to scale: memory, swap, disk, and what of the workload has sizes of its own.
     pub fn scale(&mut self, scale: Scale) {
-        let machine = &mut self.machine;
-        let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
-        machine.memory_mib = scaled(machine.memory_mib);
-        machine.disk_mib = scaled(machine.disk_mib);
-        machine.swap_mib = scale.of_u32(machine.swap_mib);
+        self.machine.scale(scale);
         self.kinds_mut().into_iter().for_each(|kind| kind.scale(scale));
     }
 

@@ -6,14 +6,11 @@ use crate::failure::Failure;
 use crate::run_args::RunArgs;
 use crate::scenarios::Chosen;
 use anstream::eprintln;
-use mm::thp::{ThpDefrag, ThpEnabled};
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
 use report::{Facts, Ran};
 use simulator::{MachineSpec, Simulation, SimulationError};
 
-/// Size of a huge page of the simulated machine.
-const HUGE_BYTES: u64 = 2 << 20;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Runs the scenario in virtual time.
@@ -38,7 +35,7 @@ pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure
         about: format!("{column}, event digest {:016x}", simulated.digest),
         outcome: simulated.outcome,
         run: simulated.report,
-        huge_bytes: HUGE_BYTES,
+        huge_bytes: spec.page() << spec.geometry.pmd_order,
     })
 }
 
@@ -64,30 +61,12 @@ fn policy(chosen: &Chosen, args: &RunArgs) -> Result<(ColumnSpec, Policy), Failu
 }
 
 fn spec(chosen: &Chosen, args: &RunArgs) -> Result<MachineSpec, Failure> {
-    let machine = &chosen.scenario.machine;
-    if args.nodes.unwrap_or(machine.nodes).get() > 1 {
-        return Err(Failure::Usage("the simulated computer has one node so far".to_owned()));
+    let mut spec = MachineSpec::of(&chosen.scenario);
+    spec.cpus = args.cpus.unwrap_or(chosen.scenario.machine.cpus).get();
+    spec.nodes = args.nodes.unwrap_or(chosen.scenario.machine.nodes).get();
+    if u16::from(spec.nodes) > spec.cpus {
+        return Err(Failure::Usage(format!("{} nodes need as many CPUs: give --cpus {0}", spec.nodes)));
     }
-    let mut spec = MachineSpec::guest(u64::from(machine.memory_mib.get()) << 20);
-    spec.cpus = args.cpus.unwrap_or(machine.cpus).get();
-    spec.swap = u64::from(machine.swap_mib) << 20;
     spec.time_limit = Some(u64::from(time_limit(chosen, args)) * NANOS_PER_SECOND);
-    let settings = &chosen.scenario.settings;
-    if let Some(enabled) = settings.thp_enabled {
-        spec.thp.enabled = match enabled {
-            workload::ThpEnabled::Always => ThpEnabled::Always,
-            workload::ThpEnabled::Madvise => ThpEnabled::Madvise,
-            workload::ThpEnabled::Never => ThpEnabled::Never,
-        };
-    }
-    if let Some(defrag) = settings.thp_defrag {
-        spec.thp.defrag = match defrag {
-            workload::ThpDefrag::Always => ThpDefrag::Always,
-            workload::ThpDefrag::Defer => ThpDefrag::Defer,
-            workload::ThpDefrag::DeferMadvise => ThpDefrag::DeferMadvise,
-            workload::ThpDefrag::Madvise => ThpDefrag::Madvise,
-            workload::ThpDefrag::Never => ThpDefrag::Never,
-        };
-    }
     Ok(spec)
 }
