@@ -63,6 +63,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         swapped_gone: Vec::new(),
         busy_pages: spec.costs.speeds.busy_pages,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
+        inodes_with_cache: policy.reclaim.inodes_with_cache,
         chance: Chance::new(seed ^ 0x5eed),
     }
 }

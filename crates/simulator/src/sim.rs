@@ -70,6 +70,15 @@ pub(crate) struct Sim {
     pub wrote: Cell<u32>,
     /// CPU time that programs have used outside the kernel.
     pub user: Cell<Nanos>,
+    /// Who waits at each meeting of tasks.
+    pub meetings: RefCell<BTreeMap<u16, Meeting>>,
+}
+
+/// A meeting of tasks: how many have come, and those that wait for the others.
+#[derive(Default)]
+pub(crate) struct Meeting {
+    pub come: u32,
+    pub waiting: Vec<lab::TaskId>,
 }
 
 impl Sim {
@@ -89,6 +98,7 @@ impl Sim {
             flusher: Cell::new(None),
             wrote: Cell::new(0),
             user: Cell::new(0),
+            meetings: RefCell::default(),
         }
     }
 

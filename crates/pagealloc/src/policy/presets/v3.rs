@@ -53,6 +53,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     kswapd_writes_file: true,
     boost_skips_slab: false,
     workingset: false,
+    inodes_with_cache: true,
     swap_tables: SwapTableRule::AtSwapon,
     generations: None,
 };
