@@ -33,6 +33,7 @@ impl RunFigures {
         figures.extend(block.into_iter().map(|(label, value)| (named(label), value.number())));
         figures.extend(measures::values(&ran.measures));
         figures.extend(latencies(ran));
+        figures.insert("hang".to_owned(), f64::from(u8::from(ran.run.hang.is_some())));
         let series =
             ran.measures.iter().map(|measure| (format!("{}{}", measures::PREFIX, measure.name), &measure.samples));
         RunFigures {
