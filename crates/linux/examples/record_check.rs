@@ -127,10 +127,11 @@ impl Check {
                 return Err("a killed recorder left nothing to clean up, so nothing was shown".into());
             }
             self.record("after-kill", &["--duration", "1"])?;
+            self.salvaged(name)?;
         }
         match difference(before, &state()) {
             Some(what) => Err(what),
-            None => Ok(if signal == Signal::KILL { "by the next start" } else { "by itself" }.to_owned()),
+            None => Ok(if signal == Signal::KILL { "by the next start; the trace was completed" } else { "by itself" }.to_owned()),
         }
     }
 
@@ -141,6 +142,15 @@ impl Check {
         kill_process(Pid::from_child(&recorder), signal).map_err(|error| error.to_string())?;
         let status = recorder.wait().map_err(|error| error.to_string())?;
         if status.success() || signal == Signal::KILL { Ok(()) } else { Err(format!("it ended with {status}")) }
+    }
+
+    /// Completes what a killed recorder left.
+    fn salvaged(&self, name: &str) -> Result<(), String> {
+        let mut command = Command::new(&self.fraglab);
+        let output = command.args(["record", "--salvage"]).arg(self.directory.join(name)).output();
+        let output = output.map_err(|error| error.to_string())?;
+        let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() { Ok(()) } else { Err(said()) }
     }
 
     fn rate(&self) -> Result<String, String> {
