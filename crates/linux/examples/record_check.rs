@@ -33,6 +33,8 @@ const STATE: [&str; 16] = [
 
 /// Rounds of load in one run of the overhead's measure.
 const ROUNDS: &str = "300";
+/// How long a recording may take to start.
+const START: Duration = Duration::from_secs(60);
 /// More than any run has time for.
 const ENDLESS: &str = "1000000000";
 /// Tasks that load memory.
@@ -131,17 +133,28 @@ impl Check {
         }
         match difference(before, &state()) {
             Some(what) => Err(what),
-            None => Ok(if signal == Signal::KILL { "by the next start; the trace was completed" } else { "by itself" }.to_owned()),
+            None => Ok(if signal == Signal::KILL { "by the next start; the trace was completed" } else { "by itself" }
+                .to_owned()),
         }
     }
 
     fn signalled(&self, name: &str, signal: Signal) -> Result<(), String> {
         let mut command = self.command(name, &[]);
         let mut recorder = command.stdout(Stdio::null()).spawn().map_err(|error| error.to_string())?;
+        self.await_start(name);
         std::thread::sleep(Duration::from_secs(5));
         kill_process(Pid::from_child(&recorder), signal).map_err(|error| error.to_string())?;
         let status = recorder.wait().map_err(|error| error.to_string())?;
         if status.success() || signal == Signal::KILL { Ok(()) } else { Err(format!("it ended with {status}")) }
+    }
+
+    /// Waits until a recording has its start snapshot: an emulated guest may take its time.
+    fn await_start(&self, name: &str) {
+        let begin = Instant::now();
+        let last_file = self.directory.join(name).join("start.mono_ns");
+        while !last_file.exists() && begin.elapsed() < START {
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     /// Completes what a killed recorder left.
