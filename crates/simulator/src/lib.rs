@@ -45,5 +45,5 @@ mod tests;
 mod writeback;
 
 pub use costs::Costs;
-pub use simulation::{Simulated, Simulation, SimulationError};
+pub use simulation::{Hang, Simulated, Simulation, SimulationError};
 pub use spec::{Boot, Disks, MachineSpec, Thp};

@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::machine::Machine;
-use crate::{Scale, Workload, kbuild_mix};
+use crate::{Scale, Workload, kbuild_mix, oom_loop};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -11,9 +11,10 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
-const SHIPPED: [(&str, &str); 2] = [
+const SHIPPED: [(&str, &str); 3] = [
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
+    ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
 ];
 
 /// The kinds of workload: fields of [`Scenario`] with the names of their sections.
@@ -39,6 +40,7 @@ macro_rules! kinds {
 
 kinds! {
     kbuild_mix "kbuild-mix",
+    oom_loop "oom-loop",
 }
 
 /// A scenario.
@@ -72,6 +74,8 @@ pub struct Scenario {
     /// Parameters of the workload, of exactly one kind.
     #[serde(rename = "kbuild-mix")]
     kbuild_mix: Option<kbuild_mix::Parameters>,
+    #[serde(rename = "oom-loop")]
+    oom_loop: Option<oom_loop::Parameters>,
 }
 
 /// A variant of a scenario: what it changes.

@@ -45,7 +45,15 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         Format::Table => output::print(&report.to_table()),
         Format::Json => output::print_json(&report.to_json()),
         Format::Csv => output::print(&report.to_csv()),
-    }
+    }?;
+    hangs(&report.machines)
+}
+
+/// A machine that hung is told of last, when what it had done until then has been printed.
+fn hangs(machines: &[Ran]) -> Result<(), Failure> {
+    let hang = |ran: &Ran| Some(format!("{}: {}", ran.name, ran.run.hang.as_ref()?));
+    let hangs: Vec<String> = machines.iter().filter_map(hang).collect();
+    if hangs.is_empty() { Ok(()) } else { Err(Failure::Hang(hangs.join("\n"))) }
 }
 
 /// The scenario in lines.
