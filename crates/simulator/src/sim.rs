@@ -68,6 +68,15 @@ pub(crate) struct Sim {
     /// The flusher's task while it sleeps.
     pub flusher: Cell<Option<lab::TaskId>>,
     pub wrote: Cell<u32>,
+    /// Who waits at each meeting of tasks.
+    pub meetings: RefCell<BTreeMap<u16, Meeting>>,
+}
+
+/// A meeting of tasks: how many have come, and those that wait for the others.
+#[derive(Default)]
+pub(crate) struct Meeting {
+    pub come: u32,
+    pub waiting: Vec<lab::TaskId>,
 }
 
 impl Sim {
@@ -86,6 +95,7 @@ impl Sim {
             dirtied: RefCell::default(),
             flusher: Cell::new(None),
             wrote: Cell::new(0),
+            meetings: RefCell::default(),
         }
     }
 
