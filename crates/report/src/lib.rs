@@ -24,6 +24,7 @@ mod json;
 pub mod latency;
 pub mod manifest;
 pub mod matrix;
+pub mod measures;
 pub mod over_runs;
 mod pattern;
 pub mod rows;
