@@ -46,6 +46,7 @@ pub mod gfp;
 mod inspect;
 mod marker;
 mod meta;
+pub mod occupancy;
 pub mod pagelog;
 pub mod proc;
 mod record;
