@@ -417,7 +417,8 @@ impl WaitFuture<'_> {
             self.env.leave_cpu(self.env.current.get());
         }
         let deadline = self.timeout.map(|nanos| self.env.now() + nanos);
-        let wait = Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None, works: self.keeps_cpu };
+        let wait =
+            Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None, works: self.keeps_cpu };
         let index = match self.env.free_waits.borrow_mut().pop() {
             Some(index) => {
                 self.env.waits.borrow_mut()[index] = wait;
