@@ -9,13 +9,31 @@ pub struct Device {
     free_at: Cell<Nanos>,
     page: Nanos,
     latency: Nanos,
+    seek: Nanos,
+    /// Where the last request ended.
+    head: Cell<u64>,
     transferred: Cell<u64>,
 }
 
 impl Device {
     /// A device that takes `page` nanoseconds to transfer a page, and answers `latency` nanoseconds later.
     pub fn new(page: Nanos, latency: Nanos) -> Device {
-        Device { free_at: Cell::new(0), page, latency, transferred: Cell::new(0) }
+        Device { free_at: Cell::new(0), page, latency, seek: 0, head: Cell::new(0), transferred: Cell::new(0) }
+    }
+
+    /// The same with parts that move: a request that does not begin where the one before ended keeps it busy as much longer.
+    #[must_use]
+    pub fn with_seek(mut self, seek: Nanos) -> Device {
+        self.seek = seek;
+        self
+    }
+
+    /// Queues a transfer of pages that lie at a place: the time at which it will be done.
+    pub fn transfer_at(&self, now: Nanos, place: u64, pages: u64) -> Nanos {
+        if self.seek > 0 && self.head.replace(place + pages) != place {
+            self.free_at.set(self.free_at.get().max(now) + self.seek);
+        }
+        self.transfer(now, pages)
     }
 
     /// Queues a transfer: the time at which it will be done.
@@ -59,5 +77,13 @@ mod tests {
         assert_eq!(disk.transfer(5_000, 1), 6_100, "idle meanwhile");
         assert_eq!((disk.idle_at(), disk.transferred()), (6_100, 4));
         assert_eq!((disk.backlog(5_060), disk.backlog(9_000)), (40, 0));
+    }
+
+    #[test]
+    fn a_head_has_to_move() {
+        let disk = Device::new(100, 0).with_seek(8_000);
+        assert_eq!(disk.transfer_at(0, 50, 2), 8_200);
+        assert_eq!(disk.transfer_at(0, 52, 1), 8_300, "right behind");
+        assert_eq!(disk.transfer_at(0, 50, 1), 16_400, "back again");
     }
 }

@@ -8,7 +8,7 @@ use workload::Scenario;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let scenario = Scenario::shipped(&arguments.next().unwrap_or_else(|| "kbuild-mix".to_owned()))?;
+    let mut scenario = Scenario::shipped(&arguments.next().unwrap_or_else(|| "kbuild-mix".to_owned()))?;
     let mut policy = preset("linux-6.18").map_err(|error| format!("{error:?}"))?;
     let (mut seed, mut check, mut limit) = (1, false, None);
     for argument in arguments {
@@ -17,11 +17,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         match name {
             "seed" => seed = value.parse()?,
             "limit" => limit = Some(value.parse::<u64>()? * 1_000_000_000),
+            "seed_of_workload" => scenario.seed = value.parse()?,
+            "policy" => policy = preset(value).map_err(|error| format!("{error:?}"))?,
+            "scale" => scenario.scale(value.parse()?),
             "check" => check = value == "1",
             _ => policy.sysctl.set(name, value.parse()?).map_err(|error| format!("{error:?}"))?,
         }
     }
-    let mut machine = MachineSpec::guest(u64::from(scenario.machine.memory_mib.get()) << 20);
+    let mut machine = MachineSpec::of(&scenario);
     machine.time_limit = limit;
     let workload = scenario.workload();
     let run = if check { Simulation::run_checked } else { Simulation::run };
@@ -35,6 +38,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for label in simulated.report.by_label(2 << 20) {
         println!("{label:?}");
     }
+    for measure in workload.measures(&simulated.report, 2 << 20) {
+        println!("{:>30} {:?} {} {:?}", measure.name, measure.mean(), measure.unit, measure.samples);
+    }
+    simulated.hang.iter().for_each(|hang| println!("{hang}"));
     let mut cells = BTreeMap::new();
     for event in simulated.outcome.extfrag.iter().map(|at| at.event).filter(|event| event.fragmenting()) {
         *cells.entry(format!("{:?} <- {:?}", event.alloc_migratetype, event.fallback_migratetype)).or_insert(0u64) += 1;

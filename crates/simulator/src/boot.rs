@@ -13,21 +13,36 @@ use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, Request};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use workload::Root;
+use workload::{Root, Scale};
 
 /// A machine at its start.
 pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root]) -> Result<Sim, MachineError> {
     let clock = Rc::new(Cell::new(0));
+    let policy = &at_scale(spec, policy)?;
     let alloc = PageAllocator::new(&spec.machine(), policy.clone(), Watch::new(Rc::clone(&clock)))?;
     let state = State::new(alloc, computer(spec, policy, seed));
     let costs = &spec.costs;
-    let device = |(page, latency)| Device::new(page, latency);
+    let device = |swap| {
+        let (page, latency, seek) = spec.device(swap);
+        Device::new(page, latency).with_seek(seek)
+    };
     let env = VirtualEnv::new(clock, costs.speeds, seed)
         .with_cpus(spec.cpus, costs.slice, costs.cpu_percent)
-        .with_devices(device(costs.disk), device(costs.swap));
+        .with_devices(device(false), (!spec.disks.swap_on_disk).then(|| device(true)));
     let sim = Sim::new(Mm::new(state, env), spec.clone(), roots);
     sim.take_boot_memory();
     Ok(sim)
+}
+
+/// The policy with the reserves of a machine of full size, brought to scale: of themselves, they follow the square root of memory
+/// and the number of zones.
+fn at_scale(spec: &MachineSpec, policy: &Policy) -> Result<Policy, MachineError> {
+    let mut policy = policy.clone();
+    if spec.scale != Scale::FULL && policy.sysctl.min_free_kbytes.is_none() {
+        let full = PageAllocator::new(&spec.full_size().machine(), policy.clone(), ())?;
+        policy.sysctl.min_free_kbytes = Some(spec.scale.of(full.min_free_kbytes()) as u32);
+    }
+    Ok(policy)
 }
 
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
@@ -42,7 +57,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         inode_sequence: 0,
         shadow_nodes: BTreeSet::new(),
         shadow_nodes_kept: u64::from(spec.frames()) / 8,
-        swap_total: spec.swap / 4096,
+        swap_total: spec.swap / spec.page(),
         swap_used: 0,
         locked: Vec::new(),
         swapped_gone: Vec::new(),

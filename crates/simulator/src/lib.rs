@@ -32,8 +32,10 @@ mod fault;
 mod file;
 mod file_io;
 mod folio;
+mod follow;
 mod handles;
 mod names;
+mod phases;
 mod process;
 mod sim;
 mod simulation;
@@ -45,5 +47,5 @@ mod tests;
 mod writeback;
 
 pub use costs::Costs;
-pub use simulation::{Simulated, Simulation, SimulationError};
-pub use spec::{Boot, MachineSpec, Thp};
+pub use simulation::{Hang, Simulated, Simulation, SimulationError};
+pub use spec::{Boot, Disks, MachineSpec, Thp};

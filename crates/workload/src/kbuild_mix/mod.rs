@@ -11,10 +11,10 @@ mod files;
 mod resident;
 mod slab;
 
+use crate::Machine;
 use crate::drive::Program;
 use crate::kind::Kind;
 use crate::rounds::{Script, program, quota};
-use crate::scenario::Machine;
 use crate::{FileId, Root, Scale, Spawn, Workload};
 use serde::Deserialize;
 
