@@ -187,13 +187,16 @@ pub struct InspectArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Records until the command ends, --duration is over, or SIGINT (Ctrl-C) or SIGTERM comes; tracefs is then \
-    as it was. What a killed recorder left is removed by the next start. Needs root. docs/recording.md says what is touched, \
+    as it was. What a killed recorder left in tracefs is removed by the next start, and --salvage completes its recording. Needs root. docs/recording.md says what is touched, \
     what a recording tells about the host, and what it costs."
 )]
 pub struct RecordArgs {
     /// Directory of the recording: new, or empty
-    #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
+    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["dry_run", "salvage"])]
     pub output: Option<PathBuf>,
+    /// Record nothing, but complete the recording in this directory, whose recorder was killed
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    pub salvage: Option<PathBuf>,
     /// How much to record: minimal (fragmentation, and when compaction and reclaim ran), standard (what a replay needs), full
     #[arg(long, default_value = "standard", value_name = "SET")]
     pub events: EventSet,

@@ -2,7 +2,7 @@
 
 use mm::{MmEvent, Nanos};
 use pagealloc::ZoneId;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Most events kept of a run.
 const MOST: usize = 1 << 20;
@@ -70,40 +70,37 @@ const fn tells_time(event: &MmEvent) -> bool {
     )
 }
 
-/// Begins that wait for their end. Who it was an event does not say; the one that began first ends first. So a slice's length
-/// may be another's that ran at the same time on the same track; their sum is right.
+/// Begins that wait for their end. Of a model's events nobody knows who it was: all are of task 0, and the one that began first
+/// ends first. So a slice's length may be another's that ran at the same time on the same track; their sum is right.
 #[derive(Default)]
 pub struct Pairing {
-    open: Vec<(String, VecDeque<(Nanos, String)>)>,
+    open: BTreeMap<(String, i32), VecDeque<(Nanos, String)>>,
     slices: Vec<Slice>,
 }
 
 impl Pairing {
-    /// Something begins on a track.
-    pub fn begin(&mut self, ts: Nanos, track: String, name: String) {
-        match self.open.iter_mut().find(|(of, _)| *of == track) {
-            Some((_, open)) => open.push_back((ts, name)),
-            None => self.open.push((track, VecDeque::from([(ts, name)]))),
-        }
+    /// Something begins on a track, done by a task.
+    pub fn begin(&mut self, ts: Nanos, track: String, task: i32, name: String) {
+        self.open.entry((track, task)).or_default().push_back((ts, name));
     }
 
     /// The same where only one can be open: a second begin goes on with the first.
     pub fn awake(&mut self, ts: Nanos, track: String, name: String) {
-        if self.open.iter().all(|(of, open)| *of != track || open.is_empty()) {
-            self.begin(ts, track, name);
+        let open = self.open.entry((track, 0)).or_default();
+        if open.is_empty() {
+            open.push_back((ts, name));
         }
     }
 
     /// What began first on a track ends. `result` is added to its name.
-    pub fn end(&mut self, ts: Nanos, track: &str, result: Option<&str>) {
-        let open = self.open.iter_mut().find(|(of, _)| of == track);
-        if let Some((start, mut name)) = open.and_then(|(_, open)| open.pop_front()) {
-            if let Some(result) = result {
-                name += ": ";
-                name += result;
-            }
-            self.slices.push(Slice { track: track.to_owned(), name, start, end: ts });
+    pub fn end(&mut self, ts: Nanos, track: String, task: i32, result: Option<&str>) {
+        let key = (track, task);
+        let Some((start, mut name)) = self.open.get_mut(&key).and_then(VecDeque::pop_front) else { return };
+        if let Some(result) = result {
+            name += ": ";
+            name += result;
         }
+        self.slices.push(Slice { track: key.0, name, start, end: ts });
     }
 
     /// Something ends that took so long.
@@ -113,7 +110,7 @@ impl Pairing {
 
     /// All slices by start; what is open ends with the run.
     pub fn finish(mut self, end: Nanos) -> Vec<Slice> {
-        for (track, open) in self.open {
+        for ((track, _), open) in self.open {
             let left = open.into_iter().map(|(start, name)| Slice { track: track.clone(), name, start, end });
             self.slices.extend(left);
         }
@@ -135,23 +132,23 @@ fn pair(pairing: &mut Pairing, ts: Nanos, event: &MmEvent, zone: &impl Fn(ZoneId
     const MICROSECOND: u64 = 1_000;
     match *event {
         MmEvent::CompactionBegin { zone: of, mode, .. } => {
-            pairing.begin(ts, format!("compaction {}", zone(of)), format!("{mode:?}").to_ascii_lowercase());
+            pairing.begin(ts, format!("compaction {}", zone(of)), 0, format!("{mode:?}").to_ascii_lowercase());
         }
         MmEvent::CompactionEnd { zone: of, status, .. } => {
-            pairing.end(ts, &format!("compaction {}", zone(of)), Some(status.name()));
+            pairing.end(ts, format!("compaction {}", zone(of)), 0, Some(status.name()));
         }
         MmEvent::CompactionKcompactdWake { nid, order } => {
             pairing.awake(ts, format!("kcompactd node {}", nid.0), format!("order {order}"));
         }
-        MmEvent::CompactionKcompactdSleep { nid } => pairing.end(ts, &format!("kcompactd node {}", nid.0), None),
+        MmEvent::CompactionKcompactdSleep { nid } => pairing.end(ts, format!("kcompactd node {}", nid.0), 0, None),
         MmEvent::VmscanKswapdWake { nid, order } => {
             pairing.awake(ts, format!("kswapd node {}", nid.0), format!("order {order}"));
         }
-        MmEvent::VmscanKswapdSleep { nid } => pairing.end(ts, &format!("kswapd node {}", nid.0), None),
+        MmEvent::VmscanKswapdSleep { nid } => pairing.end(ts, format!("kswapd node {}", nid.0), 0, None),
         MmEvent::VmscanDirectReclaimBegin { order, .. } => {
-            pairing.begin(ts, "direct reclaim".to_owned(), format!("order {order}"));
+            pairing.begin(ts, "direct reclaim".to_owned(), 0, format!("order {order}"));
         }
-        MmEvent::VmscanDirectReclaimEnd { .. } => pairing.end(ts, "direct reclaim", None),
+        MmEvent::VmscanDirectReclaimEnd { .. } => pairing.end(ts, "direct reclaim".to_owned(), 0, None),
         MmEvent::VmscanThrottled { usect_delayed, reason, .. } => {
             pairing.took(ts, "throttled".to_owned(), format!("{reason:?}"), usect_delayed * MICROSECOND);
         }

@@ -48,6 +48,7 @@ mod gfp_bits;
 mod inspect;
 mod marker;
 mod meta;
+pub mod occupancy;
 pub mod pagelog;
 pub mod proc;
 mod record;

@@ -32,6 +32,7 @@ mod fault;
 mod file;
 mod file_io;
 mod folio;
+mod follow;
 mod handles;
 mod names;
 mod phases;

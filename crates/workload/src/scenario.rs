@@ -11,7 +11,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
-const SHIPPED: [(&str, &str); 8] = [
+const SHIPPED: &[(&str, &str)] = &[
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
     ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
@@ -203,7 +203,7 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
 }
 
 fn shipped_names() -> String {
-    SHIPPED.map(|(name, _)| name).join(", ")
+    Scenario::names().collect::<Vec<_>>().join(", ")
 }
 
 impl Scenario {

@@ -121,13 +121,14 @@ impl Sampler {
         self.timeline.tracks.push(now, values);
     }
 
-    /// Takes down the pageblocks of a moment.
-    pub fn map(&mut self, now: Nanos, bytes: &[u8]) {
+    /// Takes down the pageblocks of a moment, and says when they are due next.
+    pub fn map(&mut self, now: Nanos, bytes: &[u8]) -> Nanos {
         self.timeline.window.1 = self.timeline.window.1.max(now);
         if self.timeline.map.push(now, bytes) {
             self.sampling.map *= 2;
         }
         self.next_map = now + self.sampling.map;
+        self.next_map
     }
 
     /// Looks a last time at a model, and gives what was seen.
