@@ -34,6 +34,7 @@ mod file_io;
 mod folio;
 mod handles;
 mod names;
+mod numa;
 mod phases;
 mod process;
 mod sim;
