@@ -99,6 +99,7 @@ pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, progress: &Progress) -
         policy: policy.clone(),
         seed: run.seed,
         check: run.check,
+        sampling: None,
     };
     let mut advance = |share: f64| progress.set((share * PROGRESS_STEPS) as u64, PROGRESS_STEPS as u64);
     recording::replay::replay(&loaded.log, &options, &mut advance).map_err(|error| match error {

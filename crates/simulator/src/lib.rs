@@ -32,6 +32,7 @@ mod fault;
 mod file;
 mod file_io;
 mod folio;
+mod follow;
 mod handles;
 mod names;
 mod numa;
@@ -47,5 +48,5 @@ mod tests;
 mod writeback;
 
 pub use costs::Costs;
-pub use simulation::{Simulated, Simulation, SimulationError};
+pub use simulation::{Hang, Simulated, Simulation, SimulationError};
 pub use spec::{Boot, Disks, MachineSpec, Thp};

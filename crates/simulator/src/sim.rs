@@ -55,6 +55,8 @@ pub(crate) struct Sim {
     pub births: RefCell<VecDeque<Birth>>,
     pub requests: RefCell<Requests>,
     pub reports: RefCell<Vec<TaskReport>>,
+    /// What each process runs.
+    pub roles: RefCell<BTreeMap<Pid, u16>>,
     pub next_pid: Cell<Pid>,
     pub next_handle: Cell<u32>,
     /// Processes that have not ended.
@@ -87,6 +89,7 @@ impl Sim {
             births: RefCell::default(),
             requests: RefCell::default(),
             reports: RefCell::default(),
+            roles: RefCell::default(),
             next_pid: Cell::new(1),
             next_handle: Cell::new(1),
             alive: Cell::new(0),

@@ -20,6 +20,7 @@ pub mod kbuild_mix;
 mod kind;
 mod machine;
 mod measure;
+pub mod oom_loop;
 mod op;
 mod paper;
 mod random;

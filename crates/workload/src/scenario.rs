@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::machine::Machine;
-use crate::{Scale, Workload, kbuild_mix, thpfioscale};
+use crate::{Scale, Workload, kbuild_mix, oom_loop, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -11,9 +11,10 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
-const SHIPPED: [(&str, &str); 6] = [
+const SHIPPED: &[(&str, &str)] = &[
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
+    ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
     ("thpfioscale", include_str!("../scenarios/thpfioscale.toml")),
     ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
     ("thpfioscale-2s", include_str!("../scenarios/thpfioscale-2s.toml")),
@@ -43,6 +44,7 @@ macro_rules! kinds {
 
 kinds! {
     kbuild_mix "kbuild-mix",
+    oom_loop "oom-loop",
     thpfioscale "thpfioscale",
 }
 
@@ -77,6 +79,8 @@ pub struct Scenario {
     /// Parameters of the workload, of exactly one kind.
     #[serde(rename = "kbuild-mix")]
     kbuild_mix: Option<kbuild_mix::Parameters>,
+    #[serde(rename = "oom-loop")]
+    oom_loop: Option<oom_loop::Parameters>,
     thpfioscale: Option<thpfioscale::Parameters>,
 }
 
@@ -195,7 +199,7 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
 }
 
 fn shipped_names() -> String {
-    SHIPPED.map(|(name, _)| name).join(", ")
+    Scenario::names().collect::<Vec<_>>().join(", ")
 }
 
 impl Scenario {

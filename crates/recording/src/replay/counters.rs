@@ -33,6 +33,14 @@ pub(super) fn known(vmstat: &VmStat) -> BTreeMap<String, u64> {
     counters
 }
 
+/// One of them.
+pub(super) fn value(vmstat: &VmStat, name: &str) -> Option<u64> {
+    match Counter::from_name(name)? {
+        Counter::PswpIn => Some(vmstat.get(Counter::WorkingsetRefaultAnon)),
+        counter => Some(vmstat.get(counter)).filter(|_| !UNKNOWN.contains(&counter)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +51,8 @@ mod tests {
         vmstat.add(Counter::WorkingsetRefaultAnon, 3);
         let counters = known(&vmstat);
         assert_eq!((counters["pswpin"], counters.get("pgpgin")), (3, None));
+        assert!(counters.iter().all(|(name, known)| value(&vmstat, name) == Some(*known)));
+        assert!(value(&vmstat, "pgpgin").is_none() && value(&vmstat, "nr_hope").is_none());
         assert_eq!(counters.len(), Counter::ALL.len() - UNKNOWN.len());
     }
 }
