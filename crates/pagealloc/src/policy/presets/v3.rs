@@ -19,6 +19,7 @@ pub(super) fn linux_3_11() -> Policy {
         nofragment: NoFragment::Never,
         boost: Boost::Never,
         fair_zones: FairZones::Off,
+        numa_balancing: NumaBalancing::RateLimited,
         skip_kswapd_nodes: false,
         watermark_test: WatermarkTest::Halving,
         watermark_reserve: WatermarkReserve::HighHarder3x,
