@@ -36,6 +36,8 @@ pub enum Command {
     Run(RunArgs),
     /// Show what a scenario asks for, or save it as an operation stream
     Ops(OpsArgs),
+    /// List scenarios with their variants and sizes
+    Scenarios(ScenariosArgs),
     /// Replay a recording under one or more policies and print one table
     Replay(ReplayArgs),
     /// Compare the model with the recorded kernel, row by row
@@ -228,6 +230,16 @@ pub struct CutArgs {
 pub struct PoliciesArgs {
     /// Show every field of this policy
     pub name: Option<String>,
+    /// How to print
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `scenarios`.
+#[derive(Debug, Args)]
+pub struct ScenariosArgs {
+    /// Show this one only: a shipped one, or the path of a TOML file
+    pub scenario: Option<String>,
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => commands::run::run(&args),
         Command::Ops(args) => commands::ops::run(&args),
+        Command::Scenarios(args) => commands::scenarios::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Compare(args) => commands::compare::run(&args),

@@ -3,7 +3,9 @@
 use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
 use crate::device::Device;
+use crate::livelock::Loops;
 use crate::speeds::Speeds;
+use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use pagealloc::{NodeId, Pfn};
 use std::cell::{Cell, RefCell};
@@ -23,6 +25,8 @@ struct Wait {
     queue: Queue,
     deadline: Option<Nanos>,
     ended: Option<Woken>,
+    /// It is work that takes until then.
+    works: bool,
 }
 
 /// What falls due at a time.
@@ -65,6 +69,10 @@ pub struct VirtualEnv {
     waits: RefCell<Vec<Wait>>,
     free_waits: RefCell<Vec<usize>>,
     ready: RefCell<VecDeque<TaskId>>,
+    /// Pages that are being written.
+    writing: Cell<u32>,
+    /// Requests on the slow path.
+    pub(crate) loops: RefCell<Loops>,
 }
 
 impl VirtualEnv {
@@ -86,6 +94,8 @@ impl VirtualEnv {
             waits: RefCell::default(),
             free_waits: RefCell::default(),
             ready: RefCell::default(),
+            writing: Cell::new(0),
+            loops: RefCell::default(),
         }
     }
 
@@ -140,7 +150,10 @@ impl VirtualEnv {
         let Reverse((at, _, due)) = self.pop_due()?;
         self.clock.set(self.clock.get().max(at));
         match due {
-            Due::Written(pfn) => Some(pfn),
+            Due::Written(pfn) => {
+                self.writing.set(self.writing.get() - 1);
+                Some(pfn)
+            }
             Due::Run(task) => {
                 self.ready(task);
                 None
@@ -198,7 +211,24 @@ impl VirtualEnv {
     /// Starts writing a page of that many base pages to the disk, or to the swap device.
     pub fn write(&self, pfn: Pfn, swap: bool, pages: u64) {
         let done = self.device(swap).transfer(self.now(), pages);
+        self.writing.set(self.writing.get() + 1);
         self.schedule(done, Due::Written(pfn));
+    }
+
+    pub(crate) fn nobody_is_ready(&self) -> bool {
+        self.ready.borrow().is_empty()
+    }
+
+    /// Whether a page is being written.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.writing.get() > 0
+    }
+
+    /// How long a task waits at most; the end of time if only somebody can wake it, `None` if it works or is about to.
+    pub(crate) fn waits_until(&self, task: TaskId) -> Option<Nanos> {
+        let waits = self.waits.borrow();
+        let waiting = |wait: &&Wait| wait.task == task && wait.ended.is_none() && !wait.works;
+        waits.iter().find(waiting).map(|wait| wait.deadline.unwrap_or(Nanos::MAX))
     }
 
     /// Sleeps until a time, then waits for a CPU.
@@ -282,7 +312,7 @@ impl VirtualEnv {
             Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
             Work::Migrate(pages) => per_page(pages, self.speeds.migrate),
             Work::FailedRequests(requests) => per_page(requests, self.speeds.failed_request),
-            Work::Resched => RESCHED_NS,
+            Work::Resched => self.futile_time().max(RESCHED_NS),
         }
     }
 
@@ -364,6 +394,14 @@ impl Env for VirtualEnv {
         }
     }
 
+    fn slow_path_turn(&self, task: &TaskContext, turn: &Turn) {
+        self.note_turn(task, turn);
+    }
+
+    fn slow_path_ended(&self, _task: &TaskContext) {
+        self.loops.borrow_mut().ended(self.current.get());
+    }
+
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
     fn start_write(&self, pfn: Pfn, swap: bool) {
         self.write(pfn, swap, 1);
@@ -386,7 +424,7 @@ impl WaitFuture<'_> {
             self.env.leave_cpu(self.env.current.get());
         }
         let deadline = self.timeout.map(|nanos| self.env.now() + nanos);
-        let wait = Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None };
+        let wait = Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None, works: self.keeps_cpu };
         let index = match self.env.free_waits.borrow_mut().pop() {
             Some(index) => {
                 self.env.waits.borrow_mut()[index] = wait;

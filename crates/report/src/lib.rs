@@ -24,6 +24,7 @@ mod json;
 pub mod latency;
 pub mod manifest;
 pub mod matrix;
+pub mod measures;
 pub mod over_runs;
 mod pattern;
 pub mod rows;
@@ -33,6 +34,7 @@ pub mod stats;
 mod table;
 mod text;
 pub mod validate;
+pub mod view;
 pub mod vmstat_block;
 pub mod window;
 

@@ -57,6 +57,7 @@ pub fn write_scenario(
     let mut files = tables(&columns);
     files.push(("manifest.json", pretty(&manifest)));
     files.push(("workload.json", pretty(&scenario::workloads(report))));
+    files.push(("measures.json", pretty(&scenario::measures(report))));
     files.push(("scenario.toml", definition.to_owned()));
     files.push(("table.txt", report.to_table()));
     write_dir(target, &files)

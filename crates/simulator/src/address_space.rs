@@ -87,9 +87,11 @@ pub(crate) struct Region {
     pub advice: Option<Advice>,
 }
 
-/// A pipe, pair of sockets, or ring.
+/// A pipe, pair of sockets, ring, open file, or pages of the kernel.
 #[derive(Default, Debug)]
 pub(crate) struct Handle {
+    /// The file that it holds open.
+    pub file: Option<u32>,
     pub pages: Vec<FolioId>,
     pub objects: Vec<Object>,
     /// Processes that hold it: a forked child inherits it.

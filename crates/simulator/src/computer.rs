@@ -1,7 +1,7 @@
 //! The computer's own state beside `mm`: folios and who holds them. It is the owner that `mm` asks and tells.
 
 use crate::address_space::{Entry, Handle, Pid, Process, Pte, Window};
-use crate::dentry::Dentries;
+use crate::dentry::{Dentries, Name};
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
 use crate::slab::{Object, Slabs};
@@ -106,6 +106,24 @@ impl Computer {
         }
     }
 
+    /// A process has opened a file: its dentry, and with it the inode, is held.
+    pub fn hold_file(&mut self, file: u32) {
+        if let Some(of) = self.files.get_mut(&file) {
+            of.opened += 1;
+            self.dentries.hold(Name::File(file));
+        }
+    }
+
+    /// An open file is closed. A file that was removed meanwhile is held by nobody.
+    pub fn close_file(&mut self, file: u32) {
+        if let Some(of) = self.files.get_mut(&file).filter(|of| of.opened > 0) {
+            of.opened -= 1;
+            if of.opened == 0 {
+                self.dentries.release(Name::File(file));
+            }
+        }
+    }
+
     /// Frees an inode with everything that hangs on it; the file itself stays on disk.
     pub fn free_inode(&mut self, file: u32) {
         self.inode_is_used(file);
@@ -136,15 +154,27 @@ impl Computer {
 
     fn prune_shadows(&mut self, nr: u64) -> u64 {
         for _ in 0..nr {
-            let Some((file, node)) = self.shadow_nodes.pop_first() else { break };
-            let Some(of) = self.files.get_mut(&file) else { continue };
-            of.drop_shadows(node);
-            if let Some(object) = of.nodes.remove(&node) {
-                self.slabs.free(object);
-            }
-            self.inode_may_be_unused(file);
+            let Some(&(file, node)) = self.shadow_nodes.first() else { break };
+            self.drop_node(file, node);
         }
         nr
+    }
+
+    /// Frees a node of a file's tree that holds no pages, with the shadows in it.
+    pub fn drop_node(&mut self, file: u32, node: u32) {
+        self.shadow_nodes.remove(&(file, node));
+        let Some(of) = self.files.get_mut(&file) else { return };
+        of.drop_shadows(node);
+        if let Some(object) = of.nodes.remove(&node) {
+            self.slabs.free(object);
+        }
+        self.inode_may_be_unused(file);
+    }
+
+    /// Frees every dentry and inode that nobody has used since the last look.
+    pub fn drop_slab(&mut self) {
+        self.prune_dentries(self.dentries.unused());
+        self.prune_inodes(self.unused_inodes.len() as u64);
     }
 
     /// A page table no longer maps a folio: its frame, if it was the last one and the folio is in memory.

@@ -43,6 +43,8 @@ pub(crate) enum KernelUse {
     Ring,
     /// A batch of pages that are being unmapped.
     Gather,
+    /// What a scenario makes the kernel hold.
+    Held,
 }
 
 /// Where a folio's content is.

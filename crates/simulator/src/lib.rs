@@ -35,6 +35,7 @@ mod folio;
 mod handles;
 mod names;
 mod numa;
+mod phases;
 mod process;
 mod sim;
 mod simulation;
@@ -46,5 +47,5 @@ mod tests;
 mod writeback;
 
 pub use costs::Costs;
-pub use simulation::{Simulated, Simulation, SimulationError};
+pub use simulation::{Hang, Simulated, Simulation, SimulationError};
 pub use spec::{Boot, Disks, MachineSpec, Thp};

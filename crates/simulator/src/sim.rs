@@ -10,7 +10,7 @@ use lab::{VirtualEnv, Watch};
 use mm::{Env, Mm, Nanos, Tag, TaskContext, World};
 use pagealloc::{Counter, Gfp, NR_ORDERS, Order, Pfn};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use workload::{Errno, Root, Spawn, TaskReport};
 
 /// The types of a simulation.
@@ -55,6 +55,8 @@ pub(crate) struct Sim {
     pub births: RefCell<VecDeque<Birth>>,
     pub requests: RefCell<Requests>,
     pub reports: RefCell<Vec<TaskReport>>,
+    /// What each process runs.
+    pub roles: RefCell<BTreeMap<Pid, u16>>,
     pub next_pid: Cell<Pid>,
     pub next_handle: Cell<u32>,
     /// Processes that have not ended.
@@ -68,6 +70,15 @@ pub(crate) struct Sim {
     pub wrote: Cell<u32>,
     /// What NUMA balancing has moved lately.
     pub migrations: crate::numa::Migrations,
+    /// Who waits at each meeting of tasks.
+    pub meetings: RefCell<BTreeMap<u16, Meeting>>,
+}
+
+/// A meeting of tasks: how many have come, and those that wait for the others.
+#[derive(Default)]
+pub(crate) struct Meeting {
+    pub come: u32,
+    pub waiting: Vec<lab::TaskId>,
 }
 
 impl Sim {
@@ -78,6 +89,7 @@ impl Sim {
             births: RefCell::default(),
             requests: RefCell::default(),
             reports: RefCell::default(),
+            roles: RefCell::default(),
             next_pid: Cell::new(1),
             next_handle: Cell::new(1),
             alive: Cell::new(0),
@@ -86,6 +98,7 @@ impl Sim {
             flusher: Cell::new(None),
             wrote: Cell::new(0),
             migrations: RefCell::default(),
+            meetings: RefCell::default(),
         }
     }
 

@@ -143,6 +143,7 @@ impl MachineSpec {
             nodes: machine.nodes.get(),
             distance: machine.distance,
             swap: u64::from(machine.swap_mib) * MIB,
+            folio_order: machine.folio_order,
             boot: Boot::of(full, page).scaled(scale),
             disks: Disks {
                 disk: machine.disk,

@@ -12,7 +12,7 @@ use pagealloc::Counter;
 use pagealloc::policy::preset;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use workload::{Access, Advice, FileId, HandleId, Op, RegionId, Spawn, System};
+use workload::{Access, Advice, FileId, GfpClass, HandleId, Op, RegionId, Spawn, System};
 
 /// What a page of a region holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,6 +63,11 @@ impl Naive {
             Op::Pipe { handle, .. } | Op::Socket { handle, .. } | Op::Ring { handle, .. } => {
                 self.handles.insert(handle.0, ()).is_none()
             }
+            Op::Open { handle, file } => {
+                let new = self.handles.insert(handle.0, ()).is_none();
+                new.then(|| files.insert(file.0, ())).is_some()
+            }
+            Op::KernelPages { handle, .. } => self.handles.insert(handle.0, ()).is_none_or(|()| true),
             Op::Close { handle } => self.handles.remove(&handle.0).is_some(),
             _ => true,
         }
@@ -99,7 +104,7 @@ impl Random {
         let handle = HandleId(self.below(8) as u32);
         let (offset, bytes) = (self.below(700) * 4096, (self.below(600) + 1) * 4096);
         let access = if self.below(4) == 0 { Access::Read } else { Access::Write };
-        match self.below(22) {
+        match self.below(27) {
             0 | 1 => Op::Map { region, bytes: (self.below(2000) + 1) * 4096 },
             2 => {
                 let advice = [Advice::HugePage, Advice::NoHugePage, Advice::DontNeed][self.below(3) as usize];
@@ -116,6 +121,10 @@ impl Random {
             18 => Op::Socket { handle, bytes: bytes / 16 },
             19 => Op::Ring { handle, order: self.below(4) as u8, blocks: 2 },
             20 => Op::Close { handle },
+            21 | 22 => Op::Open { handle, file },
+            23 => Op::KernelPages { handle, order: self.below(5) as u8, gfp: GfpClass::Kernel, count: 2 },
+            24 => Op::DropCaches,
+            25 => Op::SyncAll,
             _ => Op::Lookup { name: self.below(2_000), count: 16 },
         }
     }

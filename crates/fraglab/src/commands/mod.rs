@@ -9,6 +9,7 @@ pub mod policies;
 pub mod record;
 pub mod replay;
 pub mod run;
+pub mod scenarios;
 pub mod validate;
 pub mod vm;
 
@@ -57,6 +58,7 @@ fn replay_policy(
         page_events: replayed.page_events,
         replay_seconds: replayed.replay_seconds,
         digest: replayed.digest,
+        variant: None,
         unattributed: replayed.unattributed.clone(),
     };
     Ok((replayed, facts))
