@@ -285,6 +285,7 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
         counters: counters(&state.alloc.vmstat, at_boot),
         extfrag: state.alloc.observer.extfrag.clone(),
         failures: Some(state.alloc.observer.failures.clone()),
+        fragment_stalls: state.alloc.observer.fragment_stalls.clone(),
         untraced: false,
         zones: zones(&state.alloc),
         slow_requests: requests.slow,
