@@ -80,7 +80,7 @@ impl Sim {
         while at.page < end {
             let mut debt = 0;
             let need = self.touch_mapped(&mut at, end, (access, madvised), &mut debt)?;
-            self.spend(debt).await;
+            self.spend_as_user(debt).await;
             match need {
                 Need::Nothing | Need::Time => {}
                 Need::Table => self.add_table(at).await?,

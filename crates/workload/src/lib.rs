@@ -17,6 +17,7 @@
 pub mod bounds;
 mod drive;
 pub mod kbuild_mix;
+pub mod kbuild_thp;
 mod kind;
 mod machine;
 mod measure;

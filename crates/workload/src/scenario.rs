@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::machine::Machine;
-use crate::{Scale, Workload, kbuild_mix, oom_loop, thpfioscale};
+use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -14,6 +14,7 @@ use toml::Spanned;
 const SHIPPED: &[(&str, &str)] = &[
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
+    ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
     ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
     ("thpfioscale", include_str!("../scenarios/thpfioscale.toml")),
     ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
@@ -44,6 +45,7 @@ macro_rules! kinds {
 
 kinds! {
     kbuild_mix "kbuild-mix",
+    kbuild_thp "kbuild-thp",
     oom_loop "oom-loop",
     thpfioscale "thpfioscale",
 }
@@ -79,6 +81,8 @@ pub struct Scenario {
     /// Parameters of the workload, of exactly one kind.
     #[serde(rename = "kbuild-mix")]
     kbuild_mix: Option<kbuild_mix::Parameters>,
+    #[serde(rename = "kbuild-thp")]
+    kbuild_thp: Option<kbuild_thp::Parameters>,
     #[serde(rename = "oom-loop")]
     oom_loop: Option<oom_loop::Parameters>,
     thpfioscale: Option<thpfioscale::Parameters>,
