@@ -7,7 +7,7 @@ use crate::livelock::Loops;
 use crate::speeds::Speeds;
 use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
-use pagealloc::Pfn;
+use pagealloc::{NodeId, Pfn};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -104,6 +104,13 @@ impl VirtualEnv {
     #[must_use]
     pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
         self.cpus = Some(RefCell::new(Cpus::new(cpus, slice, percent)));
+        self
+    }
+
+    /// The same with CPUs that belong to nodes.
+    #[must_use]
+    pub fn with_nodes(self, nodes: &[NodeId]) -> VirtualEnv {
+        self.cpus.iter().for_each(|cpus| cpus.borrow_mut().set_nodes(nodes));
         self
     }
 

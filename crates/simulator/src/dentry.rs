@@ -126,13 +126,13 @@ mod tests {
     use super::*;
     use crate::folio::FolioId;
     use crate::slab::Cache;
-    use pagealloc::CpuId;
+    use pagealloc::{CpuId, NodeId};
 
     #[test]
     fn a_use_earns_a_dentry_another_round() {
-        let mut slabs = Slabs::new(1);
+        let mut slabs = Slabs::new(vec![NodeId(0)]);
         let mut dentries = Dentries::default();
-        let first = slabs.grow(Cache::Dentry, CpuId(0), FolioId(0), 0);
+        let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
         dentries.insert(Name::File(1), first, true);
         for name in 0..3 {
             let object = slabs.take(Cache::Dentry, CpuId(0)).unwrap();

@@ -167,7 +167,9 @@ impl Sim {
         for node in at.index / NODE_PAGES..=last / NODE_PAGES {
             state.owner.shadow_nodes.remove(&(at.file, node));
         }
-        state.owner.inode_is_used(at.file);
+        if !state.owner.inodes_with_cache {
+            state.owner.inode_is_used(at.file);
+        }
         state.lru_add(pfn, flags, Tag::from(id));
         if let Some(shadow) = shadow {
             state.refault(pfn, shadow, cpu);

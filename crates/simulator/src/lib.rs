@@ -35,6 +35,7 @@ mod folio;
 mod follow;
 mod handles;
 mod names;
+mod numa;
 mod phases;
 mod process;
 mod sim;

@@ -1,10 +1,9 @@
 //! What separates the phases of an experiment: meetings of tasks, and caches that are dropped.
 
-use crate::file::Slot;
-use crate::folio::FolioId;
-use crate::sim::{Sim, SimWorld};
+use crate::computer::Computer;
+use crate::sim::Sim;
 use mm::{Env, Nanos, PageFlags, State};
-use pagealloc::Pfn;
+use pagealloc::{FrameState, Pfn};
 use workload::Errno;
 
 /// How often who waits at a meeting looks whether the run is over.
@@ -36,44 +35,28 @@ impl Sim {
         let files: Vec<u32> = self.mm.state.borrow().owner.files.keys().copied().collect();
         let mut pages = 0;
         for file in files {
-            let frames = drop_clean(&mut self.mm.state.borrow_mut(), file, self.mm.env.now());
-            pages += frames.len() as u64;
-            self.free_frames(frames);
-            self.settle();
+            pages += self.drop_with(|owner, now, droppable, freed| owner.drop_pages(file, now, droppable, freed));
         }
-        let objects = {
-            let owner = &mut self.mm.state.borrow_mut().owner;
-            let objects = owner.dentries.unused();
-            // A dentry that was used goes at the second look.
-            owner.drop_slab();
-            owner.drop_slab();
-            objects
-        };
-        self.settle();
-        self.spend(self.spec.costs.page * pages + self.spec.costs.object * objects).await;
+        // A dentry that was used goes at the second look.
+        for _ in 0..2 {
+            pages += self.drop_with(|owner, now, droppable, freed| owner.drop_slab(now, droppable, freed));
+        }
+        self.spend(self.spec.costs.page * pages).await;
         Ok(())
     }
-}
 
-/// Takes a file's clean pages out of the cache, with what evictions have left: frames that are free now.
-fn drop_clean(state: &mut State<SimWorld>, file: u32, now: Nanos) -> Vec<Pfn> {
-    let Some(of) = state.owner.files.get(&file) else { return Vec::new() };
-    let heads =
-        of.slots.iter().filter_map(|(&index, slot)| if let Slot::Page(id) = slot { Some((index, *id)) } else { None });
-    let clean = |&(_, id): &(u32, FolioId)| {
-        let folio = state.owner.folios.get(id);
-        let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
-        state.owner.folios.frame(id).is_some_and(|pfn| !state.pages.flags(pfn).intersects(busy)) && folio.ready <= now
-    };
-    let clean: Vec<(u32, FolioId)> = heads.filter(clean).collect();
-    let mut frames = Vec::with_capacity(clean.len());
-    for (index, id) in clean {
-        let pages = state.owner.folios.get(id).pages();
-        state.owner.uncache(file, index, pages, None);
-        frames.extend(state.owner.forget(id));
+    /// Drops something of the owner's, and frees its frames: how many.
+    fn drop_with(&self, drop: impl FnOnce(&mut Computer, Nanos, &dyn Fn(Pfn) -> bool, &mut Vec<Pfn>)) -> u64 {
+        let mut freed = Vec::new();
+        {
+            let State { owner, pages, alloc, .. } = &mut *self.mm.state.borrow_mut();
+            let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK).with(PageFlags::PINNED);
+            let droppable = |pfn: Pfn| alloc.frames.state(pfn) == FrameState::LRU && !pages.flags(pfn).intersects(busy);
+            drop(owner, self.mm.env.now(), &droppable, &mut freed);
+        }
+        let pages = freed.len() as u64;
+        self.free_frames(freed);
+        self.settle();
+        pages
     }
-    let Some(of) = state.owner.files.get(&file) else { return frames };
-    let bare: Vec<u32> = of.nodes.keys().copied().filter(|&node| !of.node_has_pages(node)).collect();
-    bare.into_iter().for_each(|node| state.owner.drop_node(file, node));
-    frames
 }

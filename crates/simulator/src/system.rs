@@ -149,6 +149,7 @@ impl Task<'_> {
 impl System for Task<'_> {
     async fn perform(&mut self, op: &Op) -> Result<Touched, Errno> {
         self.sim.spend(self.sim.spec.costs.syscall).await;
+        self.sim.numa_tick(self.pid).await;
         let done = match op {
             Op::Map { .. } | Op::Advise { .. } | Op::Unmap { .. } | Op::Touch { .. } => self.memory(op).await,
             _ => self.other(op).await.map(|()| Touched::default()),

@@ -33,6 +33,9 @@ pub(super) struct Job {
     files: u64,
     round: u64,
     order: Vec<u64>,
+    /// Files that have blocks left to read, as the reader knows: those that it has open it has read.
+    pending: Vec<u32>,
+    open: Vec<bool>,
 }
 
 impl Job {
@@ -48,6 +51,8 @@ impl Job {
             files: count.max(1),
             round: 0,
             order: Vec::new(),
+            pending: Vec::new(),
+            open: vec![false; count.max(1) as usize],
         }
     }
 
@@ -87,18 +92,33 @@ impl Job {
         }
     }
 
-    /// The writer ends with all of its files, the reader opens them anew.
+    /// The writer ends with all of its files, and the reader begins.
     fn change(&self, ops: &mut Vec<Op>) {
-        let handles = || (0..self.files).map(|number| HandleId(number as u32));
-        ops.extend(handles().map(|handle| Op::Close { handle }));
+        ops.extend((0..self.files).map(|number| Op::Close { handle: HandleId(number as u32) }));
         ops.extend([Op::SyncAll, Op::Meet { number: WRITTEN, tasks: self.parameters.jobs.get().into() }]);
-        ops.extend(handles().map(|handle| Op::Open { handle, file: self.file(handle.0.into()) }));
     }
 
-    /// All blocks of a random file, in random order: fio does not read a block twice before it has read all.
+    /// All blocks of a random file, in random order. A file is opened when it is chosen for the first time; when it is chosen
+    /// anew, no block is left that was not read, and it is closed: so fio goes through all files once, then begins again.
     fn read_file(&mut self, ops: &mut Vec<Op>) {
-        let number = self.random.below(self.files);
-        let file = self.file(number);
+        loop {
+            if self.pending.is_empty() {
+                self.pending.extend(0..self.files as u32);
+            }
+            let at = self.random.below(self.pending.len() as u64) as usize;
+            let number = self.pending[at];
+            let (handle, file) = (HandleId(number), self.file(number.into()));
+            if !std::mem::replace(&mut self.open[number as usize], true) {
+                ops.push(Op::Open { handle, file });
+                return self.read_blocks(ops, file);
+            }
+            self.open[number as usize] = false;
+            self.pending.swap_remove(at);
+            ops.push(Op::Close { handle });
+        }
+    }
+
+    fn read_blocks(&mut self, ops: &mut Vec<Op>, file: FileId) {
         self.order.clear();
         self.order.extend(0..self.blocks());
         for last in (0..self.order.len()).rev() {
