@@ -31,6 +31,7 @@ pub mod rows;
 mod run_dir;
 mod scenario;
 pub mod stats;
+pub mod study;
 mod table;
 mod text;
 pub mod validate;

@@ -224,6 +224,11 @@ fn row_name(label: &str) -> String {
     format!("workload.{}", label.replace(": ", ".").replace(' ', "_"))
 }
 
+/// The same for programs: times are nanoseconds.
+pub(crate) fn workload_figures(ran: &Ran) -> impl Iterator<Item = (String, u64)> {
+    workload_rows(ran).into_iter().filter_map(|(name, _, value)| Some((row_name(&name), value?)))
+}
+
 /// Rows about the workload on one machine: name, whether it is a time, value.
 fn workload_rows(machine: &Ran) -> Vec<(String, bool, Option<u64>)> {
     let run = &machine.run;

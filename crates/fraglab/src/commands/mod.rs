@@ -10,8 +10,10 @@ pub mod record;
 pub mod replay;
 pub mod run;
 pub mod scenarios;
+pub mod study;
 pub mod validate;
 pub mod vm;
+pub mod worker;
 
 use crate::backend::{self, Loaded, Run};
 use crate::cli::{EngineArgs, ValidateArgs};
