@@ -2,7 +2,7 @@
 
 import { MOVABLE, freeOf, isHole, movableOf, pinnedOf, typeOf } from "../data/byte";
 import type { Rgb } from "../core/colour";
-import { GAP_FROM, LEVEL_SHARE, MOST_SAMPLES, STACK_FROM, type Painter, type Scene } from "./painter";
+import { GAP_FROM, LEVEL_SHARE, MOST_SAMPLES, STACK_FROM, type Painter, type Scene } from "./scene";
 import type { Band } from "./layout";
 
 const opaque = (r: number, g: number, b: number): number => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;

@@ -1,6 +1,6 @@
 // The map as a texture: a byte a block goes to the GPU as it is, colours are looked up in the shader.
 
-import { GAP_FROM, LEVEL_SHARE, MOST_SAMPLES, STACK_FROM, type Painter, type Scene } from "./painter";
+import { GAP_FROM, LEVEL_SHARE, MOST_SAMPLES, STACK_FROM, type Painter, type Scene } from "./scene";
 import type { Rgb } from "../core/colour";
 import type { Palette } from "./palette";
 

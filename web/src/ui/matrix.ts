@@ -1,7 +1,7 @@
 // Fragmentation events: who asked, and from whose blocks it was served.
 
 import { chosen, type Context } from "../core/context";
-import { contrast, css, mix, type Rgb } from "../core/colour";
+import { contrast, css, tint, type Rgb } from "../core/colour";
 import { h } from "../core/dom";
 import { count } from "../core/format";
 import { onTheme, palette } from "../core/theme";
@@ -47,7 +47,7 @@ function typesIn(machines: Machine[]): string[] {
 function heat(value: number, most: number): { background: Rgb; text: Rgb } {
   const { inks } = palette();
   const share = value === 0 ? 0 : 0.08 + 0.72 * (Math.log1p(value) / Math.log1p(most));
-  const background = mix(inks.paper, inks.polluted, share);
+  const background = tint(inks.paper, inks.polluted, share);
   const [dark, light]: [Rgb, Rgb] = [[20, 22, 26], [250, 250, 248]];
   return { background, text: contrast(background, dark) >= contrast(background, light) ? dark : light };
 }
