@@ -4,6 +4,7 @@ use crate::json::SCHEMA_VERSION;
 use crate::text::{self, NUMBER_WIDTH, duration, heading, line};
 use crate::{Column, Facts, Report, Rows, csv};
 use lab::outcome::Outcome;
+use lab::timeline::Timeline;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use workload::RunReport;
@@ -23,6 +24,8 @@ pub struct Ran {
     pub run: RunReport,
     /// Size of its huge pages, bytes.
     pub huge_bytes: u64,
+    /// The run over time, where that was kept.
+    pub timeline: Option<Timeline>,
 }
 
 /// A scenario and the machines that ran it.
@@ -121,6 +124,7 @@ impl ScenarioReport {
             name: ran.name.clone(),
             outcome: &ran.outcome,
             facts: with_facts.then(|| ran.facts.clone()),
+            timeline: ran.timeline.as_ref(),
         });
         Report { recording: self.scenario.clone(), calibration: None, columns: columns.collect() }
     }
@@ -238,6 +242,7 @@ mod tests {
             outcome: Outcome::default(),
             run,
             huge_bytes: 2 << 20,
+            timeline: None,
         };
         ScenarioReport {
             scenario: scenario.name.clone(),

@@ -39,6 +39,7 @@ pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure
         outcome: from_proc("/proc", &before, &after)?,
         run: run.report,
         huge_bytes: host::huge_page_size() as u64,
+        timeline: None,
     })
 }
 

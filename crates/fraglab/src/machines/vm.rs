@@ -43,7 +43,7 @@ pub fn run(name: String, version: &str, chosen: &Chosen, args: &RunArgs, kept: &
     let outcome = outcome(&result)?;
     let sysctls = sysctls(&chosen.scenario, args).map(|(name, value)| (name, Some(value))).collect();
     let facts = facts_of_kernel(result.report.release.clone(), sysctls, chosen, &run);
-    Ok(Ran { name, about, facts, outcome, run, huge_bytes: HUGE_BYTES })
+    Ok(Ran { name, about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline: None })
 }
 
 /// A setting's name without the directories that all have.
