@@ -64,10 +64,7 @@ fn rows_and_bars_are_computed_from_the_runs() {
     assert!(table.contains("Counts: fragmentation events, 4.20: published ratio 0.0010, ours"), "{table}");
     assert!(table.contains("Cause: nobody measured it"), "{table}");
     let page = fs::read_to_string(docs.join("papers/made-up.md")).expect("written");
-    assert!(
-        page.contains("fraglab paper made-up --seeds 2\n") && page.contains("![Pages](faults.svg)"),
-        "{page}"
-    );
+    assert!(page.contains("fraglab paper made-up --seeds 2\n") && page.contains("![Pages](faults.svg)"), "{page}");
     assert!(fs::read_to_string(docs.join("papers/faults.svg")).expect("written").starts_with("<svg"));
     let rows = json(&["paper", &path, "--seeds", "2"])["papers"][0]["rows"].clone();
     assert_eq!(rows.as_array().map(Vec::len), Some(3), "{rows}");
