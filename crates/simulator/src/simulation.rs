@@ -51,7 +51,12 @@ pub struct Hang {
 impl fmt::Display for Hang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Hang { role, livelock, at } = self;
-        write!(f, "livelock: {role} (process {}) is stuck {:.3} s into the run: {livelock}", livelock.pid, *at as f64 / 1e9)
+        write!(
+            f,
+            "livelock: {role} (process {}) is stuck {:.3} s into the run: {livelock}",
+            livelock.pid,
+            *at as f64 / 1e9
+        )
     }
 }
 
