@@ -7,7 +7,7 @@ use crate::livelock::Loops;
 use crate::speeds::Speeds;
 use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
-use pagealloc::Pfn;
+use pagealloc::{NodeId, Pfn};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -104,6 +104,13 @@ impl VirtualEnv {
     #[must_use]
     pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
         self.cpus = Some(RefCell::new(Cpus::new(cpus, slice, percent)));
+        self
+    }
+
+    /// The same with CPUs that belong to nodes.
+    #[must_use]
+    pub fn with_nodes(self, nodes: &[NodeId]) -> VirtualEnv {
+        self.cpus.iter().for_each(|cpus| cpus.borrow_mut().set_nodes(nodes));
         self
     }
 
@@ -417,7 +424,8 @@ impl WaitFuture<'_> {
             self.env.leave_cpu(self.env.current.get());
         }
         let deadline = self.timeout.map(|nanos| self.env.now() + nanos);
-        let wait = Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None, works: self.keeps_cpu };
+        let wait =
+            Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None, works: self.keeps_cpu };
         let index = match self.env.free_waits.borrow_mut().pop() {
             Some(index) => {
                 self.env.waits.borrow_mut()[index] = wait;

@@ -25,6 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod activity;
 mod chance;
 mod cpus;
 mod daemons;
@@ -35,6 +36,7 @@ mod executor;
 mod livelock;
 pub mod outcome;
 mod speeds;
+pub mod timeline;
 mod watch;
 mod zones;
 

@@ -36,6 +36,29 @@ pub struct ExtfragAt {
     pub event: Extfrag,
 }
 
+/// Weiner's classes: every event is exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EventClass {
+    /// A whole pageblock or more was taken.
+    Claim,
+    /// Less, and the block went over to the request's type.
+    Steal,
+    /// Less, and the block kept its type.
+    Pollute,
+}
+
+impl ExtfragAt {
+    /// Its class.
+    pub const fn class(&self) -> EventClass {
+        match (self.event.fragmenting(), self.event.change_ownership) {
+            (false, _) => EventClass::Claim,
+            (true, true) => EventClass::Steal,
+            (true, false) => EventClass::Pollute,
+        }
+    }
+}
+
 /// A request that ended without a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedAttempt {

@@ -1,5 +1,6 @@
 //! Watches a run: fragmentation events with their times, and a digest of the whole event stream.
 
+use crate::activity::Activities;
 use crate::digest::Digest;
 use crate::env::Clock;
 use crate::outcome::{ExtfragAt, FailedAttempt};
@@ -15,12 +16,14 @@ pub struct Watch {
     pub extfrag: Vec<ExtfragAt>,
     /// Requests that ended without a page so far.
     pub failures: Vec<FailedAttempt>,
+    /// What took time so far, if that is to be kept.
+    pub activities: Option<Activities>,
 }
 
 impl Watch {
     /// A watcher that has seen nothing.
     pub fn new(clock: Clock) -> Watch {
-        Watch { clock, digest: Digest::default(), extfrag: Vec::new(), failures: Vec::new() }
+        Watch { clock, digest: Digest::default(), extfrag: Vec::new(), failures: Vec::new(), activities: None }
     }
 
     /// Digest of all events so far.
@@ -98,5 +101,8 @@ impl MmObserver for Watch {
         let now = self.clock.get();
         self.fold(7 << 60 ^ now);
         event.hash(&mut Folding(self));
+        if let Some(activities) = &mut self.activities {
+            activities.note(now, event);
+        }
     }
 }

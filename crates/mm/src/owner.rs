@@ -51,9 +51,18 @@ pub trait Owner {
         let _ = (shrinker, node);
         (0, 2)
     }
-    /// Scans up to `nr` objects; whole pages that became empty are pushed to `freed`. Returns objects really scanned.
-    fn shrinker_scan(&mut self, shrinker: usize, node: NodeId, nr: u64, now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
-        let _ = (shrinker, node, nr, now, freed);
+    /// Scans up to `nr` objects; whole pages that became empty are pushed to `freed`. An inode may take its page cache along,
+    /// but only pages that are `droppable`: clean ones on an LRU list that nobody uses. Returns objects really scanned.
+    fn shrinker_scan(
+        &mut self,
+        shrinker: usize,
+        node: NodeId,
+        nr: u64,
+        now: Nanos,
+        droppable: &dyn Fn(Pfn) -> bool,
+        freed: &mut Vec<Pfn>,
+    ) -> u64 {
+        let _ = (shrinker, node, nr, now, droppable, freed);
         0
     }
     /// Free swap slots.

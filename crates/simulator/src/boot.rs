@@ -9,7 +9,7 @@ use crate::slab::Slabs;
 use crate::spec::MachineSpec;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
-use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, Request};
+use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -28,6 +28,7 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
     };
     let env = VirtualEnv::new(clock, costs.speeds, seed)
         .with_cpus(spec.cpus, costs.slice, costs.cpu_percent)
+        .with_nodes(&spec.machine().cpu_node)
         .with_devices(device(false), (!spec.disks.swap_on_disk).then(|| device(true)));
     let sim = Sim::new(Mm::new(state, env), spec.clone(), roots);
     sim.take_boot_memory();
@@ -51,7 +52,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         processes: BTreeMap::new(),
         handles: BTreeMap::new(),
         files: BTreeMap::from([(BLOCK_DEVICE, File::default())]),
-        slabs: Slabs::new(usize::from(spec.cpus.max(1))),
+        slabs: Slabs::new(spec.machine().cpu_node),
         dentries: Dentries::default(),
         unused_inodes: BTreeMap::new(),
         inode_sequence: 0,
@@ -63,27 +64,32 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         swapped_gone: Vec::new(),
         busy_pages: spec.costs.speeds.busy_pages,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
+        inodes_with_cache: policy.reclaim.inodes_with_cache,
         chance: Chance::new(seed ^ 0x5eed),
     }
 }
 
 impl Sim {
     /// What the kernel and the first programs hold. All of it was asked for while memory was plenty, so it lies together.
+    /// Each CPU takes its share, and so each node has its own.
     fn take_boot_memory(&self) {
         let boot = self.spec.boot;
-        for _ in 0..boot.unmovable {
-            self.take_at_boot(Gfp::KERNEL);
+        for page in 0..boot.unmovable {
+            self.take_at_boot(page, Gfp::KERNEL);
         }
-        for _ in 0..boot.reclaimable {
-            self.take_at_boot(Gfp::KERNEL | Gfp::RECLAIMABLE);
+        for page in 0..boot.reclaimable {
+            self.take_at_boot(page, Gfp::KERNEL | Gfp::RECLAIMABLE);
         }
-        for _ in 0..boot.mlocked {
-            self.take_at_boot(Gfp::HIGHUSER_MOVABLE);
+        for page in 0..boot.mlocked {
+            self.take_at_boot(page, Gfp::HIGHUSER_MOVABLE);
         }
     }
 
-    fn take_at_boot(&self, gfp: Gfp) {
-        let request = Request::new(0, gfp, CpuId(0));
+    fn take_at_boot(&self, page: u32, gfp: Gfp) {
+        // A CPU fills a pageblock's worth before the next one's turn; on one node all is the first one's.
+        let turn = page >> self.spec.geometry.pageblock_order;
+        let cpu = if self.spec.nodes > 1 { (turn % u32::from(self.spec.cpus.max(1))) as u16 } else { 0 };
+        let request = self.mm.state.borrow().alloc.local_request(0, gfp, CpuId(cpu));
         let state = &mut *self.mm.state.borrow_mut();
         // A machine without room for its kernel begins with less of it.
         let Some(pfn) = state.alloc_fast_sync(&request, &self.mm.env) else { return };

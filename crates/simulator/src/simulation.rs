@@ -2,11 +2,13 @@
 
 use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
+use crate::follow::Follow;
 use crate::sim::{Birth, Sim};
 use crate::slab::Cache;
 use crate::spec::MachineSpec;
 use crate::system::Task;
 use lab::outcome::{Outcome, Sample};
+use lab::timeline::{Sampling, Timeline};
 use lab::{Executor, Livelock, sample, start_daemons, zones};
 use mm::{Env, Nanos};
 use pagealloc::{Counter, MachineError, Policy, VmStat};
@@ -35,6 +37,8 @@ pub struct Simulated {
     pub slabinfo: Vec<(&'static str, u64)>,
     /// What the run hung in: it was broken off there, and everything else is as it was then.
     pub hang: Option<Hang>,
+    /// The run over time, if that was asked for.
+    pub timeline: Option<Timeline>,
 }
 
 /// A task that goes round for ever, and with it the run.
@@ -51,7 +55,12 @@ pub struct Hang {
 impl fmt::Display for Hang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Hang { role, livelock, at } = self;
-        write!(f, "livelock: {role} (process {}) is stuck {:.3} s into the run: {livelock}", livelock.pid, *at as f64 / 1e9)
+        write!(
+            f,
+            "livelock: {role} (process {}) is stuck {:.3} s into the run: {livelock}",
+            livelock.pid,
+            *at as f64 / 1e9
+        )
     }
 }
 
@@ -98,7 +107,21 @@ impl Simulation {
         policy: &Policy,
         seed: u64,
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: false }.run(machine, policy, seed)
+        Run { workload, check: false, sampling: None }.run(machine, policy, seed)
+    }
+
+    /// The same, followed over time. What happens does not change by being looked at.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    pub fn followed(
+        workload: &dyn Workload,
+        machine: &MachineSpec,
+        policy: &Policy,
+        seed: u64,
+        sampling: Sampling,
+    ) -> Result<Simulated, SimulationError> {
+        Run { workload, check: false, sampling: Some(sampling) }.run(machine, policy, seed)
     }
 
     /// The same with all invariants checked at each sample and at the end.
@@ -111,13 +134,14 @@ impl Simulation {
         policy: &Policy,
         seed: u64,
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: true }.run(machine, policy, seed)
+        Run { workload, check: true, sampling: None }.run(machine, policy, seed)
     }
 }
 
 struct Run<'w> {
     workload: &'w dyn Workload,
     check: bool,
+    sampling: Option<Sampling>,
 }
 
 impl Run<'_> {
@@ -134,13 +158,15 @@ impl Run<'_> {
         }
         let at_boot = sim.mm.state.borrow().alloc.vmstat.clone();
         let series = RefCell::new(Vec::new());
-        let hang = self.run_to_the_end(&sim, &at_boot, &series)?;
+        let follow = Follow::new(&sim, self.sampling);
+        let hang = self.run_to_the_end(&sim, &at_boot, &series, &follow)?;
         let mut report = RunReport::new(self.workload, &roots);
         report.tasks = sim.reports.take();
         report.killed = sim.mm.state.borrow().alloc.vmstat.get(Counter::OomKill);
         report.elapsed = sim.mm.env.now();
         report.hang = hang.as_ref().map(Hang::to_string);
-        Ok(Simulated { hang, ..finish(&sim, &at_boot, series.take(), report, started) })
+        let timeline = follow.finish(&sim);
+        Ok(Simulated { hang, timeline, ..finish(&sim, &at_boot, series.take(), report, started) })
     }
 
     fn run_to_the_end(
@@ -148,6 +174,7 @@ impl Run<'_> {
         sim: &Sim,
         at_boot: &VmStat,
         series: &RefCell<Vec<Sample>>,
+        follow: &Follow,
     ) -> Result<Option<Hang>, SimulationError> {
         let env = sim.env();
         let broken = RefCell::new(None);
@@ -167,7 +194,7 @@ impl Run<'_> {
             if let Some(livelock) = executor.livelock(env) {
                 return Ok(Some(self.hang(sim, livelock)));
             }
-            self.between(sim, &broken)?;
+            self.between(sim, &broken, follow)?;
         }
         let state = &*sim.mm.state.borrow();
         let what = if self.check { state.check_all(Flight::None) } else { Ok(()) };
@@ -181,7 +208,7 @@ impl Run<'_> {
     }
 
     /// Nothing is ready at this moment: on to the next.
-    fn between(&self, sim: &Sim, broken: &RefCell<Option<String>>) -> Result<(), SimulationError> {
+    fn between(&self, sim: &Sim, broken: &RefCell<Option<String>>, follow: &Follow) -> Result<(), SimulationError> {
         let env = sim.env();
         let at_ms = env.now() / 1_000_000;
         if let Some(what) = broken.take() {
@@ -194,6 +221,7 @@ impl Run<'_> {
         if env.next_due() == Nanos::MAX {
             return Err(SimulationError::Stuck { at_ms, tasks: sim.alive.get() });
         }
+        follow.until(sim, env.next_due());
         env.advance().into_iter().for_each(|pfn| sim.end_write(pfn));
         Ok(())
     }
@@ -239,7 +267,7 @@ impl Run<'_> {
 }
 
 /// Counters that the simulated computer does not keep: 0 would be a claim.
-const UNKNOWN: [Counter; 4] =
+pub(crate) const UNKNOWN: [Counter; 4] =
     [Counter::PgscanKhugepaged, Counter::PgstealKhugepaged, Counter::ThpCollapseAlloc, Counter::ThpCollapseAllocFailed];
 
 /// Counters since boot, by name.
@@ -273,5 +301,6 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
         cpu_use: sim.mm.env.cpu_busy().into_iter().map(share).collect(),
         slabinfo: Cache::ALL.map(|cache| (cache.layout().name, state.owner.slabs.objects(cache))).to_vec(),
         hang: None,
+        timeline: None,
     }
 }

@@ -143,6 +143,7 @@ impl MachineSpec {
             nodes: machine.nodes.get(),
             distance: machine.distance,
             swap: u64::from(machine.swap_mib) * MIB,
+            folio_order: machine.folio_order,
             boot: Boot::of(full, page).scaled(scale),
             disks: Disks {
                 disk: machine.disk,
@@ -272,8 +273,8 @@ impl MachineSpec {
                 _ if from == dma => from + self.boot.image,
                 _ => from,
             };
-            let managed_to = top.min(to).max(managed_from);
-            let managed = vec![(Pfn(managed_from), managed_to - managed_from)];
+            let pages = top.min(to).saturating_sub(managed_from);
+            let managed = if pages == 0 { Vec::new() } else { vec![(Pfn(managed_from), pages)] };
             zones.push(ZoneSpan { node, kind, start: Pfn(from), spanned: to - from, managed });
         }
     }

@@ -32,13 +32,15 @@ mod scale;
 mod scenario;
 mod spawn;
 mod system;
+pub mod thpfioscale;
+mod timed_faults;
 mod words;
 mod workload;
 
 pub use drive::{Mark, Program, TaskReport, Timing, drive};
 pub use machine::{CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, PageKib};
 pub use measure::{Better, Measure};
-pub use op::{Access, Advice, FileId, HandleId, Op, RegionId};
+pub use op::{Access, Advice, FileId, GfpClass, HandleId, MEETINGS, Op, RegionId};
 pub use paper::{on_paper, ready};
 pub use random::Random;
 pub use rounds::{Script, program, quota};

@@ -33,6 +33,9 @@ pub struct Machine {
     /// Size of a block of a directory, KiB (`mkfs.xfs -n size=`).
     #[serde(default = "default_directory_block")]
     pub directory_block_kib: DirectoryBlockKib,
+    /// Largest order of page cache folios: 0 for filesystems without large folios, as all were up to 5.17.
+    #[serde(default = "default_folio_order")]
+    pub folio_order: u8,
     /// What things cost.
     #[serde(default)]
     pub costs: CostModel,
@@ -54,6 +57,10 @@ fn default_distance() -> u8 {
 
 fn default_directory_block() -> DirectoryBlockKib {
     DirectoryBlockKib::K4
+}
+
+fn default_folio_order() -> u8 {
+    9
 }
 
 fn full() -> Scale {

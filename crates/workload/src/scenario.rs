@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::machine::Machine;
-use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop};
+use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -11,11 +11,15 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
-const SHIPPED: [(&str, &str); 4] = [
+const SHIPPED: &[(&str, &str)] = &[
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
     ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
     ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
+    ("thpfioscale", include_str!("../scenarios/thpfioscale.toml")),
+    ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
+    ("thpfioscale-2s", include_str!("../scenarios/thpfioscale-2s.toml")),
+    ("thpfioscale-2s-madvise", include_str!("../scenarios/thpfioscale-2s-madvise.toml")),
 ];
 
 /// The kinds of workload: fields of [`Scenario`] with the names of their sections.
@@ -43,6 +47,7 @@ kinds! {
     kbuild_mix "kbuild-mix",
     kbuild_thp "kbuild-thp",
     oom_loop "oom-loop",
+    thpfioscale "thpfioscale",
 }
 
 /// A scenario.
@@ -80,6 +85,7 @@ pub struct Scenario {
     kbuild_thp: Option<kbuild_thp::Parameters>,
     #[serde(rename = "oom-loop")]
     oom_loop: Option<oom_loop::Parameters>,
+    thpfioscale: Option<thpfioscale::Parameters>,
 }
 
 /// A variant of a scenario: what it changes.
@@ -197,7 +203,7 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
 }
 
 fn shipped_names() -> String {
-    SHIPPED.map(|(name, _)| name).join(", ")
+    Scenario::names().collect::<Vec<_>>().join(", ")
 }
 
 impl Scenario {
@@ -362,7 +368,10 @@ mod tests {
     fn a_scenario_has_exactly_one_workload() {
         let text = text();
         let without = &text[..text.find("[kbuild-mix.").expect("it has one")];
-        assert_eq!(refusal(without), "line 1: a scenario has exactly one workload, a section of: kbuild-mix");
+        assert_eq!(
+            refusal(without),
+            "line 1: a scenario has exactly one workload, a section of: kbuild-mix, thpfioscale"
+        );
     }
 
     #[test]

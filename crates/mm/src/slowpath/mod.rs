@@ -108,7 +108,7 @@ impl<W: World> State<W> {
     }
 
     #[inline]
-    fn trace_alloc(&mut self, pfn: Option<Pfn>, request: &Request) {
+    pub(crate) fn trace_alloc(&mut self, pfn: Option<Pfn>, request: &Request) {
         let Request { order, migratetype, gfp, .. } = *request;
         self.alloc.observer.kmem(&Event::MmPageAlloc { pfn, order, migratetype, gfp_flags: gfp });
     }

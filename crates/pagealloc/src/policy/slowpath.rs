@@ -57,6 +57,9 @@ pub struct ReclaimRules {
     pub boost_skips_slab: bool,
     /// Workingset (refault) detection at all (3.15+).
     pub workingset: bool,
+    /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
+    /// knowledge.
+    pub inodes_with_cache: bool,
     /// When the tables that describe swap slots are allocated.
     pub swap_tables: SwapTableRule,
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when

@@ -1,6 +1,7 @@
 //! The main loop of a replay: hands the log's operations to the machine at their times.
 
 use super::flusher::Flusher;
+use super::follow::Follow;
 use super::objects::{DOOMED, GONE, NOWHERE, Objects, PENDING, PIECES};
 use super::pace::Held;
 use super::place::{ReplayWorld, page_flags, place};
@@ -75,6 +76,7 @@ pub(super) struct Driver<'a> {
     flusher: Flusher,
     pub fast_requests: [u64; NR_ORDERS],
     pub failed_requests: [u64; NR_ORDERS],
+    pub follow: Follow,
 }
 
 /// Replays a log. `progress` hears the share done, 0 to 1.
@@ -92,7 +94,8 @@ pub fn replay(
     let cpus = state.alloc.nr_cpus();
     let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus));
     let (served, slow) = (RefCell::default(), RefCell::default());
-    let mut driver = Driver::new(log, &mm, &served, &slow);
+    let follow = Follow::new(&mm, options.sampling);
+    let mut driver = Driver::new(log, &mm, &served, &slow, follow);
     let started = Instant::now();
     let series = driver.run(options, progress)?;
     let replay_seconds = started.elapsed().as_secs_f64();
@@ -105,6 +108,7 @@ impl<'a> Driver<'a> {
         mm: &'a Mm<ReplayWorld>,
         served: &'a RefCell<VecDeque<Served>>,
         slow: &'a RefCell<Vec<SlowRequest>>,
+        follow: Follow,
     ) -> Driver<'a> {
         Driver {
             log,
@@ -122,6 +126,7 @@ impl<'a> Driver<'a> {
             flusher: Flusher::default(),
             fast_requests: [0; NR_ORDERS],
             failed_requests: [0; NR_ORDERS],
+            follow,
         }
     }
 
@@ -138,6 +143,7 @@ impl<'a> Driver<'a> {
                 self.run_until(at);
                 series.push(self.sample(at, options)?);
             }
+            self.look_until(op.ts);
             self.run_until(op.ts);
             self.mm.env.clock.set(op.ts);
             self.tally.page_events += 1;
@@ -155,7 +161,7 @@ impl<'a> Driver<'a> {
 
     /// Lets everything happen that falls due before or at this time.
     #[inline(always)]
-    fn run_until(&mut self, at: u64) {
+    pub(super) fn run_until(&mut self, at: u64) {
         if self.next_moment() <= at {
             self.run_due(at);
         }

@@ -360,7 +360,15 @@ impl Owner for Objects {
         (self.slab_pages * FREEABLE_PER_SLAB_PAGE, 2)
     }
 
-    fn shrinker_scan(&mut self, _: usize, _: NodeId, nr: u64, now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
+    fn shrinker_scan(
+        &mut self,
+        _: usize,
+        _: NodeId,
+        nr: u64,
+        now: Nanos,
+        _: &dyn Fn(Pfn) -> bool,
+        freed: &mut Vec<Pfn>,
+    ) -> u64 {
         let limit = coarse(now) + COLD_AHEAD;
         let mut pages = nr.div_ceil(FREEABLE_PER_SLAB_PAGE);
         while pages > 0 {

@@ -17,7 +17,8 @@ impl Driver<'_> {
     }
 
     /// What the replay leaves.
-    pub(super) fn finish(self, series: Vec<Sample>, replay_seconds: f64) -> Replayed {
+    pub(super) fn finish(mut self, series: Vec<Sample>, replay_seconds: f64) -> Replayed {
+        let timeline = std::mem::take(&mut self.follow).finish(self.mm, self.log.window.1);
         let state = self.mm.state.borrow();
         let last = series.last().cloned().unwrap_or_default();
         let outcome = Outcome {
@@ -48,6 +49,7 @@ impl Driver<'_> {
             replay_seconds,
             digest: state.alloc.observer.digest(),
             unattributed: counts.map(|(what, count)| (what.to_owned(), count)).to_vec(),
+            timeline,
         }
     }
 }

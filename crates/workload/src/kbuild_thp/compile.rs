@@ -232,13 +232,19 @@ mod tests {
         scenario.scale("1/8".parse().expect("a scale"));
         let workload = scenario.workload();
         let kbuild = workload.roots()[0];
-        let make = workload.program(&kbuild.spawn).find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None });
+        let make =
+            workload.program(&kbuild.spawn).find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None });
         let child = |of: &Spawn| {
-            workload.program(of).find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None }).expect("forks")
+            workload
+                .program(of)
+                .find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None })
+                .expect("forks")
         };
         let cc1 = child(&child(&make.expect("forks")));
-        let maps: Vec<u64> =
-            workload.program(&cc1).filter_map(|op| if let Op::Map { bytes, .. } = op { Some(bytes) } else { None }).collect();
+        let maps: Vec<u64> = workload
+            .program(&cc1)
+            .filter_map(|op| if let Op::Map { bytes, .. } = op { Some(bytes) } else { None })
+            .collect();
         assert!(maps.contains(&QUIRE) && maps.contains(&BRK), "{maps:?}");
     }
 }

@@ -77,7 +77,8 @@ pub(super) fn measures(run: &RunReport, huge_bytes: u64) -> Vec<Measure> {
 /// Times of bursts, and the share of each that huge pages made up.
 fn bursts(run: &RunReport, huge_bytes: u64) -> Vec<Measure> {
     let timings = || run.tasks.iter().flat_map(|task| &task.timings).filter(|timing| timing.label == 0);
-    let share = |timing: &crate::Timing| Some(100.0 * f64::from(timing.huge?) * huge_bytes as f64 / timing.bytes as f64);
+    let share =
+        |timing: &crate::Timing| Some(100.0 * f64::from(timing.huge?) * huge_bytes as f64 / timing.bytes as f64);
     let measure = |name: &str, unit, better, samples| Measure { name: name.to_owned(), unit, better, samples };
     let times = timings().map(|timing| timing.nanos as f64 / 1e3).collect();
     vec![

@@ -65,11 +65,8 @@ impl Tree {
 
     /// Makes the tree.
     pub(super) fn create(&self, seed: u64, ops: &mut Vec<Op>) {
-        let kinds = [
-            (Kind::Source, self.sources.get()),
-            (Kind::Header, self.headers.get()),
-            (Kind::Makefile, self.makefiles),
-        ];
+        let kinds =
+            [(Kind::Source, self.sources.get()), (Kind::Header, self.headers.get()), (Kind::Makefile, self.makefiles)];
         for (kind, count) in kinds {
             for number in 0..count.into() {
                 write_new(ops, file(kind, number), self.bytes(kind, number, seed));

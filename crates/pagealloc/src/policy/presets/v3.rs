@@ -19,6 +19,7 @@ pub(super) fn linux_3_11() -> Policy {
         nofragment: NoFragment::Never,
         boost: Boost::Never,
         fair_zones: FairZones::Off,
+        numa_balancing: NumaBalancing::RateLimited,
         skip_kswapd_nodes: false,
         watermark_test: WatermarkTest::Halving,
         watermark_reserve: WatermarkReserve::HighHarder3x,
@@ -53,6 +54,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     kswapd_writes_file: true,
     boost_skips_slab: false,
     workingset: false,
+    inodes_with_cache: true,
     swap_tables: SwapTableRule::AtSwapon,
     generations: None,
 };

@@ -12,6 +12,7 @@ pub(super) fn linux_4_6() -> Policy {
         reserve: Reserve::HighAtomic,
         fallback: Fallback::HalfMoved,
         fair_zones: FairZones::LocalNode,
+        numa_balancing: NumaBalancing::TwoStage,
         watermark_test: WatermarkTest::OneSuitableBlock,
         watermark_reserve: WatermarkReserve::HighHarder,
         watermark_gap: WatermarkGap::ScaleFactor,
