@@ -1,9 +1,10 @@
 //! Builds one after the other, and the slots of `make -j` within one.
 
-use super::tree::{Kind, file, read_whole};
-use super::{BUILD, BUILT, CLEAN, LD, MAKE, Parameters, SH};
+use super::tree::{Kind, file, read_whole, write_new};
+use super::compile::map_and_write;
+use super::{BUILD, BUILT, CLEAN, KIB, LD, MAKE, MIB, Parameters, SH};
 use crate::rounds::Script;
-use crate::{Op, Spawn};
+use crate::{Op, RegionId, Spawn};
 
 /// Who builds: makes the tree once, then builds and cleans.
 pub struct Builds {
@@ -25,6 +26,8 @@ impl Builds {
 
 impl Script for Builds {
     fn begin(&mut self, ops: &mut Vec<Op>) {
+        let text = u64::from(self.parameters.cc1.text_mib.max(1)) * MIB;
+        write_new(ops, file(Kind::Program, 0), text);
         self.parameters.tree.create(self.spawn.seed, ops);
     }
 
@@ -64,6 +67,10 @@ impl Make {
 }
 
 impl Script for Make {
+    fn begin(&mut self, ops: &mut Vec<Op>) {
+        map_and_write(ops, RegionId(u32::from(MAKE) << 16), u64::from(self.parameters.make_kib.get()) * KIB);
+    }
+
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
         let (source, jobs) = (self.next, u64::from(self.parameters.jobs.get()));
         if source >= self.parameters.tree.sources.get().into() {

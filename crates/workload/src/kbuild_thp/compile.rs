@@ -29,7 +29,7 @@ impl Once {
     }
 }
 
-fn map_and_write(ops: &mut Vec<Op>, region: RegionId, bytes: u64) {
+pub(super) fn map_and_write(ops: &mut Vec<Op>, region: RegionId, bytes: u64) {
     ops.extend([Op::Map { region, bytes }, Op::Touch { region, offset: 0, bytes, access: Access::Write }]);
 }
 
@@ -101,6 +101,24 @@ impl Compiler {
         steps
     }
 
+    /// The program, as far as it is used.
+    fn text(&self, ops: &mut Vec<Op>) {
+        let bytes = u64::from(self.parameters.cc1.text_mib) * MIB;
+        let program = file(Kind::Program, 0);
+        ops.extend((0..bytes).step_by(FAULT_AROUND as usize).map(|offset| Op::Read { file: program, offset, bytes: 4096 }));
+    }
+
+    /// A name that is looked for in vain: nearly always one of the tree's headers in a directory that comes earlier on the
+    /// path, the same for all sources; else in the source's own.
+    fn missed(&self, random: &mut crate::Random) -> u64 {
+        let headers = u64::from(self.parameters.tree.headers.get());
+        if random.chance(90) {
+            self.header(random) * 2 + random.below(2)
+        } else {
+            (self.spawn.argument / DIRECTORY + 1) << 32 | random.below(headers.div_ceil(8))
+        }
+    }
+
     /// A header: most inclusions are of the same few.
     fn header(&self, random: &mut crate::Random) -> u64 {
         let headers = u64::from(self.parameters.tree.headers.get());
@@ -109,8 +127,10 @@ impl Compiler {
     }
 }
 
-/// Names of headers that are looked for in vain are the same for the sources of a directory.
+/// Sources of a directory.
 const DIRECTORY: u64 = 16;
+/// What the kernel maps around a fault in a file that is in memory (`fault_around_bytes`).
+const FAULT_AROUND: u64 = 64 * KIB;
 
 impl Script for Compiler {
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
@@ -120,6 +140,7 @@ impl Script for Compiler {
         let (Parameters { tree, cc1, .. }, seed, source) = (self.parameters, self.spawn.seed, self.spawn.argument);
         let mut random = random_of(u64::from(CC1), source, seed);
         map_and_write(ops, RegionId(regions(CC1) + (1 << 15)), PROGRAM_DATA);
+        self.text(ops);
         read_whole(ops, file(Kind::Source, source), tree.bytes(Kind::Source, source, seed));
         let bytes = heap(&self.parameters, source, seed);
         let steps = self.steps(bytes);
@@ -132,8 +153,7 @@ impl Script for Compiler {
                 read_whole(ops, file(Kind::Header, header), tree.bytes(Kind::Header, header, seed));
             }
             for _ in 0..share(cc1.misses, number) {
-                let name = source / DIRECTORY << 20 | random.below(u64::from(cc1.misses) * 2);
-                ops.push(Op::Lookup { name, count: 1 });
+                ops.push(Op::Lookup { name: self.missed(&mut random), count: 1 });
             }
             ops.extend(step);
             ops.push(Op::Compute { nanos });

@@ -11,6 +11,7 @@ mod build;
 mod compile;
 mod link;
 mod measures;
+mod services;
 mod tree;
 
 use crate::bounds::{Between, Percent};
@@ -34,6 +35,10 @@ pub struct Parameters {
     pub jobs: NonZero<u16>,
     /// The source tree.
     pub tree: Tree,
+    /// Memory of each `make`, KiB.
+    pub make_kib: NonZero<u32>,
+    /// Idle services, MiB: written once; 0 for none.
+    pub services_mib: u32,
     /// The compiler proper.
     pub cc1: Cc1,
     /// The assembler.
@@ -52,6 +57,8 @@ pub struct Cc1 {
     pub heap_kib: Between,
     /// Of this, what `malloc` takes by moving the break; the rest is mapped 2 MiB at a time by the garbage collector.
     pub brk_percent: Percent,
+    /// What of its program is used, MiB: read from its file, as programs are mapped there and not here.
+    pub text_mib: u32,
     /// Headers read.
     pub headers: u32,
     /// Names of headers looked for where they are not.
@@ -105,7 +112,7 @@ pub struct KbuildThp {
     seed: u64,
 }
 
-const ROLES: [&str; 9] = ["kbuild", "make", "sh", "cc1", "as", "fixdep", "ld", "clean", "burst"];
+const ROLES: [&str; 10] = ["kbuild", "make", "sh", "cc1", "as", "fixdep", "ld", "clean", "burst", "services"];
 const KBUILD: u16 = 0;
 const MAKE: u16 = 1;
 const SH: u16 = 2;
@@ -115,6 +122,7 @@ const FIXDEP: u16 = 5;
 const LD: u16 = 6;
 const CLEAN: u16 = 7;
 const BURST: u16 = 8;
+const SERVICES: u16 = 9;
 
 const LABELS: [&str; 3] = ["burst", "build", "built"];
 const BUILD: u16 = 1;
@@ -132,9 +140,12 @@ impl Kind for Parameters {
     /// memory, so that pages are asked for at the same rate as at full size; a build takes less time by the square of the
     /// scale, and so do the pauses between bursts: as many fall into a build.
     fn scale(&mut self, scale: Scale) {
-        let Parameters { tree, cc1, link, bursts, .. } = self;
         let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
+        self.make_kib = scaled(self.make_kib);
+        self.services_mib = scale.of_u32(self.services_mib);
+        let Parameters { tree, cc1, link, bursts, .. } = self;
         tree.scale(scale);
+        cc1.text_mib = scale.of_u32(cc1.text_mib);
         cc1.heap_kib = Between { low: scale.of(cc1.heap_kib.low), high: scale.of(cc1.heap_kib.high) };
         cc1.assembly_kib = Between { low: scale.of(cc1.assembly_kib.low), high: scale.of(cc1.assembly_kib.high) };
         cc1.headers = scale.of_u32(cc1.headers);
@@ -166,6 +177,9 @@ impl Workload for KbuildThp {
         if self.parameters.bursts.mib > 0 {
             roots.push(Root { spawn: Spawn::root(1, BURST, 0, self.seed), quota: 0 });
         }
+        if self.parameters.services_mib > 0 {
+            roots.push(Root { spawn: Spawn::root(2, SERVICES, 0, self.seed), quota: 0 });
+        }
         roots
     }
 
@@ -180,6 +194,7 @@ impl Workload for KbuildThp {
             FIXDEP => program(compile::Fixdep::new(parameters, spawn)),
             LD => program(link::Linker::new(parameters, spawn)),
             CLEAN => program(link::Clean::new(parameters, spawn)),
+            SERVICES => program(services::Services::new(parameters)),
             _ => program(self.burst()),
         }
     }

@@ -36,6 +36,8 @@ pub(super) enum Kind {
     /// Between compiler and assembler.
     Assembly,
     Linked,
+    /// The compiler itself.
+    Program,
 }
 
 /// The `number`-th file of a kind.
