@@ -6,6 +6,7 @@ use crate::grid_args::{GridArgs, Seeds};
 use crate::output::Format;
 use crate::run_args::{OpsArgs, RunArgs};
 use crate::study_args::{StudyArgs, WorkerArgs};
+use crate::view_args::ReportArgs;
 use crate::vm_args::VmArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -52,6 +53,8 @@ pub enum Command {
     Validate(ValidateArgs),
     /// Lay runs side by side: several seeds a variant, and which differences count
     Compare(CompareArgs),
+    /// Put runs into one page that works offline: block map, plots, comparison
+    Report(ReportArgs),
     /// Show what a recording holds
     Inspect(InspectArgs),
     /// Record this host's memory management, or what it does while a command runs

@@ -22,6 +22,8 @@ mod run_spec;
 mod scenarios;
 mod settings;
 mod study_args;
+mod view_args;
+mod views;
 mod vm_args;
 
 use clap::Parser;
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Report(args) => commands::report::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Cut(args) => commands::cut::run(&args),

@@ -15,6 +15,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod activity;
 pub mod bars;
 pub mod calibration;
 pub mod compare;

@@ -68,12 +68,12 @@ pub(crate) struct Sim {
     /// The flusher's task while it sleeps.
     pub flusher: Cell<Option<lab::TaskId>>,
     pub wrote: Cell<u32>,
-    /// CPU time that programs have used outside the kernel.
-    pub user: Cell<Nanos>,
     /// What NUMA balancing has moved lately.
     pub migrations: crate::numa::Migrations,
     /// Who waits at each meeting of tasks.
     pub meetings: RefCell<BTreeMap<u16, Meeting>>,
+    /// CPU time that programs have used outside the kernel.
+    pub user: Cell<Nanos>,
 }
 
 /// A meeting of tasks: how many have come, and those that wait for the others.
@@ -99,9 +99,9 @@ impl Sim {
             dirtied: RefCell::default(),
             flusher: Cell::new(None),
             wrote: Cell::new(0),
-            user: Cell::new(0),
             migrations: RefCell::default(),
             meetings: RefCell::default(),
+            user: Cell::new(0),
         }
     }
 
