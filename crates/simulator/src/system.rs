@@ -2,6 +2,7 @@
 
 use crate::address_space::Pid;
 use crate::sim::{BADF, FAULT, NOMEM, Sim};
+use crate::zone_scans::scans_by_zone;
 use mm::Env;
 use pagealloc::Gfp;
 use std::collections::BTreeMap;
@@ -164,7 +165,8 @@ impl System for Task<'_> {
 
     fn counters(&self) -> BTreeMap<String, u64> {
         let state = self.sim.mm.state.borrow();
-        state.alloc.vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value)).collect()
+        let counters = state.alloc.vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value));
+        counters.chain(scans_by_zone(&state)).collect()
     }
 
     fn over(&self) -> bool {

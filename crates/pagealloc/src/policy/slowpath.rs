@@ -57,6 +57,9 @@ pub struct ReclaimRules {
     pub boost_skips_slab: bool,
     /// Workingset (refault) detection at all (3.15+).
     pub workingset: bool,
+    /// Whether anonymous memory that could be swapped counts as memory that page cache may dirty (own knowledge: up to 3.13). Where
+    /// it takes most of memory, all of the page cache may then be dirty.
+    pub anon_dirtyable: bool,
     /// When the tables that describe swap slots are allocated.
     pub swap_tables: SwapTableRule,
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when

@@ -54,6 +54,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     kswapd_writes_file: true,
     boost_skips_slab: false,
     workingset: false,
+    anon_dirtyable: true,
     swap_tables: SwapTableRule::AtSwapon,
     generations: None,
 };
