@@ -104,6 +104,9 @@ impl<W: World> State<W> {
         self.judge_pages(&mut taken, rules, &mut batch, writes);
         self.account_inactive(id, file, &batch);
         self.count_scanned(file, sc.kswapd, &batch);
+        if let LruvecId::Zone(zone) = id {
+            self.zones[zone.index()].scanned[usize::from(!sc.kswapd)] += u64::from(batch.examined);
+        }
         self.count_reclaimed(file, sc.kswapd, &batch);
         if batch.taken != 0 {
             self.trace_inactive(node, file, sc.priority, &batch);

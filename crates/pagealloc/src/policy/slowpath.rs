@@ -60,6 +60,9 @@ pub struct ReclaimRules {
     /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
     /// knowledge.
     pub inodes_with_cache: bool,
+    /// Whether anonymous memory that could be swapped counts as memory that page cache may dirty (own knowledge: up to 3.13). Where
+    /// it takes most of memory, all of the page cache may then be dirty.
+    pub anon_dirtyable: bool,
     /// When the tables that describe swap slots are allocated.
     pub swap_tables: SwapTableRule,
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when

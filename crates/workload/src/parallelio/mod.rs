@@ -228,8 +228,28 @@ impl Workload for Parallelio {
             let &(name, unit, better, value) = row;
             Measure { name: format!("{name}-{size}M"), unit, better, samples: found.iter().map(value).collect() }
         };
-        rows.iter().flat_map(|row| worst.iter().map(|of_size| measure(row, of_size))).collect()
+        let rows = rows.iter().flat_map(|row| worst.iter().map(|of_size| measure(row, of_size)));
+        rows.chain(zone_ages(run)).collect()
     }
+}
+
+/// How often the zones' pages were scanned over, the youngest zone and the oldest, where the system tells scans by zone. Zones of
+/// a hundredth of memory, DMA for one, are left out.
+fn zone_ages(run: &RunReport) -> Vec<Measure> {
+    let marks = || run.tasks.iter().flat_map(|report| &report.marks);
+    let (Some(first), Some(last)) = (marks().min_by_key(|mark| mark.at), marks().max_by_key(|mark| mark.at)) else {
+        return Vec::new();
+    };
+    let zones = || last.counters.iter().filter_map(|(name, &pages)| Some((name.strip_prefix("zone_pages.")?, pages)));
+    let memory: u64 = zones().map(|(_, pages)| pages).sum();
+    let age = |(zone, pages): (&str, u64)| {
+        let scanned = |mark: &crate::Mark| mark.counters.get(&format!("zone_scanned.{zone}")).copied().unwrap_or(0);
+        (scanned(last) - scanned(first)) as f64 / pages as f64
+    };
+    let mut ages: Vec<f64> = zones().filter(|&(_, pages)| pages > memory / 100).map(age).collect();
+    ages.sort_by(f64::total_cmp);
+    let single = |name, age: Option<&f64>| age.map(|&age| Measure::single(name, "", Better::Higher, age));
+    [single("zone-age-youngest", ages.first()), single("zone-age-oldest", ages.last())].into_iter().flatten().collect()
 }
 
 /// The share of a whole that a percentage is.

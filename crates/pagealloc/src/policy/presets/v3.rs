@@ -55,6 +55,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     boost_skips_slab: false,
     workingset: false,
     inodes_with_cache: true,
+    anon_dirtyable: true,
     swap_tables: SwapTableRule::AtSwapon,
     generations: None,
 };
