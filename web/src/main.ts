@@ -30,7 +30,7 @@ const LINK_MS = 400;
 function link(context: Context): void {
   const { store, machines } = context;
   const names = machines.map((machine) => machine.name);
-  const initial = initialState(machines.length);
+  const initial = store.state;
   store.set(readLink(location.hash, initial, names));
   let written = location.hash.replace(/^#/, "");
   let timer = 0;
@@ -48,7 +48,8 @@ function link(context: Context): void {
 
 function build(view: View): HTMLElement[] {
   const machines = view.runs.map((run, index) => new Machine(run, index));
-  const store = new Store(initialState(machines.length), (flush) => requestAnimationFrame(flush));
+  const durations = machines.map((machine) => machine.duration);
+  const store = new Store(initialState(durations), (flush) => requestAnimationFrame(flush));
   const context: Context = { view, machines, store };
   link(context);
   const reels = new Reels(context);

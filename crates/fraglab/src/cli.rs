@@ -5,6 +5,8 @@ use crate::compare_args::CompareArgs;
 use crate::grid_args::{GridArgs, Seeds};
 use crate::output::Format;
 use crate::run_args::{OpsArgs, RunArgs};
+use crate::study_args::{StudyArgs, WorkerArgs};
+use crate::view_args::ReportArgs;
 use crate::vm_args::VmArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -38,12 +40,21 @@ pub enum Command {
     Ops(OpsArgs),
     /// List scenarios with their variants and sizes
     Scenarios(ScenariosArgs),
+    /// Run what a published document ran, and print its tables with ours beside them
+    Paper(StudyArgs),
+    /// Run what answers a question that a document left open
+    Question(StudyArgs),
+    /// Run one scenario with one seed, and print its figures as JSON: what `paper` and `question` start for each run
+    #[command(hide = true)]
+    Worker(WorkerArgs),
     /// Replay a recording under one or more policies and print one table
     Replay(ReplayArgs),
     /// Compare the model with the recorded kernel, row by row
     Validate(ValidateArgs),
     /// Lay runs side by side: several seeds a variant, and which differences count
     Compare(CompareArgs),
+    /// Put runs into one page that works offline: block map, plots, comparison
+    Report(ReportArgs),
     /// Show what a recording holds
     Inspect(InspectArgs),
     /// Record this host's memory management, or what it does while a command runs

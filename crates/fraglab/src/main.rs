@@ -15,11 +15,15 @@ mod grid;
 mod grid_args;
 mod machines;
 mod output;
+mod pool;
 mod progress;
 mod run_args;
 mod run_spec;
 mod scenarios;
 mod settings;
+mod study_args;
+mod view_args;
+mod views;
 mod vm_args;
 
 use clap::Parser;
@@ -31,10 +35,14 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => commands::run::run(&args),
         Command::Ops(args) => commands::ops::run(&args),
+        Command::Paper(args) => commands::study::run(&args, &commands::study::PAPERS),
+        Command::Question(args) => commands::study::run(&args, &commands::study::QUESTIONS),
+        Command::Worker(args) => commands::worker::run(&args),
         Command::Scenarios(args) => commands::scenarios::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Report(args) => commands::report::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Cut(args) => commands::cut::run(&args),

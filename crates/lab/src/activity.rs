@@ -153,7 +153,7 @@ fn pair(pairing: &mut Pairing, ts: Nanos, event: &MmEvent, zone: &impl Fn(ZoneId
             pairing.took(ts, "throttled".to_owned(), format!("{reason:?}"), usect_delayed * MICROSECOND);
         }
         MmEvent::FragmentationStall { duration, .. } => {
-            pairing.took(ts, "fragment stall".to_owned(), "fragment_stall".to_owned(), duration);
+            pairing.took(ts, "fragment stall".to_owned(), "fragment_stall".to_owned(), duration * MICROSECOND);
         }
         MmEvent::OomKill { pid } => pairing.took(ts, "oom".to_owned(), format!("killed {pid}"), 0),
         _ => {}

@@ -15,6 +15,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod activity;
 pub mod bars;
 pub mod calibration;
 pub mod compare;
@@ -31,6 +32,7 @@ pub mod rows;
 mod run_dir;
 mod scenario;
 pub mod stats;
+pub mod study;
 mod table;
 mod text;
 pub mod validate;

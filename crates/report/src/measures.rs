@@ -63,6 +63,12 @@ pub(crate) fn value(measures: &[Measure], row: &str) -> Option<f64> {
     })
 }
 
+/// All rows of a run with their values.
+pub(crate) fn values(measures: &[Measure]) -> impl Iterator<Item = (String, f64)> {
+    let rows = names(std::iter::once(measures));
+    rows.into_iter().filter_map(|row| Some((row.name.clone(), value(measures, &row.name)?)))
+}
+
 /// By name: unit, which way is better, all samples.
 pub(crate) fn json(measures: &[Measure]) -> Value {
     let one = |measure: &Measure| {

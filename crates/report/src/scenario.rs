@@ -4,6 +4,7 @@ use crate::json::SCHEMA_VERSION;
 use crate::text::{self, NUMBER_WIDTH, duration, heading, line};
 use crate::{Column, Facts, Report, Rows, csv, measures};
 use lab::outcome::Outcome;
+use lab::timeline::Timeline;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use workload::{Measure, RunReport, Scale};
@@ -27,6 +28,8 @@ pub struct Ran {
     pub owed: Option<u64>,
     /// What the experiment measures.
     pub measures: Vec<Measure>,
+    /// The run over time, where that was kept.
+    pub timeline: Option<Timeline>,
 }
 
 /// A scenario and the machines that ran it.
@@ -146,6 +149,7 @@ impl ScenarioReport {
             name: ran.name.clone(),
             outcome: &ran.outcome,
             facts: with_facts.then(|| ran.facts.clone()),
+            timeline: ran.timeline.as_ref(),
         });
         Report { recording: self.name(), calibration: None, columns: columns.collect() }
     }
@@ -224,6 +228,11 @@ fn row_name(label: &str) -> String {
     format!("workload.{}", label.replace(": ", ".").replace(' ', "_"))
 }
 
+/// The same for programs: times are nanoseconds.
+pub(crate) fn workload_figures(ran: &Ran) -> impl Iterator<Item = (String, u64)> {
+    workload_rows(ran).into_iter().filter_map(|(name, _, value)| Some((row_name(&name), value?)))
+}
+
 /// Rows about the workload on one machine: name, whether it is a time, value.
 fn workload_rows(machine: &Ran) -> Vec<(String, bool, Option<u64>)> {
     let run = &machine.run;
@@ -297,6 +306,7 @@ mod tests {
                 better: Better::Higher,
                 samples: vec![1.0, 4.0],
             }],
+            timeline: None,
         };
         ScenarioReport {
             scenario: scenario.name.clone(),

@@ -58,6 +58,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     for event in simulated.outcome.extfrag.iter().map(|at| at.event).filter(|event| event.fragmenting()) {
         *cells.entry(format!("{:?} <- {:?}", event.alloc_migratetype, event.fallback_migratetype)).or_insert(0u64) += 1;
     }
+    let mut kinds = BTreeMap::new();
+    for event in simulated.outcome.extfrag.iter().map(|at| at.event) {
+        let kind = match (event.fragmenting(), event.change_ownership) {
+            (false, _) => "claimer",
+            (true, true) => "steal",
+            (true, false) => "pollute",
+        };
+        let cell = format!("{kind} {:?} from {:?}", event.alloc_migratetype, event.fallback_migratetype);
+        *kinds.entry(cell).or_insert(0u64) += 1;
+    }
+    println!("{kinds:#?}");
     println!("extfrag below the pageblock order {}: {cells:?}", cells.values().sum::<u64>());
     println!("{:?}", simulated.slabinfo);
     for zone in &simulated.outcome.zones {

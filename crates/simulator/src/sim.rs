@@ -72,6 +72,8 @@ pub(crate) struct Sim {
     pub migrations: crate::numa::Migrations,
     /// Who waits at each meeting of tasks.
     pub meetings: RefCell<BTreeMap<u16, Meeting>>,
+    /// CPU time that programs have used outside the kernel.
+    pub user: Cell<Nanos>,
 }
 
 /// A meeting of tasks: how many have come, and those that wait for the others.
@@ -99,6 +101,7 @@ impl Sim {
             wrote: Cell::new(0),
             migrations: RefCell::default(),
             meetings: RefCell::default(),
+            user: Cell::new(0),
         }
     }
 
@@ -114,6 +117,12 @@ impl Sim {
     /// CPU time passes.
     pub async fn spend(&self, nanos: Nanos) {
         self.mm.env.run(nanos).await;
+    }
+
+    /// The same for what a program does outside the kernel.
+    pub async fn spend_as_user(&self, nanos: Nanos) {
+        self.user.set(self.user.get() + nanos);
+        self.spend(nanos).await;
     }
 
     /// The task that requests are made in.

@@ -129,7 +129,7 @@ impl Task<'_> {
                 Ok(())
             }
             Op::Compute { nanos } => {
-                sim.spend(nanos).await;
+                sim.spend_as_user(nanos).await;
                 Ok(())
             }
             Op::Pace { nanos } => {
@@ -164,7 +164,11 @@ impl System for Task<'_> {
 
     fn counters(&self) -> BTreeMap<String, u64> {
         let state = self.sim.mm.state.borrow();
-        state.alloc.vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value)).collect()
+        let vmstat = state.alloc.vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value));
+        let busy: u64 = self.sim.env().cpu_busy().iter().sum();
+        let user = self.sim.user.get();
+        let cpu = [("cpu_user_ns", user), ("cpu_system_ns", busy.saturating_sub(user))];
+        vmstat.chain(cpu.map(|(name, value)| (name.to_owned(), value))).collect()
     }
 
     fn over(&self) -> bool {

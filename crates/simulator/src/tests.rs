@@ -135,7 +135,7 @@ impl Random {
 fn small_machine(thp: ThpEnabled) -> MachineSpec {
     let mut spec = MachineSpec::guest(96 << 20);
     spec.thp.enabled = thp;
-    spec.boot = Boot { unmovable: 10_500, reclaimable: 100, mlocked: 50, ..spec.boot };
+    spec.boot = Boot { unmovable: 11_500, reclaimable: 100, mlocked: 50, ..spec.boot };
     spec
 }
 

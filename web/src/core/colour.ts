@@ -9,15 +9,6 @@ export function rgb(hex: string): Rgb {
 
 export const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
 
-/**
- * Mixes in (nearly) linear light: gamma is taken as 2, so that the shader, the canvas and the strips can do the same
- * with a square and a root.
- */
-export function mix(from: Rgb, to: Rgb, share: number): Rgb {
-  const channel = (a: number, b: number): number => Math.round(Math.sqrt(a * a * (1 - share) + b * b * share));
-  return [channel(from[0], to[0]), channel(from[1], to[1]), channel(from[2], to[2])];
-}
-
 const linear = (channel: number): number => {
   const c = channel / 255;
   return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
@@ -32,6 +23,12 @@ export function luminance([r, g, b]: Rgb): number {
 export function contrast(a: Rgb, b: Rgb): number {
   const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
   return (high + 0.05) / (low + 0.05);
+}
+
+/** Mixes as screens do, without regard to light: tints of a colour keep its hue better so. */
+export function tint(from: Rgb, to: Rgb, share: number): Rgb {
+  const channel = (a: number, b: number): number => Math.round(a * (1 - share) + b * share);
+  return [channel(from[0], to[0]), channel(from[1], to[1]), channel(from[2], to[2])];
 }
 
 type Matrix = readonly [Rgb, Rgb, Rgb];

@@ -19,5 +19,5 @@ export function chosen({ machines }: Context, state: Readonly<State>): { letter:
 
 /** Seconds that the chosen runs took. */
 export function durationOf(context: Context, state: Readonly<State>): number {
-  return Math.max(1e-3, ...chosen(context, state).map(({ machine }) => machine.run.duration_s ?? 0));
+  return Math.max(...chosen(context, state).map(({ machine }) => machine.duration));
 }

@@ -66,11 +66,12 @@ export class Store {
   }
 }
 
-export function initialState(runs: number): State {
+/** At first: the first two runs, at their end, where what they differ in has added up. */
+export function initialState(durations: readonly number[]): State {
   return {
     a: 0,
-    b: runs > 1 ? 1 : null,
-    time: 0,
+    b: durations.length > 1 ? 1 : null,
+    time: Math.max(0, ...durations.slice(0, 2)),
     block: null,
     mode: "pair",
     colouring: COLOURINGS[0],

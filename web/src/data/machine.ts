@@ -48,6 +48,11 @@ export class Machine {
     this.blocks = run.map?.blocks ?? 0;
   }
 
+  /** Seconds, never 0, because times are shown as shares of it. */
+  get duration(): number {
+    return Math.max(1e-3, this.run.duration_s ?? 0);
+  }
+
   get name(): string {
     return this.run.name;
   }

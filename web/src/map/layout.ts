@@ -2,8 +2,8 @@
 //
 // Rows in address order, like a text: the two compaction scanners, the free lists and the zones' borders all run along
 // addresses, and rows let the eye follow them ("the low end filled up first", "the last rows stay free"). A Hilbert
-// curve keeps neighbours closer together, but on it nobody can tell which way is up, and a clump has no address. A row
-// holds a power of two blocks, so that columns line up with powers of two of memory too.
+// curve keeps neighbours closer together, but on it nobody can tell which way is up, and a clump has no address. Rows
+// are 4, 5, 6 or 7 times a power of two blocks long: round in bytes, and some width of these fills any pane.
 
 import type { Zone } from "../data/view";
 
@@ -62,10 +62,11 @@ export function layoutOf(zones: Zone[], blocks: number, aspect: number): Layout 
   const known = spans(zones, blocks);
   let best: Layout | null = null;
   let bestCell = 0;
-  for (let columns = 8; columns <= 4096; columns *= 2) {
-    const layout = arrange(known, columns);
-    const cell = Math.min(aspect / columns, 1 / layout.height);
-    if (best === null || cell > bestCell) {
+  for (let power = 2; power <= 1024; power *= 2) {
+    for (const times of [4, 5, 6, 7]) {
+      const layout = arrange(known, times * power);
+      const cell = Math.min(aspect / layout.columns, 1 / layout.height);
+      if (best !== null && cell <= bestCell) continue;
       best = layout;
       bestCell = cell;
     }

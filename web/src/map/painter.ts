@@ -1,37 +1,8 @@
-// The two ways to paint a map, and what both go by.
+// The two ways to paint a map.
 
-import type { Layout } from "./layout";
-import type { Palette } from "./palette";
 import { CanvasPainter } from "./canvas";
 import { GlPainter } from "./gl";
-
-/** What to paint; lengths in device pixels. */
-export interface Scene {
-  width: number;
-  height: number;
-  layout: Layout;
-  /** Pixels a cell takes, and where the map begins. */
-  cell: number;
-  left: number;
-  top: number;
-  frame: Uint8Array;
-  /** With it, the difference of the two is painted. */
-  other: Uint8Array | null;
-  palette: Palette;
-}
-
-export interface Painter {
-  readonly kind: "WebGL2" | "Canvas2D";
-  paint(scene: Scene): void;
-}
-
-/** From this size on, cells have a gap, and from the next one on they show what is in the block. */
-export const GAP_FROM = 5;
-export const STACK_FROM = 15;
-/** Samples an axis that one pixel takes at most, where it stands for many blocks. */
-export const MOST_SAMPLES = 6;
-/** Middle of what a share level stands for. */
-export const LEVEL_SHARE = [0, 1 / 6, 1 / 2, 5 / 6];
+import type { Painter } from "./scene";
 
 /** A painter on a canvas: WebGL2 if there is any, else Canvas2D. */
 export function painterOn(canvas: HTMLCanvasElement, wanted: "auto" | "Canvas2D"): Painter {

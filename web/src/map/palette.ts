@@ -4,8 +4,8 @@
 // blocks set aside for pinned memory are dark (unmovable) or green (reclaimable), and orange is kept for the one thing
 // that the whole machinery exists to prevent: pages that cannot be moved inside a block of movable ones.
 
-import { MOVABLE, freeOf, isEmpty, isHole, isPolluted, pinnedOf, typeOf } from "../data/byte";
-import { mix, rgb, type Rgb } from "../core/colour";
+import { freeOf, isEmpty, isHole, isPolluted, pinnedOf, typeOf } from "../data/byte";
+import { rgb, tint, type Rgb } from "../core/colour";
 
 export type Theme = "light" | "dark";
 
@@ -28,24 +28,24 @@ export interface Inks {
 export const INKS: Record<Theme, Inks> = {
   light: {
     paper: rgb("#f6f5f1"),
-    types: [rgb("#3a2f63"), rgb("#6f9fd8"), rgb("#1b8f77"), rgb("#b565a7")],
+    types: [rgb("#3a2f63"), rgb("#7ba4d4"), rgb("#1b8f77"), rgb("#8833bb")],
     polluted: rgb("#f26a00"),
     pinned: rgb("#a33b00"),
     free: rgb("#0b6e8a"),
     hole: rgb("#e4e2dc"),
     a: rgb("#22262e"),
-    b: rgb("#c25400"),
+    b: rgb("#b01f7d"),
     typeOnly: rgb("#cfdcec"),
   },
   dark: {
     paper: rgb("#191b20"),
-    types: [rgb("#d3c8ff"), rgb("#4577b3"), rgb("#2fb598"), rgb("#cf78bf")],
+    types: [rgb("#d3c8ff"), rgb("#41709f"), rgb("#2fb598"), rgb("#bb77ff")],
     polluted: rgb("#ff8a1f"),
     pinned: rgb("#ffab66"),
     free: rgb("#63c7e0"),
     hole: rgb("#26282e"),
     a: rgb("#eef0f4"),
-    b: rgb("#ff9a3d"),
+    b: rgb("#ff7cc4"),
     typeOnly: rgb("#2c3a4d"),
   },
 };
@@ -56,19 +56,19 @@ export const INKS: Record<Theme, Inks> = {
  */
 const WEIGHT_PLAIN = 1;
 const WEIGHT_PINNED = 2;
-const WEIGHT_POLLUTED = 4;
+const WEIGHT_POLLUTED = 8;
 
 /** How much of a block's colour is left, by its share of free pages. */
 const FULLNESS = [1, 0.8, 0.6, 0.42];
 const EMPTY_TINT = 0.13;
 /** Of the orange of a polluted block, by its share of pinned pages: one page already shows. */
-const POLLUTION = [0, 0.72, 0.88, 1];
+const POLLUTION = [0, 0.6, 0.82, 1];
 const RAMP = [0, 0.34, 0.66, 1];
 
 function mixing(byte: number, inks: Inks): Rgb {
-  if (isPolluted(byte)) return mix(inks.types[MOVABLE], inks.polluted, POLLUTION[pinnedOf(byte)]);
+  if (isPolluted(byte)) return tint(inks.paper, inks.polluted, POLLUTION[pinnedOf(byte)]);
   const colour = inks.types[typeOf(byte)];
-  return mix(inks.paper, colour, isEmpty(byte) ? EMPTY_TINT : FULLNESS[freeOf(byte)]);
+  return tint(inks.paper, colour, isEmpty(byte) ? EMPTY_TINT : FULLNESS[freeOf(byte)]);
 }
 
 /** Colour of a block by itself. */
@@ -78,9 +78,9 @@ export function colourOf(byte: number, colouring: Colouring, inks: Inks): Rgb {
     case "mixing":
       return mixing(byte, inks);
     case "pinned":
-      return mix(inks.paper, inks.pinned, RAMP[pinnedOf(byte)]);
+      return tint(inks.paper, inks.pinned, RAMP[pinnedOf(byte)]);
     case "free":
-      return mix(inks.paper, inks.free, RAMP[freeOf(byte)]);
+      return tint(inks.paper, inks.free, RAMP[freeOf(byte)]);
   }
 }
 
@@ -88,8 +88,8 @@ export function colourOf(byte: number, colouring: Colouring, inks: Inks): Rgb {
 export function colourOfPair(a: number, b: number, inks: Inks): Rgb {
   if (isHole(a) && isHole(b)) return inks.hole;
   const more = pinnedOf(b) - pinnedOf(a);
-  if (more > 0) return mix(inks.paper, inks.b, RAMP[more]);
-  if (more < 0) return mix(inks.paper, inks.a, RAMP[-more]);
+  if (more > 0) return tint(inks.paper, inks.b, RAMP[more]);
+  if (more < 0) return tint(inks.paper, inks.a, RAMP[-more]);
   return typeOf(a) === typeOf(b) ? inks.paper : inks.typeOnly;
 }
 

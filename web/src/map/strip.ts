@@ -17,9 +17,6 @@ export interface Strip {
   pixels: Uint8ClampedArray<ArrayBuffer>;
 }
 
-/** Rows of a strip: a row a block, as long as they are not too many to see. */
-export const rowsOf = (blocks: number): number => Math.min(blocks, 256);
-
 /** Block that a share of the strip's height stands for. */
 export const blockOfRow = (share: number, blocks: number): number =>
   Math.min(blocks - 1, Math.max(0, Math.floor(share * blocks)));
@@ -78,17 +75,18 @@ async function breathe(since: number): Promise<number> {
 export async function paintStrip(
   reels: [Reel] | [Reel, Reel],
   duration: number,
-  columns: number,
+  size: { columns: number; rows: number },
   palette: Palette,
   cancelled: () => boolean,
 ): Promise<Strip | null> {
   const blocks = Math.min(...reels.map((reel) => reel.film.blocks));
-  const rows = new Rows(reels.length === 2 ? palette.pair : palette.single, rowsOf(blocks), blocks);
+  const { columns } = size;
   const strip: Strip = {
     columns,
-    rows: rowsOf(blocks),
-    pixels: new Uint8ClampedArray(columns * rowsOf(blocks) * 4),
+    rows: Math.min(blocks, size.rows),
+    pixels: new Uint8ClampedArray(columns * Math.min(blocks, size.rows) * 4),
   };
+  const rows = new Rows(reels.length === 2 ? palette.pair : palette.single, strip.rows, blocks);
   const entries = new Uint16Array(blocks);
   for (let block = 0; block < blocks; block++) rows.add(block, 0, 1);
   const at = reels.map(() => -1);

@@ -1,7 +1,7 @@
 // Times along the bottom of what runs from left to right.
 
 /** Round steps of seconds, minutes and hours. */
-const STEPS = [
+export const STEPS = [
   0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400,
 ];
 

@@ -78,7 +78,7 @@ function ribbon(context: Context, own: Stay[], duration: number): HTMLElement {
 
 /** States and events of a block in one list, in time. */
 async function happenings(machine: Machine, reel: Reel, block: number): Promise<{ time: number; text: string; event: boolean }[]> {
-  const states = stays(reel.film, reel.times, block, machine.run.duration_s ?? 0);
+  const states = stays(reel.film, reel.times, block, machine.duration);
   const list = states.map((stay) => ({ time: stay.from, text: describeByte(stay.byte, machine), event: false }));
   const columns = await machine.events();
   const events = columns ? eventsOf(columns, block) : [];
@@ -131,7 +131,7 @@ export class Inspector {
   }
 
   private side(letter: "A" | "B", machine: Machine, reel: Reel, block: number, generation: number): HTMLElement {
-    const duration = Math.max(1e-3, machine.run.duration_s ?? 0);
+    const duration = machine.duration;
     const now = h("p", { class: "state" });
     const holder = h("div");
     const list = h("ol", { class: "happenings", tabindex: 0, "aria-label": `What happened to block ${block} in ${letter}` });
@@ -164,7 +164,7 @@ export class Inspector {
     const words: string[] = [];
     for (const side of this.sideOf) {
       const sample = shownSample(side.reel, time);
-      const share = Math.min(1, time / Math.max(1e-3, side.machine.run.duration_s ?? 0));
+      const share = Math.min(1, time / side.machine.duration);
       side.needle.style.left = `${share * 100}%`;
       for (const item of side.list.children) {
         item.classList.toggle("ahead", Number((item as HTMLElement).dataset.time) > time);

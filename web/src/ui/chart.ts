@@ -9,7 +9,7 @@ import { palette } from "../core/theme";
 import type { Curve } from "../data/machine";
 import { resample, type Plot } from "../data/plots";
 import { mergeTimes, sampleAt } from "../data/times";
-import { tickLabel } from "./axis";
+import { STEPS, tickLabel } from "./axis";
 import { badge } from "./picker";
 
 const HEIGHT = 168;
@@ -172,7 +172,7 @@ export class Chart {
         y: { range: (_, min, max) => [Math.min(0, min ?? 0), (max ?? 0) <= 0 ? 1 : max * 1.05] },
       },
       axes: [
-        { ...axis, space: 70, size: 24, gap: 4, values: (_, ticks) => ticks.map((tick) => tickLabel(tick, duration)) },
+        { ...axis, space: 80, size: 24, gap: 4, incrs: STEPS, values: (_, ticks) => ticks.map((tick) => tickLabel(tick, duration)) },
         { ...axis, size: 62, gap: 6, values: (_, ticks) => ticks.map((tick) => count(tick)) },
       ],
       cursor: {

@@ -27,7 +27,7 @@ function changeCell(row: ComparisonRow, variant: Measured): HTMLTableCellElement
       : null;
   const text = variant.change == null && variant.mean != null ? "from 0" : change(variant.change);
   const cell = numeric(text, { class: `${kind} ${variant.significant ? "significant" : ""}`, title: interval });
-  if (SIGNS[kind]) cell.append(h("span", { class: "sign" }, SIGNS[kind]));
+  cell.append(h("span", { class: "sign" }, SIGNS[kind]));
   return cell;
 }
 

@@ -2,16 +2,16 @@
 
 import type { Context } from "../core/context";
 import { h } from "../core/dom";
-import { bytes, clock } from "../core/format";
+import { bytes, clock, count } from "../core/format";
 import { copyable } from "./copy";
 
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
-const plural = (n: number, one: string, many = `${one}s`): string => `${n} ${n === 1 ? one : many}`;
+const plural = (n: number, one: string): string => `${count(n)} ${one}${n === 1 ? "" : "s"}`;
 
 /** `1, 2, 5` or, in a row, `1–15`. */
 function seeds(values: readonly (number | string)[]): string {
-  const known = unique(values.map(String));
+  const known = unique(values.map(String)).sort((a, b) => Number(a) - Number(b));
   const row = known.map(Number).sort((a, b) => a - b);
   const together = row.length > 2 && row.every((seed, i) => Number.isInteger(seed) && seed === row[0] + i);
   return together ? `${row[0]}–${row[row.length - 1]}` : known.join(", ");

@@ -22,12 +22,12 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 export function help(): HTMLDialogElement {
   const rows = KEYS.map(([key, what]) => h("div", {}, h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)));
-  const dialog = h(
+  const dialog: HTMLDialogElement = h(
     "dialog",
     { "aria-labelledby": "keys-title" },
     h("h2", { id: "keys-title" }, "Keys"),
     h("dl", { class: "keys" }, ...rows),
-    h("form", { method: "dialog" }, h("button", {}, "Close")),
+    h("button", { type: "button", onclick: () => dialog.close() }, "Close"),
   );
   return dialog;
 }

@@ -79,7 +79,8 @@ function histogram(group: Group): HTMLElement | null {
   drawing.append(svg("line", { class: "zero", x1: 0, x2: WIDTH, y1: HALF, y2: HALF }));
   const every = Math.ceil(columns / 6);
   for (let i = 0; i < columns; i += every) {
-    const label = svg("text", { x: (i + 0.5) * step, y: 2 * HALF + LABELS - 3, "text-anchor": "middle" });
+    const first = i === 0;
+    const label = svg("text", { x: first ? 0 : (i + 0.5) * step, y: 2 * HALF + LABELS - 3, "text-anchor": first ? "start" : "middle" });
     label.textContent = nanoseconds(range.low * 2 ** i);
     drawing.append(label);
   }

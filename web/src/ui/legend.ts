@@ -1,7 +1,7 @@
 // What the colours of the map mean.
 
 import type { Context } from "../core/context";
-import { css, mix, type Rgb } from "../core/colour";
+import { css, type Rgb } from "../core/colour";
 import { h } from "../core/dom";
 import { onTheme, palette } from "../core/theme";
 import { MOVABLE, RECLAIMABLE, UNMOVABLE, HIGHATOMIC } from "../data/byte";
@@ -46,7 +46,7 @@ function difference(): Entry[] {
     { label: "More pinned pages in A", colours: levels.map((more) => colourOfPair(more, none, inks)) },
     { label: "More pinned pages in B", colours: levels.map((more) => colourOfPair(none, more, inks)) },
     { label: "As many, but blocks of different types", colours: [colourOfPair(none, byte(0, 1, 0, 0), inks)] },
-    { label: "As many, same type", colours: [mix(inks.paper, inks.paper, 0)] },
+    { label: "As many, same type", colours: [inks.paper] },
   ];
 }
 

@@ -26,7 +26,7 @@ const ABOUT =
   "to move through time.";
 
 /** Buttons of which one is pressed. */
-function choice<T extends string>(label: string, values: readonly T[], names: Record<T, string>, choose: (value: T) => void): { element: HTMLElement; press: (value: T) => void } {
+function choice<T extends string>(label: string, values: readonly T[], names: Record<T, string>, choose: (value: T) => void): { element: HTMLElement; press: (value: T | null) => void } {
   const buttons = values.map((value) =>
     h("button", { type: "button", "data-value": value, onclick: () => choose(value) }, names[value]),
   );
@@ -42,7 +42,10 @@ function controls(context: Context, zoom: (factor: number) => void): HTMLElement
   const { store } = context;
   const colouring = choice("Colour by", COLOURINGS, COLOURING_NAMES, (value) => store.set({ colouring: value, mode: "pair" }));
   const mode = choice("View", MODES, MODE_NAMES, (value) => store.set({ mode: value }));
-  store.watch(["colouring"], (state) => colouring.press(state.colouring));
+  // The difference has colours of its own.
+  store.watch(["colouring", "mode", "b"], (state) =>
+    colouring.press(state.mode === "difference" && state.b !== null ? null : state.colouring),
+  );
   store.watch(["mode"], (state) => mode.press(state.mode));
   store.watch(["b"], (state) => (mode.element.hidden = state.b === null));
   const button = (sign: string, label: string, act: () => void): HTMLElement =>
@@ -67,9 +70,9 @@ export function mapSection(context: Context, reels: Reels, part: Part): HTMLElem
   const hover = h("p", { class: "hover", "aria-hidden": "true" });
   const panes = (["A", "B"] as const).map((letter) => {
     const pane = new Pane(context, reels, { hover: (block) => over(block) }, `Block map of run ${letter}`);
-    const name = h("span");
+    const name = h("span", { class: "names" });
     const note = h("span", { class: "note" });
-    const element = h("figure", { class: "pane" }, h("figcaption", {}, badge(letter), name, note), pane.element);
+    const element = h("figure", { class: "pane" }, h("figcaption", {}, name, note), pane.element);
     return { letter, pane, name, note, element };
   });
   const over = (block: number | null): void => {
@@ -84,7 +87,8 @@ export function mapSection(context: Context, reels: Reels, part: Part): HTMLElem
       element.hidden = !run || (difference && i === 1);
       element.classList.toggle("both", difference);
       if (!run) continue;
-      name.textContent = difference ? `${runs[0].machine.name} against ${runs[1].machine.name}` : run.machine.name;
+      const named = difference ? runs : [run];
+      name.replaceChildren(...named.flatMap((one) => [badge(one.letter), h("span", {}, one.machine.name)]));
       note.textContent = noteOn(run.machine.hasMap, reels.failureOf(run.machine), run.machine.run.kind);
       pane.show(difference ? runs.map(({ machine }) => machine) : [run.machine]);
     }

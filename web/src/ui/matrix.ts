@@ -1,40 +1,15 @@
 // Fragmentation events: who asked, and from whose blocks it was served.
 
 import { chosen, type Context } from "../core/context";
-import { contrast, css, mix, type Rgb } from "../core/colour";
+import { contrast, css, tint, type Rgb } from "../core/colour";
 import { h } from "../core/dom";
 import { count } from "../core/format";
 import { onTheme, palette } from "../core/theme";
 import type { Machine } from "../data/machine";
-import type { MatrixCell } from "../data/view";
+import { table, type Cell } from "../data/matrix";
 import { badge, section, type Part } from "./picker";
 
 const ORDER = ["unmovable", "movable", "reclaimable", "highatomic", "cma", "isolate"];
-
-export interface Cell {
-  claim: number;
-  steal: number;
-  pollute: number;
-}
-
-/** Weiner's three kinds: a whole block taken, less and the block changes its type, less and it stays as it was. */
-export function kindOf(cell: MatrixCell): keyof Cell {
-  if (cell.severity === "whole") return "claim";
-  return cell.ownership === "changed" ? "steal" : "pollute";
-}
-
-/** Counts by type asked for, then by type served from. */
-export function table(cells: MatrixCell[]): Map<string, Map<string, Cell>> {
-  const rows = new Map<string, Map<string, Cell>>();
-  for (const cell of cells) {
-    const row = rows.get(cell.alloc) ?? new Map<string, Cell>();
-    const counts = row.get(cell.fallback) ?? { claim: 0, steal: 0, pollute: 0 };
-    counts[kindOf(cell)] += cell.count;
-    row.set(cell.fallback, counts);
-    rows.set(cell.alloc, row);
-  }
-  return rows;
-}
 
 const total = ({ claim, steal, pollute }: Cell): number => claim + steal + pollute;
 
@@ -47,7 +22,7 @@ function typesIn(machines: Machine[]): string[] {
 function heat(value: number, most: number): { background: Rgb; text: Rgb } {
   const { inks } = palette();
   const share = value === 0 ? 0 : 0.08 + 0.72 * (Math.log1p(value) / Math.log1p(most));
-  const background = mix(inks.paper, inks.polluted, share);
+  const background = tint(inks.paper, inks.polluted, share);
   const [dark, light]: [Rgb, Rgb] = [[20, 22, 26], [250, 250, 248]];
   return { background, text: contrast(background, dark) >= contrast(background, light) ? dark : light };
 }

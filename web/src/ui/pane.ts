@@ -9,7 +9,8 @@ import { Projector } from "../data/film";
 import type { Machine } from "../data/machine";
 import { clamp, pan, project, reveal, zoomAt, type Camera, type Projection } from "../map/camera";
 import { blockAt, cellOf, layoutOf, neighbour, type Layout } from "../map/layout";
-import { painterOn, type Painter } from "../map/painter";
+import { painterOn } from "../map/painter";
+import type { Painter } from "../map/scene";
 
 const WHEEL_STEP = 1.0015;
 const KEY_STEP = 1.6;

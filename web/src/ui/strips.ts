@@ -12,7 +12,7 @@ import { tickLabel, ticks } from "./axis";
 import { badge } from "./picker";
 
 const SVG = "http://www.w3.org/2000/svg";
-const CURVE_HEIGHT = 84;
+const CURVE_HEIGHT = 68;
 const MOST_COLUMNS = 1000;
 
 export class Strips {
@@ -98,8 +98,10 @@ export class Strips {
     for (const [i, group] of groups.entries()) {
       const reels = group.map(({ reel }) => reel) as [Reel] | [Reel, Reel];
       const most = Math.max(...reels.map(({ film }) => film.samples));
-      const columns = Math.min(MOST_COLUMNS, most, Math.round(this.width));
-      const strip = await paintStrip(reels, this.duration, columns, colours, () => generation !== this.generation);
+      // A row a pixel: scaling a taller picture down would drop blocks.
+      const rows = Math.round(images[i].canvas.getBoundingClientRect().height * devicePixelRatio);
+      const size = { columns: Math.min(MOST_COLUMNS, most, Math.round(this.width)), rows };
+      const strip = await paintStrip(reels, this.duration, size, colours, () => generation !== this.generation);
       if (!strip) return;
       const { canvas } = images[i];
       canvas.width = strip.columns;
@@ -151,11 +153,15 @@ export class Strips {
     this.part.hidden = found.time <= 0;
     this.part.style.transform = `translateX(${(found.time / this.duration) * this.width}px)`;
     const less = found.more === "A" ? "B" : "A";
+    const ends = `at the end ${count(found.a)} in A and ${count(found.b)} in B.`;
+    if (this.part.hidden) {
+      this.finding.append(`From the start to the end, ${less} has fewer movable blocks with pinned pages than ${found.more}: ${ends}`);
+      return;
+    }
     this.finding.append(
       "The runs part ways at ",
       h("button", { type: "button", class: "time", onclick: () => this.context.store.set({ time: found.time }) }, clock(found.time)),
-      `: from there to the end, ${less} always has fewer movable blocks with pinned pages than ${found.more}. ` +
-        `At the end ${count(found.a)} in A and ${count(found.b)} in B.`,
+      `: from there to the end, ${less} always has fewer movable blocks with pinned pages than ${found.more}: ${ends}`,
     );
   }
 

@@ -37,6 +37,7 @@ pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
         outcome: from_proc("/proc", &before, &after)?,
         run: run.report,
         huge_bytes: host::huge_page_size() as u64,
+        timeline: None,
     })
 }
 

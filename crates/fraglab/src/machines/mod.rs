@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::run_args::{On, RunArgs};
 use crate::scenarios::Chosen;
 use lab::outcome::Outcome;
+use lab::timeline::Timeline;
 use recording::pagelog::{ProcTexts, between};
 use report::{Facts, Ran};
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ pub struct Came {
     pub run: RunReport,
     /// Size of its huge pages, bytes.
     pub huge_bytes: u64,
+    /// The run over time, where that was kept.
+    pub timeline: Option<Timeline>,
 }
 
 /// Runs a scenario on one machine, as a column. What comes out beside the result goes into `kept`, a directory that is made if it is
@@ -36,14 +39,24 @@ pub struct Came {
 /// # Errors
 /// When the machine can't run it; what went wrong in the scenario itself is part of the result.
 pub fn run(on: &On, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Ran, Failure> {
-    let Came { about, facts, outcome, run, huge_bytes } = match on {
+    let Came { about, facts, outcome, run, huge_bytes, timeline } = match on {
         On::Sim => sim::run(chosen, args)?,
         On::Vm(kernel) => vm::run(kernel, chosen, args, kept)?,
         On::Host => host::run(chosen, args)?,
     };
     let measures = chosen.workload.measures(&run, huge_bytes);
     let owed = on_paper(&*chosen.workload).digest();
-    Ok(Ran { name: column_name(on, chosen.variant.as_deref()), about, facts, outcome, run, huge_bytes, owed, measures })
+    Ok(Ran {
+        name: column_name(on, chosen.variant.as_deref()),
+        about,
+        facts,
+        outcome,
+        run,
+        huge_bytes,
+        owed,
+        measures,
+        timeline,
+    })
 }
 
 /// The name of a machine's column, with the variant behind a comma where there is one.

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::run_args::RunArgs;
 use crate::scenarios::Chosen;
 use anstream::eprintln;
+use lab::timeline::Sampling;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
 use report::Facts;
@@ -20,7 +21,13 @@ const DEFAULT_POLICY: &str = "linux-6.18";
 pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
     let spec = spec(chosen, args)?;
     let (column, policy) = policy(chosen, args)?;
-    let simulated = Simulation::run(&*chosen.workload, &spec, &policy, chosen.scenario.seed).map_err(failure)?;
+    let (workload, seed) = (&*chosen.workload, chosen.scenario.seed);
+    // Followed only if what is seen is kept.
+    let simulated = match &args.output {
+        Some(_) => Simulation::followed(workload, &spec, &policy, seed, Sampling::default()),
+        None => Simulation::run(workload, &spec, &policy, seed),
+    };
+    let simulated = simulated.map_err(failure)?;
     let (virtual_seconds, wall_seconds) = (simulated.virtual_seconds, simulated.wall_seconds);
     eprintln!("sim: {virtual_seconds:.1} virtual seconds in {wall_seconds:.1} s");
     let facts = Facts {
@@ -39,6 +46,7 @@ pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
         outcome: simulated.outcome,
         run: simulated.report,
         huge_bytes: spec.page() << spec.geometry.pmd_order,
+        timeline: simulated.timeline,
     })
 }
 

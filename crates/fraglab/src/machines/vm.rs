@@ -42,7 +42,7 @@ pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Resul
     let outcome = outcome(&result)?;
     let sysctls = sysctls(&chosen.scenario, args).map(|(name, value)| (name, Some(value))).collect();
     let facts = facts_of_kernel(result.report.release.clone(), sysctls, chosen, &run);
-    Ok(Came { about, facts, outcome, run, huge_bytes: HUGE_BYTES })
+    Ok(Came { about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline: None })
 }
 
 /// A setting's name without the directories that all have.

@@ -1,11 +1,13 @@
 //! Numbers in bulk: base64 of the raw deflate stream of little-endian bytes.
 
 use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
+use base64::write::EncoderStringWriter;
 use flate2::Compression;
-use flate2::read::{DeflateDecoder, DeflateEncoder};
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
-use std::io::Read;
+use std::io::{Read, Write};
 
 /// Packed numbers. What they are packed from is told by [`Dtype`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,10 +91,9 @@ impl Chunk {
     }
 
     fn pack(dtype: Dtype, len: usize, bytes: &[u8]) -> Chunk {
-        let mut packed = Vec::new();
-        let mut encoder = DeflateEncoder::new(bytes, Compression::new(7));
-        encoder.read_to_end(&mut packed).expect("reading from memory can't fail");
-        Chunk { dtype, len, data: STANDARD.encode(packed) }
+        let mut packer = Packer::default();
+        packer.push(bytes);
+        Chunk { dtype, len, ..packer.finish() }
     }
 
     /// Its bytes.
@@ -133,6 +134,34 @@ impl Chunk {
         // One byte more than belongs there shows a stream that is too long, whatever it would grow to.
         DeflateDecoder::new(&packed[..]).take(expected as u64 + 1).read_to_end(&mut bytes)?;
         if bytes.len() == expected { Ok(bytes) } else { Err(length()) }
+    }
+}
+
+/// Packs bytes as they come.
+pub(super) struct Packer {
+    encoder: DeflateEncoder<EncoderStringWriter<'static, GeneralPurpose, String>>,
+    len: usize,
+}
+
+/// Writing into a string ends for want of memory only.
+const TO_MEMORY: &str = "writing to memory can't fail";
+
+impl Default for Packer {
+    fn default() -> Packer {
+        Packer { encoder: DeflateEncoder::new(EncoderStringWriter::new(&STANDARD), Compression::new(6)), len: 0 }
+    }
+}
+
+impl Packer {
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.len += bytes.len();
+        self.encoder.write_all(bytes).expect(TO_MEMORY);
+    }
+
+    /// All bytes so far.
+    pub fn finish(self) -> Chunk {
+        let data = self.encoder.finish().expect(TO_MEMORY).into_inner();
+        Chunk { dtype: Dtype::U8, len: self.len, data }
     }
 }
 

@@ -1,20 +1,38 @@
 //! The block map's samples: keyframes, and XOR against the sample before.
 
+use super::chunk::Packer;
 use super::{Chunk, ChunkError, Map};
+use lab::timeline::BlockMap;
 
 /// Packs samples of one length: every `keyframe_every`-th as it is, the others as differences.
 pub fn pack_frames<'a>(samples: impl Iterator<Item = &'a [u8]>, blocks: usize, keyframe_every: u32) -> Chunk {
-    let mut bytes = Vec::new();
+    let mut packer = Packer::default();
     let mut before = vec![0; blocks];
     for (at, sample) in samples.enumerate() {
-        if at.is_multiple_of(keyframe_every.max(1) as usize) {
-            bytes.extend_from_slice(sample);
+        if is_keyframe(at, keyframe_every) {
+            packer.push(sample);
         } else {
-            bytes.extend(before.iter().zip(sample).map(|(before, now)| before ^ now));
+            let change: Vec<u8> = before.iter().zip(sample).map(|(before, now)| before ^ now).collect();
+            packer.push(&change);
         }
         before.copy_from_slice(sample);
     }
-    Chunk::u8(&bytes)
+    packer.finish()
+}
+
+/// Packs a run's map as it was kept, without all of it in memory at once.
+pub(super) fn pack_map(map: &BlockMap, keyframe_every: u32) -> Chunk {
+    let mut packer = Packer::default();
+    let mut at = 0;
+    map.replay(|change, whole| {
+        packer.push(if is_keyframe(at, keyframe_every) { whole } else { change });
+        at += 1;
+    });
+    packer.finish()
+}
+
+fn is_keyframe(at: usize, every: u32) -> bool {
+    at.is_multiple_of(every.max(1) as usize)
 }
 
 /// A map's samples, unpacked.
@@ -54,7 +72,7 @@ impl FrameReader {
         if Some(bytes.len()) != blocks.checked_mul(times.len()) {
             return Err(MapError::Size { blocks: map.blocks, samples: times.len(), found: bytes.len() });
         }
-        for sample in (1..times.len()).filter(|at| !at.is_multiple_of(map.keyframe_every.max(1) as usize)) {
+        for sample in (1..times.len()).filter(|at| !is_keyframe(*at, map.keyframe_every)) {
             let (done, rest) = bytes.split_at_mut(sample * blocks);
             let before = &done[(sample - 1) * blocks..];
             rest[..blocks].iter_mut().zip(before).for_each(|(now, before)| *now ^= before);

@@ -1,12 +1,21 @@
 //! The view file: the data of runs over time, as the page, the terminal map and the exports read it. The format is
 //! `docs/view-format.md`; field names here are its keys.
 
+mod build;
 mod chunk;
 mod frames;
+mod join;
+mod read;
+mod thin;
 
+pub use build::Ran;
 pub use chunk::{Chunk, ChunkError, Dtype};
 pub use frames::{FrameReader, MapError, pack_frames};
+pub use join::{Found, join};
+pub use read::ViewError;
 
+use crate::manifest::Provenance;
+use crate::{Column, Report};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -236,12 +245,68 @@ pub struct Slice {
     pub end_s: f64,
 }
 
+/// Name of a view in a run directory.
+pub const VIEW_FILE: &str = "view.json";
+
+/// What a report is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A recording and its replays.
+    Recording,
+    /// A scenario on machines.
+    Scenario,
+}
+
 impl View {
+    /// The columns of a report, over time.
+    pub fn of_report(report: &Report<'_>, subject: Subject, provenance: &Provenance) -> View {
+        let command = shell_words(&provenance.command_line);
+        let kind = |column: &Column| match (&column.facts, subject) {
+            (Some(facts), Subject::Scenario) if facts.digest != 0 => Kind::Simulated,
+            (Some(_), Subject::Recording) => Kind::Replay,
+            _ => Kind::Kernel,
+        };
+        let about = |which| (subject == which).then(|| report.recording.clone());
+        let run = |column: &Column| {
+            Run::of(&Ran {
+                name: column.name.clone(),
+                kind: kind(column),
+                scenario: about(Subject::Scenario),
+                recording: about(Subject::Recording),
+                command: command.clone(),
+                facts: column.facts.as_ref(),
+                outcome: column.outcome,
+                timeline: column.timeline,
+            })
+        };
+        View::of_runs(report.recording.clone(), provenance, report.columns.iter().map(run).collect())
+    }
+
+    /// A view of some runs.
+    pub fn of_runs(title: String, provenance: &Provenance, runs: Vec<Run>) -> View {
+        let generated_by = format!("fraglab {}", provenance.version);
+        let command = shell_words(&provenance.command_line);
+        View { schema: SCHEMA.to_owned(), version: VERSION, title, command, generated_by, compare: None, runs }
+    }
+
     /// The file's text, fit for a script element: `<` stands as an escape.
     pub fn to_json(&self) -> String {
         let text = serde_json::to_string(self).expect("names, numbers and lists of them can be written down");
         text.replace('<', "\\u003c")
     }
+}
+
+/// A command line as a shell reads it.
+fn shell_words(words: &[String]) -> String {
+    let plain = |word: &String| {
+        let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+        if !word.is_empty() && word.chars().all(harmless) {
+            word.clone()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    words.iter().map(plain).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -94,3 +94,49 @@ fn every_kth_sample_stands_in_full_and_others_are_differences() {
     let short = Map { blocks: 4, ..map };
     assert!(matches!(FrameReader::new(&short), Err(MapError::Size { found: 9, .. })));
 }
+
+#[test]
+fn a_view_that_is_too_large_loses_detail_and_no_extremes() {
+    let mut view = view();
+    let run = &mut view.runs[0];
+    let noise = |at: u32| (at.wrapping_mul(2_654_435_761) >> 8) as f32;
+    let times: Vec<f32> = (1..=1000).map(|at| at as f32).collect();
+    run.clocks = vec![Chunk::f32(&times)];
+    let mut values: Vec<f32> = (0..1000).map(noise).collect();
+    values[501] = 1e9;
+    let series = |unit: &str| Series {
+        name: unit.into(),
+        label: "a".into(),
+        unit: unit.into(),
+        group: "free".into(),
+        zone: None,
+        times: 0,
+        value: Chunk::f32(&values),
+        low: None,
+        high: None,
+    };
+    run.series = vec![series("pages"), series("per second")];
+    let samples: Vec<Vec<u8>> =
+        (0..300u32).map(|at| (0..50).map(|block| noise(at * 50 + block) as u8).collect()).collect();
+    let times: Vec<f32> = (0..300).map(|at| at as f32).collect();
+    let frames = pack_frames(samples.iter().map(Vec::as_slice), 50, 64);
+    run.map = Some(Map { times: Chunk::f32(&times), blocks: 50, keyframe_every: 64, frames });
+    let before = view.to_json().len();
+    view.shrink_to(before / 5).expect("own chunks");
+    let run = &view.runs[0];
+    assert!(view.to_json().len() <= before / 5, "{} of {before}", view.to_json().len());
+    let reader = FrameReader::new(run.map.as_ref().expect("kept")).expect("own map");
+    assert_eq!(reader.times().last(), Some(&299.0));
+    for (at, time) in reader.times().iter().enumerate() {
+        assert_eq!(reader.frame(at), samples[*time as usize]);
+    }
+    let clock = run.clocks[0].to_f32().expect("own chunk");
+    assert_eq!(clock.last(), Some(&1000.0));
+    for series in &run.series {
+        let high = series.high.as_ref().expect("joined").to_f32().expect("own chunk");
+        assert_eq!((high.len(), high.iter().copied().fold(0.0, f32::max)), (clock.len(), 1e9));
+    }
+    let mean = |values: &[f32]| values.iter().map(|value| f64::from(*value)).sum::<f64>() / values.len() as f64;
+    let rate = run.series[1].value.to_f32().expect("own chunk");
+    assert!((mean(&rate) / mean(&values) - 1.0).abs() < 0.05, "{} {}", mean(&rate), mean(&values));
+}

@@ -5,7 +5,7 @@
 //! every few seconds a burst that wants huge pages at once. The same parts in the same sizes made the recordings of real
 //! kernels that the model is tested with.
 
-mod burst;
+pub(crate) mod burst;
 mod compile;
 mod files;
 mod resident;
