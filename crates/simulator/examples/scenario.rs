@@ -56,8 +56,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         if std::env::var_os("BURSTS").is_some() {
             let events: Vec<_> = simulated.outcome.extfrag.iter().filter(|at| at.event.fragmenting()).collect();
             for at in events.iter().skip(900).take(60) {
-                println!("at {:.6} pfn {} order {} <- {} {:?} <- {:?} own {}", at.ts as f64 / 1e9, at.event.pfn.0,
-                    at.event.alloc_order, at.event.fallback_order, at.event.alloc_migratetype, at.event.fallback_migratetype, at.event.change_ownership);
+                println!(
+                    "at {:.6} pfn {} order {} <- {} {:?} <- {:?} own {}",
+                    at.ts as f64 / 1e9,
+                    at.event.pfn.0,
+                    at.event.alloc_order,
+                    at.event.fallback_order,
+                    at.event.alloc_migratetype,
+                    at.event.fallback_migratetype,
+                    at.event.change_ownership
+                );
             }
         }
         for measure in workload.measures(&simulated.report, 2 << 20) {

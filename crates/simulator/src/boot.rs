@@ -9,7 +9,7 @@ use crate::slab::Slabs;
 use crate::spec::MachineSpec;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
-use pagealloc::{CpuId, ZoneId, Gfp, MachineError, PageAllocator, Policy};
+use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, ZoneId};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
