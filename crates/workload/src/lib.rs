@@ -32,6 +32,7 @@ mod saved;
 mod scale;
 mod scenario;
 mod spawn;
+pub mod stress_highalloc;
 mod system;
 pub mod thpfioscale;
 mod timed_faults;

@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::machine::Machine;
-use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, parallelio, thpfioscale};
+use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -17,6 +17,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
     ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
     ("parallelio-memcachetest", include_str!("../scenarios/parallelio-memcachetest.toml")),
+    ("stress-highalloc", include_str!("../scenarios/stress-highalloc.toml")),
     ("thpfioscale", include_str!("../scenarios/thpfioscale.toml")),
     ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
     ("thpfioscale-2s", include_str!("../scenarios/thpfioscale-2s.toml")),
@@ -49,6 +50,7 @@ kinds! {
     kbuild_thp "kbuild-thp",
     oom_loop "oom-loop",
     parallelio "parallelio",
+    stress_highalloc "stress-highalloc",
     thpfioscale "thpfioscale",
 }
 
@@ -88,6 +90,8 @@ pub struct Scenario {
     #[serde(rename = "oom-loop")]
     oom_loop: Option<oom_loop::Parameters>,
     parallelio: Option<parallelio::Parameters>,
+    #[serde(rename = "stress-highalloc")]
+    stress_highalloc: Option<stress_highalloc::Parameters>,
     thpfioscale: Option<thpfioscale::Parameters>,
 }
 
