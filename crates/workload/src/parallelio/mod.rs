@@ -233,8 +233,8 @@ impl Workload for Parallelio {
     }
 }
 
-/// How often the zones' pages were scanned over, the youngest zone and the oldest, where the system tells scans by zone. Zones of
-/// a hundredth of memory, DMA for one, are left out.
+/// How often each zone's pages were scanned over, and the difference between oldest and youngest zone as a share of the mean,
+/// where the system tells scans by zone. Zones of a hundredth of memory, DMA for one, are left out.
 fn zone_ages(run: &RunReport) -> Vec<Measure> {
     let marks = || run.tasks.iter().flat_map(|report| &report.marks);
     let (Some(first), Some(last)) = (marks().min_by_key(|mark| mark.at), marks().max_by_key(|mark| mark.at)) else {
@@ -244,12 +244,15 @@ fn zone_ages(run: &RunReport) -> Vec<Measure> {
     let memory: u64 = zones().map(|(_, pages)| pages).sum();
     let age = |(zone, pages): (&str, u64)| {
         let scanned = |mark: &crate::Mark| mark.counters.get(&format!("zone_scanned.{zone}")).copied().unwrap_or(0);
-        (scanned(last) - scanned(first)) as f64 / pages as f64
+        (format!("zone-age-{zone}"), (scanned(last) - scanned(first)) as f64 / pages as f64)
     };
-    let mut ages: Vec<f64> = zones().filter(|&(_, pages)| pages > memory / 100).map(age).collect();
-    ages.sort_by(f64::total_cmp);
-    let single = |name, age: Option<&f64>| age.map(|&age| Measure::single(name, "", Better::Higher, age));
-    [single("zone-age-youngest", ages.first()), single("zone-age-oldest", ages.last())].into_iter().flatten().collect()
+    let ages: Vec<(String, f64)> = zones().filter(|&(_, pages)| pages > memory / 100).map(age).collect();
+    let by = |better: fn(f64, f64) -> f64| ages.iter().map(|(_, age)| *age).reduce(better);
+    let (Some(least), Some(most)) = (by(f64::min), by(f64::max)) else { return Vec::new() };
+    let mean = ages.iter().map(|(_, age)| age).sum::<f64>() / ages.len() as f64;
+    let spread = Measure::single("zone-age-spread", "%", Better::Lower, 100.0 * (most - least) / mean.max(1e-9));
+    let ages = ages.into_iter().map(|(name, age)| Measure::single(name, "", Better::Lower, age));
+    ages.chain([spread]).collect()
 }
 
 /// The share of a whole that a percentage is.
