@@ -1,7 +1,7 @@
 //! Builds one after the other, and the slots of `make -j` within one.
 
-use super::tree::{Kind, file, read_whole, write_new};
 use super::compile::map_and_write;
+use super::tree::{Kind, file, read_whole, write_new};
 use super::{BUILD, BUILT, CLEAN, KIB, LD, MAKE, MIB, Parameters, SH};
 use crate::rounds::Script;
 use crate::{Op, RegionId, Spawn};

@@ -105,7 +105,11 @@ impl Compiler {
     fn text(&self, ops: &mut Vec<Op>) {
         let bytes = u64::from(self.parameters.cc1.text_mib) * MIB;
         let program = file(Kind::Program, 0);
-        ops.extend((0..bytes).step_by(FAULT_AROUND as usize).map(|offset| Op::Read { file: program, offset, bytes: 4096 }));
+        ops.extend((0..bytes).step_by(FAULT_AROUND as usize).map(|offset| Op::Read {
+            file: program,
+            offset,
+            bytes: 4096,
+        }));
     }
 
     /// A name that is looked for in vain: nearly always one of the tree's headers in a directory that comes earlier on the
