@@ -2,7 +2,7 @@
 
 use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
-use crate::device::Device;
+use crate::device::{Device, Stream};
 use crate::livelock::Loops;
 use crate::speeds::Speeds;
 use mm::slowpath::Turn;
@@ -36,8 +36,8 @@ enum Due {
     Timeout(usize),
     /// A task that was woken some time ago gets to run.
     Run(TaskId),
-    /// A page has been written.
-    Written(Pfn),
+    /// A page has been written, to the swap device or not, if reads took no more time from writes than this before.
+    Written(Pfn, bool, Nanos),
 }
 
 /// Clock that the watcher shares.
@@ -150,7 +150,12 @@ impl VirtualEnv {
         let Reverse((at, _, due)) = self.pop_due()?;
         self.clock.set(self.clock.get().max(at));
         match due {
-            Due::Written(pfn) => {
+            Due::Written(pfn, swap, borrowed) => {
+                let later = self.device(swap).borrowed() - borrowed;
+                if later > 0 {
+                    self.schedule(at + later, Due::Written(pfn, swap, borrowed + later));
+                    return None;
+                }
                 self.writing.set(self.writing.get() - 1);
                 Some(pfn)
             }
@@ -210,9 +215,10 @@ impl VirtualEnv {
 
     /// Starts writing a page of that many base pages to the disk, or to the swap device.
     pub fn write(&self, pfn: Pfn, swap: bool, pages: u64) {
-        let done = self.device(swap).transfer(self.now(), pages);
+        let device = self.device(swap);
+        let done = device.write(self.now(), if swap { Stream::Swap } else { Stream::Files }, pages);
         self.writing.set(self.writing.get() + 1);
-        self.schedule(done, Due::Written(pfn));
+        self.schedule(done, Due::Written(pfn, swap, device.borrowed()));
     }
 
     pub(crate) fn nobody_is_ready(&self) -> bool {

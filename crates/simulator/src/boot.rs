@@ -15,6 +15,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use workload::{Root, Scale};
 
+/// Bytes of a stream of writes that a device takes at once before it looks at others (`max_sectors_kb` of disks: 512).
+const BATCH_BYTES: u64 = 512 << 10;
+
 /// A machine at its start.
 pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root]) -> Result<Sim, MachineError> {
     let clock = Rc::new(Cell::new(0));
@@ -24,7 +27,13 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
     let costs = &spec.costs;
     let device = |swap| {
         let (page, latency, seek) = spec.device(swap);
-        Device::new(page, latency).with_seek(seek)
+        let device = Device::new(page, latency);
+        // A device that is described has a scheduler; those of the cost models take turns.
+        let described = if swap { spec.disks.swap } else { spec.disks.disk };
+        match described {
+            Some(_) => device.with_scheduling(seek, BATCH_BYTES / spec.page()),
+            None => device,
+        }
     };
     let env = VirtualEnv::new(clock, costs.speeds, seed)
         .with_cpus(spec.cpus, costs.slice, costs.cpu_percent)

@@ -334,7 +334,7 @@ impl Sim {
             state.free_page(pfn, self.mm.env.cpu());
             return Ok(());
         };
-        let ready = self.mm.env.device(true).transfer(now, 1);
+        let ready = self.mm.env.device(true).read(now, u64::from(of.0), 1);
         state.alloc.vmstat.bump(Counter::PswpIn);
         state.alloc.vmstat.add(Counter::PgpgIn, 4);
         let folio = state.owner.folios.get_mut(of);

@@ -142,7 +142,12 @@ impl Sim {
     fn send_read(&self, read: Vec<FolioId>) -> u32 {
         let owner = &mut self.mm.state.borrow_mut().owner;
         let pages: u32 = read.iter().map(|&id| owner.folios.get(id).pages()).sum();
-        let ready = self.mm.env.device(false).transfer(self.mm.env.now(), u64::from(pages));
+        // Files lie on the disk in one piece each.
+        let place = read.first().map_or(0, |&id| match owner.folios.get(id).what {
+            Use::File { file, index } => (1 + u64::from(file)) << 32 | u64::from(index),
+            _ => 0,
+        });
+        let ready = self.mm.env.device(false).read(self.mm.env.now(), place, u64::from(pages));
         read.into_iter().for_each(|id| owner.folios.get_mut(id).ready = ready);
         pages
     }

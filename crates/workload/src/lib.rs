@@ -24,6 +24,7 @@ mod measure;
 pub mod oom_loop;
 mod op;
 mod paper;
+pub mod parallelio;
 mod random;
 mod rounds;
 mod run_report;
@@ -37,7 +38,7 @@ mod timed_faults;
 mod words;
 mod workload;
 
-pub use drive::{Mark, Program, TaskReport, Timing, drive};
+pub use drive::{Mark, Program, Span, TaskReport, Timing, drive};
 pub use machine::{CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, PageKib};
 pub use measure::{Better, Measure};
 pub use op::{Access, Advice, FileId, GfpClass, HandleId, MEETINGS, Op, RegionId};

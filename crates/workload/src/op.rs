@@ -205,6 +205,16 @@ pub enum Op {
     DropCaches,
     /// `sync`: waits until everything that was dirty is on the disk.
     SyncAll,
+    /// What follows up to `Done` is performed for this long: operations that would begin later are passed over. They belong to the
+    /// task's operations all the same; how many were performed, and in what time, is kept under the label.
+    For {
+        /// Label, an index into [`Workload::labels`](crate::Workload::labels).
+        label: u16,
+        /// For how long.
+        nanos: u64,
+    },
+    /// Ends what `For` began.
+    Done,
 }
 
 /// Meetings that a run can have.

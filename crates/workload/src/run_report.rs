@@ -138,6 +138,7 @@ mod tests {
             owed,
             timings: Vec::new(),
             marks: Vec::new(),
+            spans: Vec::new(),
         }
     }
 

@@ -33,8 +33,13 @@ impl Scale {
     }
 
     /// The full size of what is this large at this scale.
+    pub fn undo(self, size: u64) -> u64 {
+        Scale { numerator: self.denominator, denominator: self.numerator }.of(size)
+    }
+
+    /// The same for a 32-bit size.
     pub fn undo_u32(self, size: u32) -> u32 {
-        Scale { numerator: self.denominator, denominator: self.numerator }.of_u32(size)
+        u32::try_from(self.undo(size.into())).unwrap_or(u32::MAX)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::machine::Machine;
-use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, thpfioscale};
+use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, parallelio, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -16,6 +16,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
     ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
     ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
+    ("parallelio-memcachetest", include_str!("../scenarios/parallelio-memcachetest.toml")),
     ("thpfioscale", include_str!("../scenarios/thpfioscale.toml")),
     ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
     ("thpfioscale-2s", include_str!("../scenarios/thpfioscale-2s.toml")),
@@ -47,6 +48,7 @@ kinds! {
     kbuild_mix "kbuild-mix",
     kbuild_thp "kbuild-thp",
     oom_loop "oom-loop",
+    parallelio "parallelio",
     thpfioscale "thpfioscale",
 }
 
@@ -85,6 +87,7 @@ pub struct Scenario {
     kbuild_thp: Option<kbuild_thp::Parameters>,
     #[serde(rename = "oom-loop")]
     oom_loop: Option<oom_loop::Parameters>,
+    parallelio: Option<parallelio::Parameters>,
     thpfioscale: Option<thpfioscale::Parameters>,
 }
 
@@ -370,7 +373,7 @@ mod tests {
         let without = &text[..text.find("[kbuild-mix.").expect("it has one")];
         assert_eq!(
             refusal(without),
-            "line 1: a scenario has exactly one workload, a section of: kbuild-mix, thpfioscale"
+            format!("line 1: a scenario has exactly one workload, a section of: {}", KINDS.join(", "))
         );
     }
 

@@ -44,7 +44,7 @@ const GFP: Operand = Operand::Word(&["kernel", "nofs", "nowait", "atomic", "high
 const ACCESS: Operand = Operand::Word(&["read", "write"]);
 
 /// All operations. An operation's code is its place here; new ones are added at the end, so that digests stay.
-pub const FORMS: [Form; 27] = [
+pub const FORMS: [Form; 29] = [
     form("map", &[ID, SIZE]),
     form("advise", &[ID, ADVICE]),
     form("touch", &[ID, SIZE, SIZE, ACCESS]),
@@ -72,6 +72,8 @@ pub const FORMS: [Form; 27] = [
     form("kernel_pages", &[ID, Operand::Number(u8::MAX as u64), GFP, ID]),
     form("drop_caches", &[]),
     form("sync_all", &[]),
+    form("for", &[ROLE, SIZE]),
+    form("done", &[]),
 ];
 
 const fn form(name: &'static str, operands: &'static [Operand]) -> Form {
@@ -120,6 +122,8 @@ impl From<&Op> for Words {
             }
             Op::DropCaches => Words::new(25, []),
             Op::SyncAll => Words::new(26, []),
+            Op::For { label, nanos } => Words::new(27, [label.into(), nanos]),
+            Op::Done => Words::new(28, []),
         }
     }
 }
@@ -167,7 +171,9 @@ impl Words {
             23 => Op::Meet { number: a as u16, tasks: b as u32 },
             24 => Op::KernelPages { handle, order: b as u8, gfp: GfpClass::ALL[c as usize], count: d as u32 },
             25 => Op::DropCaches,
-            _ => Op::SyncAll,
+            26 => Op::SyncAll,
+            27 => Op::For { label: a as u16, nanos: b },
+            _ => Op::Done,
         }
     }
 

@@ -2,7 +2,7 @@
 
 import { MOVABLE, freeOf, isHole, movableOf, pinnedOf, typeOf } from "../data/byte";
 import type { Rgb } from "../core/colour";
-import { GAP_FROM, LEVEL_SHARE, MOST_SAMPLES, STACK_FROM, type Painter, type Scene } from "./scene";
+import { gapOf, insetOf, LEVEL_SHARE, MOST_SAMPLES, rimOf, STACK_FROM, type Painter, type Scene } from "./scene";
 import type { Band } from "./layout";
 
 const opaque = (r: number, g: number, b: number): number => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
@@ -23,13 +23,15 @@ function entryOf(scene: Scene, block: number): number {
 function inside(scene: Scene, byte: number, x: number, y: number): Rgb {
   const { types, polluted, paper } = scene.palette.inks;
   const type = typeOf(byte);
-  const rim = Math.max(1, Math.floor(scene.cell / 16));
-  const side = scene.cell - 1;
-  if (x < rim || y < rim || x >= side - rim || y >= side - rim) return types[type];
+  const [rim, inset] = [rimOf(scene.cell), insetOf(scene.cell)];
+  const side = scene.cell - gapOf(scene.cell);
+  const edge = Math.min(x, y, side - Math.max(x, y));
+  if (edge < rim) return types[type];
+  if (edge < rim + inset) return paper;
   const pinned = LEVEL_SHARE[pinnedOf(byte)];
   const movable = LEVEL_SHARE[movableOf(byte)];
   const free = LEVEL_SHARE[freeOf(byte)];
-  const height = ((side - rim - y) / (side - 2 * rim)) * (pinned + movable + free);
+  const height = ((side - rim - inset - y) / (side - 2 * (rim + inset))) * (pinned + movable + free);
   if (height <= pinned) return type === MOVABLE ? polluted : types[type];
   return height <= pinned + movable ? types[MOVABLE] : paper;
 }
@@ -41,7 +43,7 @@ function large(scene: Scene, band: Band, table: Uint8Array, pixelX: number, pixe
   if (block < 0) return -1;
   const x = pixelX - Math.floor(pixelX / cell) * cell;
   const y = pixelY - Math.floor(pixelY / cell) * cell;
-  if (cell >= GAP_FROM && (x >= cell - 1 || y >= cell - 1)) return -1;
+  if (Math.max(x, y) >= cell - gapOf(cell)) return -1;
   const byte = scene.frame[block];
   if (scene.palette.stacked && !scene.other && cell >= STACK_FROM && !isHole(byte)) {
     return opaque(...(inside(scene, byte, x, y) as [number, number, number]));

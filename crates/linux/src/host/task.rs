@@ -136,7 +136,7 @@ impl<'r> Task<'r> {
             Op::KernelPages { .. } => return Err(OsErrno::NOTSUP),
             Op::DropCaches => drop_caches()?,
             Op::SyncAll => rustix::fs::sync(),
-            Op::Begin { .. } | Op::End | Op::Mark { .. } => {}
+            Op::Begin { .. } | Op::End | Op::Mark { .. } | Op::For { .. } | Op::Done => {}
         }
         Ok(Touched::default())
     }
