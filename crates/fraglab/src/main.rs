@@ -14,6 +14,7 @@ mod failure;
 mod grid;
 mod grid_args;
 mod machines;
+mod map_text;
 mod output;
 mod progress;
 mod run_args;
@@ -37,6 +38,8 @@ fn main() -> ExitCode {
         Command::Validate(args) => commands::validate::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Map(args) => commands::map::run(&args),
+        Command::Export(args) => commands::export::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Cut(args) => commands::cut::run(&args),

@@ -2,8 +2,10 @@
 
 pub mod compare;
 pub mod cut;
+pub mod export;
 pub mod generate;
 pub mod inspect;
+pub mod map;
 pub mod ops;
 pub mod policies;
 pub mod record;
@@ -18,12 +20,12 @@ use crate::cli::ValidateArgs;
 use crate::column_spec::ColumnSpec;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use ::report::Facts;
 use anstream::eprintln;
 use lab::outcome::Outcome;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
 use recording::replay::Replayed;
-use ::report::Facts;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
