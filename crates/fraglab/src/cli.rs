@@ -5,7 +5,7 @@ use crate::compare_args::CompareArgs;
 use crate::grid_args::{GridArgs, Seeds};
 use crate::output::Format;
 use crate::run_args::{OpsArgs, RunArgs};
-use crate::view_args::{ExportArgs, MapArgs, ReportArgs};
+use crate::view_args::{ExportArgs, MapArgs, ReportArgs, WatchArgs};
 use crate::vm_args::VmArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -47,6 +47,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Show the block map of a run or a recording in the terminal
     Map(MapArgs),
+    /// Watch this host, a run or a recording in the terminal
+    Watch(WatchArgs),
     /// Hand a run to other tools: Perfetto, ftrace text, CSV, JSON
     Export(ExportArgs),
     /// Show what a recording holds

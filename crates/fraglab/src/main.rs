@@ -24,6 +24,7 @@ mod settings;
 mod view_args;
 mod views;
 mod vm_args;
+mod watch;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => commands::compare::run(&args),
         Command::Report(args) => commands::report::run(&args),
         Command::Map(args) => commands::map::run(&args),
+        Command::Watch(args) => commands::watch::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Record(args) => commands::record::run(&args),

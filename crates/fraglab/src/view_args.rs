@@ -102,3 +102,33 @@ fn seconds(text: &str) -> Result<f32, String> {
         text.trim_end_matches('s').parse().ok().filter(|seconds: &f32| seconds.is_finite() && *seconds >= 0.0);
     seconds.ok_or_else(|| "a number of seconds from 0 on is needed".to_owned())
 }
+
+/// Arguments of `watch`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Without RUN, this host: free blocks by order, fragmentation, pageblocks by type (for root), and what counts \
+    up in /proc/vmstat. Nothing is changed. Of a run or a recording the block map and events too; left and right move in time."
+)]
+pub struct WatchArgs {
+    /// Run directory or recording
+    #[arg(value_name = "RUN|RECORDING")]
+    pub run: Option<PathBuf>,
+    /// This run of the directory [default: the first]
+    #[arg(long = "run", value_name = "NAME", requires = "run")]
+    pub only: Option<String>,
+    /// Moment to start from, in seconds since the start
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "run")]
+    pub at: Option<f32>,
+    /// Print one frame as text
+    #[arg(long)]
+    pub once: bool,
+    /// Seconds between frames
+    #[arg(long, default_value = "1", value_name = "SECONDS", value_parser = seconds)]
+    pub interval: f32,
+    /// Characters in a line of a frame that is printed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=1000))]
+    pub width: Option<u16>,
+    /// Where /proc is
+    #[arg(long, default_value = "/proc", value_name = "DIR")]
+    pub proc: PathBuf,
+}

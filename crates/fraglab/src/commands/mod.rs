@@ -14,6 +14,7 @@ pub mod report;
 pub mod run;
 pub mod validate;
 pub mod vm;
+pub mod watch;
 
 use crate::backend::{self, Loaded, Run};
 use crate::cli::ValidateArgs;
