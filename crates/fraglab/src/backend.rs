@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::settings::{self, Settings};
 use lab::outcome::Outcome;
+use lab::timeline::{Sampling, Timeline};
 use pagealloc::Policy;
 use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
 use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_policy};
@@ -46,6 +47,8 @@ pub struct Run {
     pub seed: u64,
     /// Check all invariants as it goes.
     pub check: bool,
+    /// Follow it over time.
+    pub sampling: Option<Sampling>,
 }
 
 /// Reads a recording.
@@ -99,12 +102,22 @@ pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, progress: &Progress) -
         policy: policy.clone(),
         seed: run.seed,
         check: run.check,
+        sampling: run.sampling,
     };
     let mut advance = |share: f64| progress.set((share * PROGRESS_STEPS) as u64, PROGRESS_STEPS as u64);
     recording::replay::replay(&loaded.log, &options, &mut advance).map_err(|error| match error {
         ReplayError::Machine(_) => Failure::Input(format!("{}: {error}", loaded.name)),
         ReplayError::Broken { .. } => Failure::Invariant(error.to_string()),
     })
+}
+
+/// The recorded kernel's memory over time, of a recording that was loaded.
+///
+/// # Errors
+/// [`Failure::Input`] with file and offset.
+pub fn kernel_timeline(path: &Path, loaded: &Loaded) -> Result<Timeline, Failure> {
+    recording::occupancy::kernel_timeline(&open(path)?, &loaded.log, &loaded.kernel, Sampling::default())
+        .map_err(bad_input)
 }
 
 /// Whether a policy leaves the watermarks as the recorded kernel had computed them.

@@ -14,13 +14,19 @@ mod failure;
 mod grid;
 mod grid_args;
 mod machines;
+mod map_text;
 mod output;
+mod pool;
 mod progress;
 mod run_args;
 mod run_spec;
 mod scenarios;
 mod settings;
+mod study_args;
+mod view_args;
+mod views;
 mod vm_args;
+mod watch;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -31,9 +37,17 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => commands::run::run(&args),
         Command::Ops(args) => commands::ops::run(&args),
+        Command::Paper(args) => commands::study::run(&args, &commands::study::PAPERS),
+        Command::Question(args) => commands::study::run(&args, &commands::study::QUESTIONS),
+        Command::Worker(args) => commands::worker::run(&args),
+        Command::Scenarios(args) => commands::scenarios::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Report(args) => commands::report::run(&args),
+        Command::Map(args) => commands::map::run(&args),
+        Command::Watch(args) => commands::watch::run(&args),
+        Command::Export(args) => commands::export::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Cut(args) => commands::cut::run(&args),

@@ -25,6 +25,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod activity;
 mod chance;
 mod cpus;
 mod daemons;
@@ -32,8 +33,10 @@ mod device;
 mod digest;
 mod env;
 mod executor;
+mod livelock;
 pub mod outcome;
 mod speeds;
+pub mod timeline;
 mod watch;
 mod zones;
 
@@ -43,6 +46,7 @@ pub use device::Device;
 pub use digest::Digest;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;
+pub use livelock::Livelock;
 pub use speeds::Speeds;
 pub use watch::Watch;
 pub use zones::{sample, zones};

@@ -23,6 +23,9 @@ pub struct Outcome {
     /// Every `mm_page_alloc` without a page, in time order: requests that failed, or that their caller tried again in
     /// another way. Not known where only rare events were traced.
     pub failures: Option<Vec<FailedAttempt>>,
+    /// Microseconds that each stall against fragmentation lasted (`mm_fragmentation_stall`, in whole jiffies), in order; only
+    /// the model tells.
+    pub fragment_stalls: Vec<u64>,
     /// Samples over time, one a second of the recording.
     pub series: Vec<Sample>,
 }
@@ -34,6 +37,29 @@ pub struct ExtfragAt {
     pub ts: u64,
     /// The event.
     pub event: Extfrag,
+}
+
+/// Weiner's classes: every event is exactly one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum EventClass {
+    /// A whole pageblock or more was taken.
+    Claim,
+    /// Less, and the block went over to the request's type.
+    Steal,
+    /// Less, and the block kept its type.
+    Pollute,
+}
+
+impl ExtfragAt {
+    /// Its class.
+    pub const fn class(&self) -> EventClass {
+        match (self.event.fragmenting(), self.event.change_ownership) {
+            (false, _) => EventClass::Claim,
+            (true, true) => EventClass::Steal,
+            (true, false) => EventClass::Pollute,
+        }
+    }
 }
 
 /// A request that ended without a page.

@@ -1,5 +1,6 @@
 //! Watches a run: fragmentation events with their times, and a digest of the whole event stream.
 
+use crate::activity::Activities;
 use crate::digest::Digest;
 use crate::env::Clock;
 use crate::outcome::{ExtfragAt, FailedAttempt};
@@ -15,12 +16,17 @@ pub struct Watch {
     pub extfrag: Vec<ExtfragAt>,
     /// Requests that ended without a page so far.
     pub failures: Vec<FailedAttempt>,
+    /// Microseconds that each stall against fragmentation lasted so far.
+    pub fragment_stalls: Vec<u64>,
+    /// What took time so far, if that is to be kept.
+    pub activities: Option<Activities>,
 }
 
 impl Watch {
     /// A watcher that has seen nothing.
     pub fn new(clock: Clock) -> Watch {
-        Watch { clock, digest: Digest::default(), extfrag: Vec::new(), failures: Vec::new() }
+        let (extfrag, failures, fragment_stalls) = (Vec::new(), Vec::new(), Vec::new());
+        Watch { clock, digest: Digest::default(), extfrag, failures, fragment_stalls, activities: None }
     }
 
     /// Digest of all events so far.
@@ -98,5 +104,11 @@ impl MmObserver for Watch {
         let now = self.clock.get();
         self.fold(7 << 60 ^ now);
         event.hash(&mut Folding(self));
+        if let MmEvent::FragmentationStall { duration, .. } = event {
+            self.fragment_stalls.push(*duration);
+        }
+        if let Some(activities) = &mut self.activities {
+            activities.note(now, event);
+        }
     }
 }

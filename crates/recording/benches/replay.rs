@@ -21,7 +21,7 @@ fn load(path: &str) -> Result<(Rc<PageLog>, ReplayOptions), Box<dyn Error>> {
     let recording = Recording::open(path)?;
     let log = Rc::new(normalise(&recording)?.log);
     let policy = recorded_policy(&recording)?;
-    Ok((log, ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: false }))
+    Ok((log, ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: false, sampling: None }))
 }
 
 fn run(log: &Rc<PageLog>, options: &ReplayOptions) -> Replayed {

@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bursts;
+mod c_constant;
 mod codec;
 pub mod container;
 mod cursor;
@@ -43,9 +44,11 @@ mod files;
 pub mod format;
 mod ftrace_text;
 pub mod gfp;
+mod gfp_bits;
 mod inspect;
 mod marker;
 mod meta;
+pub mod occupancy;
 pub mod pagelog;
 pub mod proc;
 mod record;

@@ -15,24 +15,29 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod activity;
 pub mod bars;
 pub mod calibration;
 pub mod compare;
 mod csv;
+pub mod export;
 pub mod grid;
 mod json;
 pub mod latency;
 pub mod manifest;
 pub mod matrix;
+pub mod measures;
 pub mod over_runs;
 mod pattern;
 pub mod rows;
 mod run_dir;
 mod scenario;
 pub mod stats;
+pub mod study;
 mod table;
 mod text;
 pub mod validate;
+pub mod view;
 pub mod vmstat_block;
 pub mod window;
 

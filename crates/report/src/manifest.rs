@@ -94,6 +94,7 @@ mod tests {
             name: "recorded".into(),
             outcome: &outcome,
             facts: Some(Facts { digest, page_events: 5, replay_seconds: 0.5, ..Facts::default() }),
+            timeline: None,
         };
         let report = |columns| Report { recording: "demo".into(), calibration: None, columns };
         let one = manifest(&report(vec![Column::kernel(&outcome), column(0xab)]), &Provenance::default());

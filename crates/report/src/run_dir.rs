@@ -2,7 +2,8 @@
 
 use crate::manifest::{self, Provenance};
 use crate::scenario::{self, ScenarioReport};
-use crate::{Column, Report, Rows, csv, json};
+use crate::view::{Subject, VIEW_FILE, View};
+use crate::{Column, Report, Rows, activity, csv, json};
 use lab::outcome::{Outcome, ZoneEnd};
 use pagealloc::Gfp;
 use std::collections::BTreeMap;
@@ -38,6 +39,7 @@ pub fn write_run(target: &Path, report: &Report, provenance: &Provenance) -> Res
     let mut files = tables(report);
     files.push(("manifest.json", pretty(&manifest::manifest(report, provenance))));
     files.push(("table.txt", report.to_table()));
+    files.push((VIEW_FILE, View::of_report(report, Subject::Recording, provenance).to_json()));
     write_dir(target, &files)
 }
 
@@ -57,8 +59,10 @@ pub fn write_scenario(
     let mut files = tables(&columns);
     files.push(("manifest.json", pretty(&manifest)));
     files.push(("workload.json", pretty(&scenario::workloads(report))));
+    files.push(("measures.json", pretty(&scenario::measures(report))));
     files.push(("scenario.toml", definition.to_owned()));
     files.push(("table.txt", report.to_table()));
+    files.push((VIEW_FILE, View::of_report(&columns, Subject::Scenario, provenance).to_json()));
     write_dir(target, &files)
 }
 
@@ -133,6 +137,8 @@ fn tables(report: &Report) -> Vec<NewFile> {
         ("series.csv", series(report)),
         ("vmstat.csv", vmstat(report)),
         ("requests.csv", requests(report)),
+        ("activity.csv", activity::csv(report)),
+        ("slices.csv", activity::slices_csv(report)),
     ]
 }
 

@@ -7,6 +7,7 @@ use crate::rows::{Rows, pair_row};
 use crate::text::{self, NUMBER_WIDTH, duration, heading, line};
 use crate::{vmstat_block, window};
 use lab::outcome::Outcome;
+use lab::timeline::Timeline;
 use pagealloc::{Migratetype, NR_ORDERS, Order};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,6 +21,8 @@ pub struct Column<'a> {
     pub outcome: &'a Outcome,
     /// About the replay that made it; nothing for the recorded kernel.
     pub facts: Option<Facts>,
+    /// It over time, where that was kept.
+    pub timeline: Option<&'a Timeline>,
 }
 
 /// About a replay.
@@ -37,6 +40,8 @@ pub struct Facts {
     pub replay_seconds: f64,
     /// Digest of the event stream.
     pub digest: u64,
+    /// Variant of the scenario that ran; `None` for a replay, and for a scenario's own settings.
+    pub variant: Option<String>,
     /// What could not be attributed, with counts.
     pub unattributed: Vec<(String, u64)>,
 }
@@ -44,7 +49,7 @@ pub struct Facts {
 impl<'a> Column<'a> {
     /// The recorded kernel's column.
     pub fn kernel(outcome: &'a Outcome) -> Column<'a> {
-        Column { name: "kernel".into(), outcome, facts: None }
+        Column { name: "kernel".into(), outcome, facts: None, timeline: None }
     }
 }
 
@@ -389,7 +394,8 @@ mod tests {
     #[test]
     fn fits_a_mail() {
         let outcome = Outcome { zones: vec![Default::default()], ..Outcome::default() };
-        let name = |name: &str| Column { name: name.into(), outcome: &outcome, facts: Some(Facts::default()) };
+        let name =
+            |name: &str| Column { name: name.into(), outcome: &outcome, facts: Some(Facts::default()), timeline: None };
         let columns = vec![
             Column::kernel(&outcome),
             name("recorded"),
@@ -411,7 +417,10 @@ mod tests {
         let mut kernel = Outcome::default();
         kernel.counters.insert("thp_fault_alloc".into(), 7);
         let model = Outcome::default();
-        let columns = vec![Column::kernel(&kernel), Column { name: "recorded".into(), outcome: &model, facts: None }];
+        let columns = vec![
+            Column::kernel(&kernel),
+            Column { name: "recorded".into(), outcome: &model, facts: None, timeline: None },
+        ];
         let table = Report { recording: "demo".into(), calibration: None, columns }.to_table();
         let line = table.lines().find(|line| line.starts_with("thp_fault_alloc")).expect("the row is printed");
         assert!(line.ends_with("7             -"), "{line}");

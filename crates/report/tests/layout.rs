@@ -78,7 +78,8 @@ fn replay_table() {
         unattributed: vec![("frees of unknown origin".into(), 12)],
         ..Facts::default()
     };
-    let column = |name: &str, outcome, digest| Column { name: name.into(), outcome, facts: Some(facts(digest)) };
+    let column =
+        |name: &str, outcome, digest| Column { name: name.into(), outcome, facts: Some(facts(digest)), timeline: None };
     let columns = vec![
         Column::kernel(&kernel),
         column("recorded", &recorded, 0xfeed),

@@ -32,8 +32,11 @@ mod fault;
 mod file;
 mod file_io;
 mod folio;
+mod follow;
 mod handles;
 mod names;
+mod numa;
+mod phases;
 mod process;
 mod sim;
 mod simulation;
@@ -43,7 +46,8 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod writeback;
+mod zone_scans;
 
 pub use costs::Costs;
-pub use simulation::{Simulated, Simulation, SimulationError};
-pub use spec::{Boot, MachineSpec, Thp};
+pub use simulation::{Hang, Simulated, Simulation, SimulationError};
+pub use spec::{Boot, Disks, MachineSpec, Thp};

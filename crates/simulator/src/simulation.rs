@@ -2,18 +2,22 @@
 
 use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
+use crate::follow::Follow;
 use crate::sim::{Birth, Sim};
 use crate::slab::Cache;
 use crate::spec::MachineSpec;
 use crate::system::Task;
+use crate::zone_scans::scans_by_type;
 use lab::outcome::{Outcome, Sample};
-use lab::{Executor, sample, start_daemons, zones};
+use lab::timeline::{Sampling, Timeline};
+use lab::{Executor, Livelock, sample, start_daemons, zones};
 use mm::{Env, Nanos};
 use pagealloc::{Counter, MachineError, Policy, VmStat};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Instant;
-use workload::{RunReport, TaskReport, Workload, drive};
+use workload::{RunReport, Workload, drive};
 
 /// What a simulation leaves.
 #[derive(Clone, Debug)]
@@ -32,6 +36,33 @@ pub struct Simulated {
     pub cpu_use: Vec<f64>,
     /// Objects in use at the end by slab cache, as /proc/slabinfo names them.
     pub slabinfo: Vec<(&'static str, u64)>,
+    /// What the run hung in: it was broken off there, and everything else is as it was then.
+    pub hang: Option<Hang>,
+    /// The run over time, if that was asked for.
+    pub timeline: Option<Timeline>,
+}
+
+/// A task that goes round for ever, and with it the run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hang {
+    /// What the task runs: a role of the workload.
+    pub role: String,
+    /// The loop.
+    pub livelock: Livelock,
+    /// When it was certain.
+    pub at: Nanos,
+}
+
+impl fmt::Display for Hang {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Hang { role, livelock, at } = self;
+        write!(
+            f,
+            "livelock: {role} (process {}) is stuck {:.3} s into the run: {livelock}",
+            livelock.pid,
+            *at as f64 / 1e9
+        )
+    }
 }
 
 /// Why a simulation can't run, or broke off.
@@ -77,7 +108,21 @@ impl Simulation {
         policy: &Policy,
         seed: u64,
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: false }.run(machine, policy, seed)
+        Run { workload, check: false, sampling: None }.run(machine, policy, seed)
+    }
+
+    /// The same, followed over time. What happens does not change by being looked at.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    pub fn followed(
+        workload: &dyn Workload,
+        machine: &MachineSpec,
+        policy: &Policy,
+        seed: u64,
+        sampling: Sampling,
+    ) -> Result<Simulated, SimulationError> {
+        Run { workload, check: false, sampling: Some(sampling) }.run(machine, policy, seed)
     }
 
     /// The same with all invariants checked at each sample and at the end.
@@ -90,13 +135,14 @@ impl Simulation {
         policy: &Policy,
         seed: u64,
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: true }.run(machine, policy, seed)
+        Run { workload, check: true, sampling: None }.run(machine, policy, seed)
     }
 }
 
 struct Run<'w> {
     workload: &'w dyn Workload,
     check: bool,
+    sampling: Option<Sampling>,
 }
 
 impl Run<'_> {
@@ -113,12 +159,15 @@ impl Run<'_> {
         }
         let at_boot = sim.mm.state.borrow().alloc.vmstat.clone();
         let series = RefCell::new(Vec::new());
-        self.run_to_the_end(&sim, &at_boot, &series)?;
+        let follow = Follow::new(&sim, self.sampling);
+        let hang = self.run_to_the_end(&sim, &at_boot, &series, &follow)?;
         let mut report = RunReport::new(self.workload, &roots);
         report.tasks = sim.reports.take();
         report.killed = sim.mm.state.borrow().alloc.vmstat.get(Counter::OomKill);
         report.elapsed = sim.mm.env.now();
-        Ok(finish(&sim, &at_boot, series.take(), report, started))
+        report.hang = hang.as_ref().map(Hang::to_string);
+        let timeline = follow.finish(&sim);
+        Ok(Simulated { hang, timeline, ..finish(&sim, &at_boot, series.take(), report, started) })
     }
 
     fn run_to_the_end(
@@ -126,13 +175,14 @@ impl Run<'_> {
         sim: &Sim,
         at_boot: &VmStat,
         series: &RefCell<Vec<Sample>>,
-    ) -> Result<(), SimulationError> {
+        follow: &Follow,
+    ) -> Result<Option<Hang>, SimulationError> {
         let env = sim.env();
         let broken = RefCell::new(None);
         let mut executor = Executor::default();
         start_daemons(&mut executor, &sim.mm);
-        executor.spawn(env, sim.flush_forever());
-        executor.spawn(env, self.sample_forever(sim, at_boot, series, &broken));
+        executor.spawn_daemon(env, sim.flush_forever());
+        executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
         while sim.alive.get() > 0 {
             let birth = sim.births.borrow_mut().pop_front();
             if let Some(birth) = birth {
@@ -142,15 +192,24 @@ impl Run<'_> {
             if executor.run_next(env) {
                 continue;
             }
-            self.between(sim, &broken)?;
+            if let Some(livelock) = executor.livelock(env) {
+                return Ok(Some(self.hang(sim, livelock)));
+            }
+            self.between(sim, &broken, follow)?;
         }
         let state = &*sim.mm.state.borrow();
         let what = if self.check { state.check_all(Flight::None) } else { Ok(()) };
-        what.map_err(|what| SimulationError::Broken { at_ms: env.now() / 1_000_000, what })
+        what.map_err(|what| SimulationError::Broken { at_ms: env.now() / 1_000_000, what }).map(|()| None)
+    }
+
+    fn hang(&self, sim: &Sim, livelock: Livelock) -> Hang {
+        let role = sim.roles.borrow().get(&livelock.pid).copied();
+        let named = role.and_then(|role| self.workload.roles().get(usize::from(role)).map(|name| (*name).to_owned()));
+        Hang { role: named.unwrap_or_else(|| "a task".to_owned()), livelock, at: sim.env().now() }
     }
 
     /// Nothing is ready at this moment: on to the next.
-    fn between(&self, sim: &Sim, broken: &RefCell<Option<String>>) -> Result<(), SimulationError> {
+    fn between(&self, sim: &Sim, broken: &RefCell<Option<String>>, follow: &Follow) -> Result<(), SimulationError> {
         let env = sim.env();
         let at_ms = env.now() / 1_000_000;
         if let Some(what) = broken.take() {
@@ -163,12 +222,14 @@ impl Run<'_> {
         if env.next_due() == Nanos::MAX {
             return Err(SimulationError::Stuck { at_ms, tasks: sim.alive.get() });
         }
+        follow.until(sim, env.next_due());
         env.advance().into_iter().for_each(|pfn| sim.end_write(pfn));
         Ok(())
     }
 
     /// A process from its birth to its end.
     async fn live(&self, sim: &Sim, Birth { pid, spawn, quota }: Birth) {
+        sim.roles.borrow_mut().insert(pid, spawn.role);
         let ready = if quota.is_some() { sim.start_root(pid).await } else { sim.start_child(pid).await };
         let mut task = Task::new(sim, pid);
         let report = match ready {
@@ -178,11 +239,12 @@ impl Run<'_> {
                 if quota.is_some() {
                     sim.roots_left.set(sim.roots_left.get().saturating_sub(1));
                 }
-                stillborn(&spawn)
+                workload::TaskReport::new(&spawn)
             }
         };
         sim.reports.borrow_mut().push(report);
         sim.exit(pid).await;
+        sim.roles.borrow_mut().remove(&pid);
     }
 
     async fn sample_forever(
@@ -205,20 +267,8 @@ impl Run<'_> {
     }
 }
 
-fn stillborn(spawn: &workload::Spawn) -> TaskReport {
-    TaskReport {
-        task: spawn.task,
-        role: spawn.role,
-        ops: 0,
-        failed: 0,
-        digest: None,
-        owed: Vec::new(),
-        timings: Vec::new(),
-    }
-}
-
 /// Counters that the simulated computer does not keep: 0 would be a claim.
-const UNKNOWN: [Counter; 4] =
+pub(crate) const UNKNOWN: [Counter; 4] =
     [Counter::PgscanKhugepaged, Counter::PgstealKhugepaged, Counter::ThpCollapseAlloc, Counter::ThpCollapseAllocFailed];
 
 /// Counters since boot, by name.
@@ -232,10 +282,13 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
     let requests = sim.requests.take();
     let elapsed = sim.mm.env.now();
     let share = |busy: Nanos| busy as f64 / elapsed.max(1) as f64;
+    let mut counters = counters(&state.alloc.vmstat, at_boot);
+    counters.extend(scans_by_type(&state));
     let outcome = Outcome {
-        counters: counters(&state.alloc.vmstat, at_boot),
+        counters,
         extfrag: state.alloc.observer.extfrag.clone(),
         failures: Some(state.alloc.observer.failures.clone()),
+        fragment_stalls: state.alloc.observer.fragment_stalls.clone(),
         untraced: false,
         zones: zones(&state.alloc),
         slow_requests: requests.slow,
@@ -251,5 +304,7 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
         wall_seconds: started.elapsed().as_secs_f64(),
         cpu_use: sim.mm.env.cpu_busy().into_iter().map(share).collect(),
         slabinfo: Cache::ALL.map(|cache| (cache.layout().name, state.owner.slabs.objects(cache))).to_vec(),
+        hang: None,
+        timeline: None,
     }
 }

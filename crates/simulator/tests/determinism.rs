@@ -1,5 +1,7 @@
 //! A simulation gives the same events in every build: digests are kept in a file, and both profiles compare with it.
 
+use lab::outcome::EventClass;
+use lab::timeline::Sampling;
 use pagealloc::policy::preset;
 use simulator::{Costs, MachineSpec, Simulation};
 use std::fmt::Write;
@@ -45,4 +47,35 @@ fn too_small_a_machine_is_an_error() {
     let error =
         Simulation::run(&*workload, &MachineSpec::guest(8 << 20), &preset("linux-6.18").unwrap(), 1).unwrap_err();
     assert!(error.to_string().contains("64 MiB"), "{error}");
+}
+
+#[test]
+fn being_followed_changes_nothing_and_tells_what_happened() {
+    let workload = Scenario::shipped("kbuild-mix").unwrap().workload();
+    let machine = MachineSpec { time_limit: Some(4_000_000_000), ..MachineSpec::guest(256 << 20) };
+    let policy = preset("linux-6.18").unwrap();
+    let alone = Simulation::run(&*workload, &machine, &policy, 1).unwrap();
+    let followed = Simulation::followed(&*workload, &machine, &policy, 1, Sampling::default()).unwrap();
+    assert_eq!(alone.digest, followed.digest);
+    assert!(alone.timeline.is_none());
+    let timeline = followed.timeline.unwrap();
+    let end = timeline.window.1;
+    assert_eq!(timeline.tracks.times().last(), Some(&end), "the last moment is there");
+    assert_eq!(timeline.map.times().last(), Some(end));
+    assert_eq!(timeline.map.blocks(), 128);
+    // What the rates sum up to is what the counters say at the end.
+    for name in ["pgscan_kswapd", "compact_migrate_scanned", "extfrag.pollute"] {
+        let (_, buckets) = timeline.tracks.iter().find(|(key, _)| key.name == name).unwrap();
+        let starts = std::iter::once(&timeline.window.0).chain(timeline.tracks.times());
+        let lengths = starts.zip(timeline.tracks.times()).map(|(start, end)| (end - start) as f64 / 1e9);
+        let sum: f64 = buckets.iter().zip(lengths).map(|(bucket, seconds)| f64::from(bucket.value) * seconds).sum();
+        let pollutes = || followed.outcome.extfrag.iter().filter(|e| e.class() == EventClass::Pollute).count() as u64;
+        let counted = followed.outcome.counters.get(name).copied().unwrap_or_else(pollutes) as f64;
+        assert!(counted > 0.0 && (sum - counted).abs() < 1.0 + counted / 1e4, "{name}: {sum} of {counted}");
+    }
+    let last = followed.outcome.zones.last().unwrap();
+    let zone = Some(format!("{}/{}", last.node, last.name));
+    let free = timeline.tracks.iter().find(|(key, _)| key.name == "free.order0.movable" && key.zone == zone).unwrap().1;
+    assert_eq!(free.last().unwrap().value, last.free[1][0] as f32);
+    assert!(timeline.slices.iter().any(|slice| slice.track == "kswapd node 0" && slice.end > slice.start));
 }

@@ -4,11 +4,12 @@ use crate::words::Words;
 use crate::{Op, Spawn, System, TaskId};
 use lab::Digest;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A task's operations, ending with its exit.
 pub type Program = Box<dyn Iterator<Item = Op> + Send>;
 
-/// A timed touch.
+/// A timed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Timing {
     /// Label of the `Begin` that it stands under.
@@ -17,10 +18,36 @@ pub struct Timing {
     pub at: u64,
     /// Nanoseconds that it took.
     pub nanos: u64,
-    /// Bytes touched.
+    /// Bytes that it was about; 0 where it has no size.
     pub bytes: u64,
     /// Huge pages under the range afterwards, where that can be told.
     pub huge: Option<u32>,
+    /// Whether it failed.
+    pub failed: bool,
+}
+
+/// A moment that a task marked.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Mark {
+    /// Label of the `Mark`.
+    pub label: u16,
+    /// When, on the system's clock.
+    pub at: u64,
+    /// The kernel's counters, by /proc/vmstat name.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// A stretch of time for which a task went on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Span {
+    /// Label of the `For`.
+    pub label: u16,
+    /// When it began, on the system's clock.
+    pub at: u64,
+    /// Nanoseconds until its end.
+    pub nanos: u64,
+    /// Operations that were performed.
+    pub ops: u64,
 }
 
 /// What is left of a task.
@@ -39,8 +66,30 @@ pub struct TaskReport {
     pub digest: Option<u64>,
     /// Children forked within the quota, in order: their operations belong to the scenario as well.
     pub owed: Vec<TaskId>,
-    /// Timed touches.
+    /// Timed operations.
     pub timings: Vec<Timing>,
+    /// Marks, in order.
+    pub marks: Vec<Mark>,
+    /// Stretches of time, in order.
+    #[serde(default)]
+    pub spans: Vec<Span>,
+}
+
+impl TaskReport {
+    /// The report of a task that has done nothing yet.
+    pub fn new(spawn: &Spawn) -> TaskReport {
+        TaskReport {
+            task: spawn.task,
+            role: spawn.role,
+            ops: 0,
+            failed: 0,
+            digest: None,
+            owed: Vec::new(),
+            timings: Vec::new(),
+            marks: Vec::new(),
+            spans: Vec::new(),
+        }
+    }
 }
 
 /// A task on its way.
@@ -48,14 +97,14 @@ struct Driving {
     report: TaskReport,
     digest: Digest,
     label: Option<u16>,
+    /// The `For` that the task is in, and how long it may take.
+    span: Option<(Span, u64)>,
 }
 
 /// Runs a program to its end, or until the run is over. `quota` is the number of operations that a root owes (a child owes all
 /// of its own).
 pub async fn drive<S: System>(system: &mut S, spawn: &Spawn, program: Program, quota: Option<u64>) -> TaskReport {
-    let (task, role) = (spawn.task, spawn.role);
-    let report = TaskReport { task, role, ops: 0, failed: 0, digest: None, owed: Vec::new(), timings: Vec::new() };
-    let mut driving = Driving { report, digest: Digest::default(), label: None };
+    let mut driving = Driving { report: TaskReport::new(spawn), digest: Digest::default(), label: None, span: None };
     for op in program {
         if quota == Some(driving.report.ops) {
             driving.owes_no_more();
@@ -91,16 +140,42 @@ impl Driving {
         match *op {
             Op::Begin { label } => self.label = Some(label),
             Op::End => self.label = None,
-            Op::Touch { bytes, .. } => {
-                let at = system.now();
-                let outcome = system.perform(op).await;
-                self.report.failed += u64::from(outcome.is_err());
-                if let Some(label) = self.label {
-                    let huge = outcome.ok().and_then(|touched| touched.huge);
-                    self.report.timings.push(Timing { label, at, nanos: system.now() - at, bytes, huge });
-                }
+            Op::Mark { label } => {
+                self.report.marks.push(Mark { label, at: system.now(), counters: system.counters() });
             }
-            _ => self.report.failed += u64::from(system.perform(op).await.is_err()),
+            Op::For { label, nanos } => {
+                self.end_span(system);
+                self.span = Some((Span { label, at: system.now(), nanos: 0, ops: 0 }, nanos));
+            }
+            Op::Done => self.end_span(system),
+            _ if self.is_passed_over(system) => {}
+            _ => self.carry_out(system, op).await,
+        }
+    }
+
+    /// Counts the operation in the stretch that it falls into, if there is time left for it.
+    fn is_passed_over<S: System>(&mut self, system: &S) -> bool {
+        let Some((span, limit)) = &mut self.span else { return false };
+        let over = system.now() - span.at >= *limit;
+        span.ops += u64::from(!over);
+        over
+    }
+
+    /// The stretch ends: at its limit at the latest, unless its last operation took longer.
+    fn end_span<S: System>(&mut self, system: &S) {
+        if let Some((span, _)) = self.span.take() {
+            self.report.spans.push(Span { nanos: system.now() - span.at, ..span });
+        }
+    }
+
+    async fn carry_out<S: System>(&mut self, system: &mut S, op: &Op) {
+        let at = system.now();
+        let outcome = system.perform(op).await;
+        self.report.failed += u64::from(outcome.is_err());
+        if let Some(label) = self.label {
+            let huge = outcome.ok().and_then(|touched| touched.huge);
+            let (nanos, failed) = (system.now() - at, outcome.is_err());
+            self.report.timings.push(Timing { label, at, nanos, bytes: op.bytes(), huge, failed });
         }
     }
 }

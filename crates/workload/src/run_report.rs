@@ -20,6 +20,9 @@ pub struct RunReport {
     pub killed: u64,
     /// Nanoseconds from the first root's start to the last task's exit, on the system's clock.
     pub elapsed: u64,
+    /// What the run hung in, where that can be told: it was broken off there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hang: Option<String>,
 }
 
 /// A role's share in a run.
@@ -126,7 +129,17 @@ mod tests {
 
     fn report(task: u64, digest: Option<u64>, owed: &[u64]) -> TaskReport {
         let owed = owed.iter().map(|&task| TaskId(task)).collect();
-        TaskReport { task: TaskId(task), role: 0, ops: 3, failed: 1, digest, owed, timings: Vec::new() }
+        TaskReport {
+            task: TaskId(task),
+            role: 0,
+            ops: 3,
+            failed: 1,
+            digest,
+            owed,
+            timings: Vec::new(),
+            marks: Vec::new(),
+            spans: Vec::new(),
+        }
     }
 
     fn run(tasks: Vec<TaskReport>) -> RunReport {
@@ -147,7 +160,7 @@ mod tests {
     #[test]
     fn totals_add_up() {
         let mut task = report(1, Some(5), &[]);
-        let timing = |nanos, huge| Timing { label: 0, at: 0, nanos, bytes: 2 << 20, huge };
+        let timing = |nanos, huge| Timing { label: 0, at: 0, nanos, bytes: 2 << 20, huge, failed: false };
         task.timings = (1..=100).map(|nanos| timing(nanos, Some(u32::from(nanos <= 30)))).collect();
         let run = RunReport { labels: vec!["burst".into()], ..run(vec![task, report(2, None, &[])]) };
         assert_eq!(run.by_role(), [RoleTotal { role: "a".into(), tasks: 2, ops: 6, failed: 2 }]);

@@ -1,7 +1,8 @@
 //! A scenario: the machine, its settings, and the workload with its parameters, as a TOML file.
 
-use crate::Workload;
-use crate::kbuild_mix::{KbuildMix, Parameters};
+use crate::kind::Kind;
+use crate::machine::Machine;
+use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -10,10 +11,48 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
-const SHIPPED: [(&str, &str); 2] = [
+const SHIPPED: &[(&str, &str)] = &[
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
+    ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
+    ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
+    ("parallelio-memcachetest", include_str!("../scenarios/parallelio-memcachetest.toml")),
+    ("stress-highalloc", include_str!("../scenarios/stress-highalloc.toml")),
+    ("thpfioscale", include_str!("../scenarios/thpfioscale.toml")),
+    ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
+    ("thpfioscale-2s", include_str!("../scenarios/thpfioscale-2s.toml")),
+    ("thpfioscale-2s-madvise", include_str!("../scenarios/thpfioscale-2s-madvise.toml")),
 ];
+
+/// The kinds of workload: fields of [`Scenario`] with the names of their sections.
+macro_rules! kinds {
+    ($($field:ident $section:literal),+ $(,)?) => {
+        const KINDS: &[&str] = &[$($section),+];
+
+        impl Scenario {
+            /// The workload's parameters, by kind: one, once the scenario has been checked.
+            fn kinds(&self) -> Vec<&dyn Kind> {
+                let kinds: [Option<&dyn Kind>; KINDS.len()] = [$(self.$field.as_ref().map(|of| of as _)),+];
+                kinds.into_iter().flatten().collect()
+            }
+
+            /// The same, to be changed.
+            fn kinds_mut(&mut self) -> Vec<&mut dyn Kind> {
+                let kinds: [Option<&mut dyn Kind>; KINDS.len()] = [$(self.$field.as_mut().map(|of| of as _)),+];
+                kinds.into_iter().flatten().collect()
+            }
+        }
+    };
+}
+
+kinds! {
+    kbuild_mix "kbuild-mix",
+    kbuild_thp "kbuild-thp",
+    oom_loop "oom-loop",
+    parallelio "parallelio",
+    stress_highalloc "stress-highalloc",
+    thpfioscale "thpfioscale",
+}
 
 /// A scenario.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -25,6 +64,8 @@ pub struct Scenario {
     pub about: String,
     /// Seed of the workload's random numbers.
     pub seed: u64,
+    /// Preset of the policy on the simulated computer; the newest kernel's if there is none.
+    pub policy: Option<String>,
     /// Seconds after which a run ends, whether or not the tasks have done their quotas.
     pub time_limit: NonZero<u32>,
     /// The machine.
@@ -35,25 +76,44 @@ pub struct Scenario {
     /// Sysctls below `vm.`.
     #[serde(default)]
     vm: BTreeMap<Spanned<String>, u64>,
-    /// Parameters of the workload `kbuild-mix`.
+    /// Scale at which it is run unless told otherwise: the file holds the full size.
+    #[serde(default, deserialize_with = "scale")]
+    pub default_scale: Option<Scale>,
+    /// What of it is compared: settings that differ from the scenario's own.
+    #[serde(default, rename = "variant")]
+    pub variants: Vec<Variant>,
+    /// Parameters of the workload, of exactly one kind.
     #[serde(rename = "kbuild-mix")]
-    kbuild_mix: Parameters,
+    kbuild_mix: Option<kbuild_mix::Parameters>,
+    #[serde(rename = "kbuild-thp")]
+    kbuild_thp: Option<kbuild_thp::Parameters>,
+    #[serde(rename = "oom-loop")]
+    oom_loop: Option<oom_loop::Parameters>,
+    parallelio: Option<parallelio::Parameters>,
+    #[serde(rename = "stress-highalloc")]
+    stress_highalloc: Option<stress_highalloc::Parameters>,
+    thpfioscale: Option<thpfioscale::Parameters>,
 }
 
-/// The machine that a scenario runs on. A host that it is run on by `--on host` is what it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+/// A variant of a scenario: what it changes.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Machine {
-    /// Memory, MiB. Sizes of the workload follow it.
-    pub memory_mib: NonZero<u32>,
-    /// CPUs.
-    pub cpus: NonZero<u16>,
-    /// NUMA nodes, which share memory and CPUs evenly.
-    pub nodes: NonZero<u8>,
-    /// Swap, MiB; 0 for none.
-    pub swap_mib: u32,
-    /// Disk of the scratch directory, MiB.
-    pub disk_mib: NonZero<u32>,
+pub struct Variant {
+    /// Its name, a column of the table.
+    pub name: String,
+    /// Preset of the policy; the scenario's own if there is none.
+    pub policy: Option<String>,
+    /// Kernel settings beside the sysctls.
+    #[serde(default)]
+    pub settings: Settings,
+    /// Sysctls below `vm.`.
+    #[serde(default)]
+    vm: BTreeMap<Spanned<String>, u64>,
+}
+
+fn scale<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Scale>, D::Error> {
+    let text = String::deserialize(from)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
 }
 
 /// Kernel settings that are not sysctls. What is left out stays as the kernel has it.
@@ -66,6 +126,18 @@ pub struct Settings {
     pub thp_defrag: Option<ThpDefrag>,
     /// Multi-generational LRU: `lru_gen/enabled`
     pub lru_gen: Option<bool>,
+}
+
+impl Settings {
+    /// These settings, and others where these leave the kernel's own.
+    #[must_use]
+    fn or(self, others: Settings) -> Settings {
+        Settings {
+            thp_enabled: self.thp_enabled.or(others.thp_enabled),
+            thp_defrag: self.thp_defrag.or(others.thp_defrag),
+            lru_gen: self.lru_gen.or(others.lru_gen),
+        }
+    }
 }
 
 /// Values of `transparent_hugepage/enabled`.
@@ -111,6 +183,16 @@ pub enum ScenarioError {
         /// The closest name.
         suggestion: Option<String>,
     },
+    /// The scenario has no variant of that name.
+    #[error("unknown variant `{name}`{}; the scenario has: {known}", did_you_mean(suggestion.as_deref()))]
+    UnknownVariant {
+        /// What was asked for.
+        name: String,
+        /// The closest name.
+        suggestion: Option<String>,
+        /// Those that it has.
+        known: String,
+    },
     /// The file is wrong.
     #[error("line {line}: {what}{}", did_you_mean(suggestion.as_deref()))]
     Wrong {
@@ -128,7 +210,7 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
 }
 
 fn shipped_names() -> String {
-    SHIPPED.map(|(name, _)| name).join(", ")
+    Scenario::names().collect::<Vec<_>>().join(", ")
 }
 
 impl Scenario {
@@ -163,7 +245,12 @@ impl Scenario {
     /// [`ScenarioError::Wrong`] with the line.
     pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
         let scenario: Scenario = toml::from_str(text).map_err(|error| explain(text, &error))?;
-        for (name, value) in &scenario.vm {
+        if scenario.kinds().len() != 1 {
+            let what = format!("a scenario has exactly one workload, a section of: {}", KINDS.join(", "));
+            return Err(ScenarioError::Wrong { line: 1, what, suggestion: None });
+        }
+        let sysctls = scenario.variants.iter().flat_map(|variant| &variant.vm);
+        for (name, value) in scenario.vm.iter().chain(sysctls) {
             check_sysctl(name.get_ref(), *value).map_err(|(what, suggestion)| {
                 let line = line_of(text, &name.span());
                 ScenarioError::Wrong { line, what, suggestion }
@@ -174,8 +261,32 @@ impl Scenario {
 
     /// The workload on the scenario's machine.
     pub fn workload(&self) -> Box<dyn Workload> {
-        let memory = u64::from(self.machine.memory_mib.get()) << 20;
-        Box::new(KbuildMix::new(self.kbuild_mix, memory, self.seed))
+        self.kinds()[0].workload(&self.machine, self.seed)
+    }
+
+    /// Brings machine and workload to scale: memory, swap, disk, and what of the workload has sizes of its own.
+    pub fn scale(&mut self, scale: Scale) {
+        self.machine.scale(scale);
+        self.kinds_mut().into_iter().for_each(|kind| kind.scale(scale));
+    }
+
+    /// The scenario with a variant's settings in the place of its own.
+    ///
+    /// # Errors
+    /// [`ScenarioError::UnknownVariant`].
+    pub fn variant(&self, name: &str) -> Result<Scenario, ScenarioError> {
+        let names = || self.variants.iter().map(|variant| variant.name.as_str());
+        let unknown = || ScenarioError::UnknownVariant {
+            name: name.to_owned(),
+            suggestion: closest(name, names()).map(str::to_owned),
+            known: names().collect::<Vec<_>>().join(", "),
+        };
+        let variant = self.variants.iter().find(|variant| variant.name == name).ok_or_else(unknown)?;
+        let mut changed = self.clone();
+        changed.policy = variant.policy.clone().or(changed.policy);
+        changed.settings = variant.settings.or(changed.settings);
+        changed.vm.extend(variant.vm.clone());
+        Ok(changed)
     }
 
     /// Sysctls that the scenario sets, by name below `vm.`.
@@ -258,6 +369,37 @@ mod tests {
         }
         assert!(refusal(&text.replace("swappiness = 60", "swappiness = 201")).contains("0 to 200"));
         assert!(refusal(&text[..text.len() / 2]).starts_with("line "));
+    }
+
+    #[test]
+    fn a_scenario_has_exactly_one_workload() {
+        let text = text();
+        let without = &text[..text.find("[kbuild-mix.").expect("it has one")];
+        assert_eq!(
+            refusal(without),
+            format!("line 1: a scenario has exactly one workload, a section of: {}", KINDS.join(", "))
+        );
+    }
+
+    #[test]
+    fn a_variant_changes_what_it_names_and_nothing_else() {
+        let more = "\n[[variant]]\nname = \"defrag\"\npolicy = \"linux-6.18+defrag\"\nsettings = { thp_defrag = \"always\" }\n\
+                    vm = { min_free_kbytes = 9000 }\n";
+        let scenario = Scenario::parse(&(text() + more)).expect("it is right");
+        let variant = scenario.variant("defrag").expect("it is there");
+        assert_eq!(variant.policy.as_deref(), Some("linux-6.18+defrag"));
+        assert_eq!(variant.settings.thp_defrag, Some(ThpDefrag::Always));
+        assert_eq!(variant.settings.thp_enabled, scenario.settings.thp_enabled);
+        assert_eq!(variant.sysctls().collect::<Vec<_>>(), [("min_free_kbytes", 9_000), ("swappiness", 60)]);
+        let said = scenario.variant("defrga").expect_err("unknown").to_string();
+        assert_eq!(said, "unknown variant `defrga`; did you mean `defrag`?; the scenario has: defrag");
+    }
+
+    #[test]
+    fn a_scale_keeps_ratios() {
+        let mut scenario = Scenario::parse(&text()).expect("it is right");
+        scenario.scale("1/2".parse().expect("a scale"));
+        assert_eq!((scenario.machine.memory_mib.get(), scenario.machine.swap_mib), (256, 512));
     }
 
     #[test]

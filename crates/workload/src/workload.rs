@@ -2,6 +2,7 @@
 
 use crate::drive::Program;
 use crate::spawn::Spawn;
+use crate::{Measure, RunReport};
 
 /// A root task and what it owes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +21,10 @@ pub trait Workload: Send + Sync {
     fn program(&self, spawn: &Spawn) -> Program;
     /// Names of the roles, by number.
     fn roles(&self) -> Vec<&str>;
-    /// Names of what is timed, by the label of [`Op::Begin`](crate::Op::Begin).
+    /// Names of what is timed or marked, by the label of [`Op::Begin`](crate::Op::Begin) and [`Op::Mark`](crate::Op::Mark).
     fn labels(&self) -> Vec<&str>;
+    /// What the experiment measures, in the order of its table. `huge_bytes` is the size of a huge page.
+    fn measures(&self, _run: &RunReport, _huge_bytes: u64) -> Vec<Measure> {
+        Vec::new()
+    }
 }

@@ -2,32 +2,39 @@
 
 pub mod compare;
 pub mod cut;
+pub mod export;
 pub mod generate;
 pub mod inspect;
+pub mod map;
 pub mod ops;
 pub mod policies;
 pub mod record;
 pub mod replay;
+pub mod report;
 pub mod run;
+pub mod scenarios;
+pub mod study;
 pub mod validate;
 pub mod vm;
+pub mod watch;
+pub mod worker;
 
 use crate::backend::{self, Loaded, Run};
-use crate::cli::{EngineArgs, ValidateArgs};
+use crate::cli::ValidateArgs;
 use crate::column_spec::ColumnSpec;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use ::report::Facts;
 use anstream::eprintln;
 use lab::outcome::Outcome;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
 use recording::replay::Replayed;
-use report::Facts;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Loads a recording.
-fn load(path: &Path) -> Result<Loaded, Failure> {
+pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
     let progress = Progress::new(&format!("reading {}", path.display()));
     let loaded = backend::load(path)?;
     drop(progress);
@@ -35,28 +42,24 @@ fn load(path: &Path) -> Result<Loaded, Failure> {
 }
 
 /// Replays a loaded recording as one column.
-fn replay_column(loaded: &Loaded, column: &ColumnSpec, engine: &EngineArgs) -> Result<(Replayed, Facts), Failure> {
+pub(crate) fn replay_column(loaded: &Loaded, column: &ColumnSpec, run: Run) -> Result<(Replayed, Facts), Failure> {
     let policy = column.resolve(|| loaded.recorded().cloned())?;
-    replay_policy(loaded, &policy, &column.to_string(), engine)
+    replay_policy(loaded, &policy, &column.to_string(), run)
 }
 
-fn replay_policy(
-    loaded: &Loaded,
-    policy: &Policy,
-    name: &str,
-    engine: &EngineArgs,
-) -> Result<(Replayed, Facts), Failure> {
+fn replay_policy(loaded: &Loaded, policy: &Policy, name: &str, run: Run) -> Result<(Replayed, Facts), Failure> {
     let progress = Progress::new(&format!("replaying {} under {name}", loaded.name));
-    let replayed = backend::replay(loaded, policy, Run { seed: engine.seed, check: engine.check }, &progress)?;
+    let replayed = backend::replay(loaded, policy, run, &progress)?;
     drop(progress);
     say_speed(name, &replayed);
     let facts = Facts {
         preset: policy.name.to_owned(),
         sysctls: SYSCTLS.iter().map(|info| (info.name.to_owned(), info.get(&policy.sysctl))).collect(),
-        seed: engine.seed,
+        seed: run.seed,
         page_events: replayed.page_events,
         replay_seconds: replayed.replay_seconds,
         digest: replayed.digest,
+        variant: None,
         unattributed: replayed.unattributed.clone(),
     };
     Ok((replayed, facts))
@@ -71,8 +74,8 @@ pub fn over_seeds(
     args: &ValidateArgs,
 ) -> Result<Vec<Outcome>, Failure> {
     let replay = |seed: u64| {
-        let engine = EngineArgs { seed, check: args.engine.check };
-        Ok(replay_policy(loaded, policy, name, &engine)?.0.outcome)
+        let run = Run { seed, check: args.engine.check, sampling: None };
+        Ok(replay_policy(loaded, policy, name, run)?.0.outcome)
     };
     seeds.map(replay).collect()
 }

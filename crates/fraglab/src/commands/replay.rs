@@ -1,11 +1,12 @@
 //! `fraglab replay`: what would this machine have done under another policy?
 
 use super::{load, replay_column};
-use crate::backend::Loaded;
+use crate::backend::{self, Loaded, Run};
 use crate::cli::ReplayArgs;
 use crate::column_spec::{ColumnSpec, columns};
 use crate::failure::Failure;
 use crate::output::{self, Format};
+use lab::timeline::Sampling;
 use recording::replay::Replayed;
 use report::manifest::Provenance;
 use report::{Calibration, Column, Facts, Report, write_run};
@@ -16,18 +17,25 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     for spec in &specs {
         spec.check()?;
     }
+    args.output.as_deref().map_or(Ok(()), report::check_place)?;
     let loaded = load(&args.recording)?;
+    // Followed only if what is seen is kept.
+    let sampling = args.output.as_ref().map(|_| Sampling::default());
+    let run = Run { seed: args.engine.seed, check: args.engine.check, sampling };
     let mut replays = Vec::new();
     for spec in &specs {
-        replays.push(replay_column(&loaded, spec, &args.engine)?);
+        replays.push(replay_column(&loaded, spec, run)?);
     }
     let calibration = Some(calibrate(&loaded, &specs, &replays, args)?);
     let replayed = specs.iter().zip(&replays).map(|(spec, (replayed, facts))| Column {
         name: spec.to_string(),
         outcome: &replayed.outcome,
         facts: Some(facts.clone()),
+        timeline: replayed.timeline.as_ref(),
     });
-    let columns = std::iter::once(Column::kernel(&loaded.kernel)).chain(replayed).collect();
+    let seen = sampling.map(|_| backend::kernel_timeline(&args.recording, &loaded)).transpose()?;
+    let kernel = Column { timeline: seen.as_ref(), ..Column::kernel(&loaded.kernel) };
+    let columns = std::iter::once(kernel).chain(replayed).collect();
     let report = Report { recording: loaded.name.clone(), calibration, columns };
     if let Some(dir) = &args.output {
         write_run(dir, &report, &Provenance::of_this_process(env!("CARGO_PKG_VERSION")))?;
@@ -57,7 +65,8 @@ fn calibrate(
     match specs.iter().position(|spec| *spec == recorded) {
         Some(at) => Ok(Calibration::of(&loaded.kernel, &replays[at].0.outcome, seed)),
         None => {
-            let (mirror, _) = replay_column(loaded, &recorded, &args.engine)?;
+            let run = Run { seed, check: args.engine.check, sampling: None };
+            let (mirror, _) = replay_column(loaded, &recorded, run)?;
             Ok(Calibration::of(&loaded.kernel, &mirror.outcome, seed))
         }
     }

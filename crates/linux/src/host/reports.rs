@@ -83,13 +83,14 @@ impl Inbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
     use std::os::fd::AsFd;
-    use workload::{TaskId, Timing};
+    use workload::{Mark, TaskId, Timing};
 
     #[test]
     fn reports_of_many_pieces_arrive_whole() {
         let (reader, writer) = pipe().expect("a pipe");
-        let timing = |at| Timing { label: 0, at, nanos: 5, bytes: 6, huge: Some(1) };
+        let timing = |at| Timing { label: 0, at, nanos: 5, bytes: 6, huge: Some(1), failed: false };
         let report = |task, timings: u64| TaskReport {
             task: TaskId(task),
             role: 1,
@@ -98,6 +99,8 @@ mod tests {
             digest: Some(u64::MAX),
             owed: vec![TaskId(9)],
             timings: (0..timings).map(timing).collect(),
+            marks: vec![Mark { label: 1, at: 2, counters: BTreeMap::from([("pgfault".to_owned(), 3)]) }],
+            spans: Vec::new(),
         };
         let sent = [report(1, 700), report(2, 0)];
         for report in &sent {

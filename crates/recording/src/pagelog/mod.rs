@@ -20,7 +20,9 @@ mod thp;
 mod truth;
 mod whole;
 
+pub(crate) use moves::PageArray;
 pub use start::{StartFrame, StartState, StartUse};
+pub(crate) use truth::zones as zones_of;
 pub use truth::{ProcTexts, between};
 pub use whole::{Normalised, kernel_alone, normalise};
 

@@ -32,7 +32,7 @@ impl PageArray {
 
     /// The page frame number behind a pointer. Without a base, that of a machine whose array is no larger than its
     /// alignment: up to 64 GiB of memory.
-    fn pfn(self, pointer: u64) -> u64 {
+    pub(crate) fn pfn(self, pointer: u64) -> u64 {
         let base = self.base.unwrap_or(pointer & !(ALIGNMENT - 1));
         pointer.wrapping_sub(base) / self.size
     }

@@ -54,7 +54,8 @@ fn counters(first: &Vmstat, last: &Vmstat) -> BTreeMap<String, u64> {
     last.since(first).map(|(name, delta)| (name.to_owned(), delta.max(0) as u64)).collect()
 }
 
-fn zones(info: Option<&PageTypeInfo>) -> Vec<ZoneEnd> {
+/// Zones as /proc/pagetypeinfo has them.
+pub(crate) fn zones(info: Option<&PageTypeInfo>) -> Vec<ZoneEnd> {
     let Some(info) = info else { return Vec::new() };
     let mut zones: Vec<ZoneEnd> = Vec::new();
     for row in &info.blocks {

@@ -3,11 +3,19 @@
 use pagealloc::{Counter, VmStat};
 use std::collections::BTreeMap;
 
-/// Counters that a replay cannot know, so that they have no rows: 0 would be a claim. Block I/O is not modelled; khugepaged
-/// needs page tables, and what it did in the recorded kernel is in the demand; partial unmaps are not in a trace.
-const UNKNOWN: [Counter; 7] = [
+/// Counters that a replay cannot know, so that they have no rows: 0 would be a claim. Block I/O is not modelled; faults, NUMA
+/// balancing and khugepaged need page tables, and what they did in the recorded kernel is in the demand; partial unmaps are not
+/// in a trace.
+const UNKNOWN: [Counter; 14] = [
+    Counter::Pgfault,
+    Counter::Pgmajfault,
     Counter::PgpgIn,
     Counter::PgpgOut,
+    Counter::NumaPteUpdates,
+    Counter::NumaHugePteUpdates,
+    Counter::NumaHintFaults,
+    Counter::NumaHintFaultsLocal,
+    Counter::NumaPagesMigrated,
     Counter::PgscanKhugepaged,
     Counter::PgstealKhugepaged,
     Counter::ThpCollapseAlloc,
@@ -25,6 +33,14 @@ pub(super) fn known(vmstat: &VmStat) -> BTreeMap<String, u64> {
     counters
 }
 
+/// One of them.
+pub(super) fn value(vmstat: &VmStat, name: &str) -> Option<u64> {
+    match Counter::from_name(name)? {
+        Counter::PswpIn => Some(vmstat.get(Counter::WorkingsetRefaultAnon)),
+        counter => Some(vmstat.get(counter)).filter(|_| !UNKNOWN.contains(&counter)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,6 +51,8 @@ mod tests {
         vmstat.add(Counter::WorkingsetRefaultAnon, 3);
         let counters = known(&vmstat);
         assert_eq!((counters["pswpin"], counters.get("pgpgin")), (3, None));
+        assert!(counters.iter().all(|(name, known)| value(&vmstat, name) == Some(*known)));
+        assert!(value(&vmstat, "pgpgin").is_none() && value(&vmstat, "nr_hope").is_none());
         assert_eq!(counters.len(), Counter::ALL.len() - UNKNOWN.len());
     }
 }

@@ -8,6 +8,7 @@
 mod counters;
 mod driver;
 mod flusher;
+mod follow;
 mod objects;
 mod pace;
 mod place;
@@ -19,6 +20,7 @@ pub use driver::replay;
 pub use policy::{RecordedPolicyError, recorded_policy};
 
 use lab::outcome::Outcome;
+use lab::timeline::{Sampling, Timeline};
 use pagealloc::Policy;
 
 /// How to replay.
@@ -32,6 +34,8 @@ pub struct ReplayOptions {
     pub seed: u64,
     /// Run all invariant checks at every sample.
     pub check: bool,
+    /// Follow it over time. What happens does not change by being looked at.
+    pub sampling: Option<Sampling>,
 }
 
 /// What a replay leaves.
@@ -47,6 +51,8 @@ pub struct Replayed {
     pub digest: u64,
     /// What could not be attributed, as (what, how many) in print order.
     pub unattributed: Vec<(String, u64)>,
+    /// The run over time, if that was asked for.
+    pub timeline: Option<Timeline>,
 }
 
 /// Why a replay can't run, or broke off.

@@ -17,12 +17,14 @@ impl Driver<'_> {
     }
 
     /// What the replay leaves.
-    pub(super) fn finish(self, series: Vec<Sample>, replay_seconds: f64) -> Replayed {
+    pub(super) fn finish(mut self, series: Vec<Sample>, replay_seconds: f64) -> Replayed {
+        let timeline = std::mem::take(&mut self.follow).finish(self.mm, self.log.window.1);
         let state = self.mm.state.borrow();
         let last = series.last().cloned().unwrap_or_default();
         let outcome = Outcome {
             counters: last.counters,
             extfrag: state.alloc.observer.extfrag.clone(),
+            fragment_stalls: state.alloc.observer.fragment_stalls.clone(),
             untraced: false,
             zones: if series.is_empty() { zones(&state.alloc) } else { last.zones },
             slow_requests: self.slow.take(),
@@ -48,6 +50,7 @@ impl Driver<'_> {
             replay_seconds,
             digest: state.alloc.observer.digest(),
             unattributed: counts.map(|(what, count)| (what.to_owned(), count)).to_vec(),
+            timeline,
         }
     }
 }

@@ -5,15 +5,17 @@
 //! every few seconds a burst that wants huge pages at once. The same parts in the same sizes made the recordings of real
 //! kernels that the model is tested with.
 
-mod burst;
+pub(crate) mod burst;
 mod compile;
 mod files;
 mod resident;
 mod slab;
 
+use crate::Machine;
 use crate::drive::Program;
+use crate::kind::Kind;
 use crate::rounds::{Script, program, quota};
-use crate::{FileId, Root, Spawn, Workload};
+use crate::{FileId, Root, Scale, Spawn, Workload};
 use serde::Deserialize;
 
 pub use burst::Bursts;
@@ -57,6 +59,16 @@ const RESIDENT: u16 = 5;
 const BURST: u16 = 6;
 
 const LABELS: [&str; 1] = ["burst"];
+
+impl Kind for Parameters {
+    fn workload(&self, machine: &Machine, seed: u64) -> Box<dyn Workload> {
+        Box::new(KbuildMix::new(*self, machine.memory(), seed))
+    }
+
+    fn scale(&mut self, scale: Scale) {
+        self.bursts.mib = scale.of_u32(self.bursts.mib);
+    }
+}
 
 impl KbuildMix {
     /// The workload for a machine with this much memory, in bytes.
