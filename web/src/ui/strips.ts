@@ -116,6 +116,8 @@ export class Strips {
     const most = Math.max(1, ...runs.flatMap(({ counted }) => Array.from(counted.counts)));
     const svg = document.createElementNS(SVG, "svg");
     svg.setAttribute("viewBox", `0 0 ${this.width} ${CURVE_HEIGHT}`);
+    // The rule below takes a pixel of the height, which must not narrow the curve.
+    svg.setAttribute("preserveAspectRatio", "none");
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", "Movable blocks with pinned pages over time; the counts stand in the table below the map");
     for (const { letter, counted } of runs) {
