@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { createRequire } from "node:module";
 import zlib from "node:zlib";
-import { counts, difference, framesOf, launch, open, OUT, painted, polluted, report, settled, skip, view } from "./harness.mjs";
+import { counts, difference, framesOf, launch, open, OUT, painted, pinned, report, settled, skip, view } from "./harness.mjs";
 import { makeView } from "../scripts/fixture.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -75,15 +75,15 @@ describe("the report page", { skip }, () => {
     const [a, b] = view.runs.slice(0, 2).map(framesOf);
     await on(url, async (page) => {
       await painted(page);
-      assert.deepEqual(await counts(page), [polluted(a[59]), polluted(b[59]), polluted(b[59]) - polluted(a[59])]);
+      assert.deepEqual(await counts(page), [pinned(a[59]), pinned(b[59]), pinned(b[59]) - pinned(a[59])]);
       for (const sample of [0, 31, 58, 7]) {
         await slider(page).fill(String(sample));
         await settled(page);
-        assert.deepEqual(await counts(page), [polluted(a[sample]), polluted(b[sample]), polluted(b[sample]) - polluted(a[sample])]);
+        assert.deepEqual(await counts(page), [pinned(a[sample]), pinned(b[sample]), pinned(b[sample]) - pinned(a[sample])]);
       }
       await slider(page).press("ArrowRight");
       await settled(page);
-      assert.equal((await counts(page))[0], polluted(a[8]));
+      assert.equal((await counts(page))[0], pinned(a[8]));
       assert.match(await slider(page).getAttribute("aria-valuetext"), /sample 9 of 60/);
     });
   });
@@ -92,7 +92,7 @@ describe("the report page", { skip }, () => {
     await on(url, async (page) => {
       await painted(page);
       const finding = page.locator(".finding");
-      assert.match(await finding.innerText(), /part ways at .* B always has fewer movable blocks with pinned pages than A/);
+      assert.match(await finding.innerText(), /part ways at .* B always has fewer blocks with pinned pages than A/);
       await finding.getByRole("button").click();
       await settled(page);
       const [a, b] = await counts(page);
@@ -111,7 +111,7 @@ describe("the report page", { skip }, () => {
       await page.getByLabel("Run B", { exact: true }).selectOption("defrag_mode/2");
       await settled(page);
       const frames = view.runs.filter((run) => run.name.endsWith("/2")).map((run) => framesOf(run)[59]);
-      assert.deepEqual((await counts(page)).slice(0, 2), frames.map(polluted));
+      assert.deepEqual((await counts(page)).slice(0, 2), frames.map(pinned));
       assert.equal(await page.locator(".stage:visible").count(), 2);
       await page.getByRole("button", { name: "Difference" }).click();
       await settled(page);
@@ -119,7 +119,7 @@ describe("the report page", { skip }, () => {
       assert.match(await page.locator(".legend").innerText(), /More pinned pages in A/);
       await page.getByRole("button", { name: "Swap A and B" }).click();
       await settled(page);
-      assert.deepEqual((await counts(page)).slice(0, 2), frames.reverse().map(polluted));
+      assert.deepEqual((await counts(page)).slice(0, 2), frames.reverse().map(pinned));
       await page.getByLabel("Run B", { exact: true }).selectOption("no second run");
       await settled(page);
       assert.equal(await page.locator(".stage:visible").count(), 1);

@@ -19,14 +19,14 @@ const FRAMES_PER_SECOND = 30;
 const MEASURED_FRAMES = 45;
 const TRIES = 10;
 
-/** A film, packed as it is made, and how many movable blocks with pinned pages each sample has. */
+/** A film, packed as it is made, and how many blocks with pinned pages each sample has. */
 async function film(seed) {
   const next = random(seed);
   const frame = Uint8Array.from({ length: BLOCKS }, () => 1 | (Math.floor(next() * 4) << 2) | (1 << 4));
   const deflate = createDeflateRaw({ level: 1 });
   const packed = [];
   deflate.on("data", (piece) => packed.push(piece));
-  const polluted = [];
+  const pinned = [];
   let now = 0;
   for (let sample = 0; sample < SAMPLES; sample++) {
     const step = new Uint8Array(BLOCKS);
@@ -39,13 +39,13 @@ async function film(seed) {
         frame[block] = byte;
       }
     }
-    polluted.push(now);
+    pinned.push(now);
     if (!deflate.write(Buffer.from(sample % KEYFRAME_EVERY === 0 ? frame : step))) await once(deflate, "drain");
   }
   deflate.end();
   await once(deflate, "end");
   const data = Buffer.concat(packed).toString("base64");
-  return { polluted, frames: { dtype: "u8", len: BLOCKS * SAMPLES, data } };
+  return { pinned, frames: { dtype: "u8", len: BLOCKS * SAMPLES, data } };
 }
 
 function run(name, frames) {
@@ -107,7 +107,7 @@ describe("a machine of one TiB", { skip }, () => {
     for (const sample of [0, 999, 500, 49, 51, 730]) {
       await slider.fill(String(sample));
       await settled(page);
-      const [a, b] = films.map((one) => one.polluted[sample]);
+      const [a, b] = films.map((one) => one.pinned[sample]);
       assert.deepEqual(await counts(page), [a, b, b - a]);
     }
   });
