@@ -67,6 +67,7 @@ const ROWS: &[Row] = &[
     row!("9.6.3 boost skips slab", ["5.0", "6.1"], reclaim.boost_skips_slab),
     row!("9.10 failures", ["4.20"], kswapd.failures),
     row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
+    row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
     row!("10.15 cost", ["6.1"], reclaim.cost_model),
     row!("10.16 refault", ["4.6"], reclaim.workingset),
     row!("inode shrinker drops page cache", ["6.1"], reclaim.inodes_with_cache),

@@ -46,6 +46,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod writeback;
+mod zone_scans;
 
 pub use costs::Costs;
 pub use simulation::{Hang, Simulated, Simulation, SimulationError};

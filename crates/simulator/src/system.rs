@@ -2,6 +2,7 @@
 
 use crate::address_space::Pid;
 use crate::sim::{BADF, FAULT, NOMEM, Sim};
+use crate::zone_scans::scans_by_zone;
 use mm::Env;
 use pagealloc::Gfp;
 use std::collections::BTreeMap;
@@ -168,7 +169,8 @@ impl System for Task<'_> {
         let busy: u64 = self.sim.env().cpu_busy().iter().sum();
         let user = self.sim.user.get();
         let cpu = [("cpu_user_ns", user), ("cpu_system_ns", busy.saturating_sub(user))];
-        vmstat.chain(cpu.map(|(name, value)| (name.to_owned(), value))).collect()
+        let cpu = cpu.map(|(name, value)| (name.to_owned(), value));
+        vmstat.chain(scans_by_zone(&state)).chain(cpu).collect()
     }
 
     fn over(&self) -> bool {

@@ -51,10 +51,12 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     lru: LruRule::PerZone,
     anon_workingset: false,
     cost_model: false,
+    stats_flush_ms: 0,
     kswapd_writes_file: true,
     boost_skips_slab: false,
     workingset: false,
     inodes_with_cache: true,
+    anon_dirtyable: true,
     swap_tables: SwapTableRule::AtSwapon,
     generations: None,
 };
