@@ -58,7 +58,7 @@ describe("the report page", { skip }, () => {
   it("shows what was run, and copies the command", async () => {
     await on(url, async (page) => {
       assert.equal(await page.title(), view.title);
-      assert.match(await page.locator(".top").innerText(), /made-up[\s\S]*vanilla, defrag_mode[\s\S]*4 runs, seeds 11, 12[\s\S]*2 GiB/);
+      assert.match(await page.locator(".top").innerText(), /made-up[\s\S]*vanilla, defrag_mode[\s\S]*4 runs, seeds 11, 12[\s\S]*2\sGiB/);
       await page.getByRole("button", { name: "Copy: Command that made this page" }).click();
       await page.getByText(/Copied|Press Ctrl\+C/).waitFor();
       const run = page.locator(".run").first();
@@ -103,8 +103,8 @@ describe("the report page", { skip }, () => {
   it("compares any two runs, side by side and as a difference", async () => {
     await on(url, async (page) => {
       await painted(page);
-      await page.getByLabel("Run A").selectOption("vanilla/2");
-      await page.getByLabel("Run B").selectOption("defrag_mode/2");
+      await page.getByLabel("Run A", { exact: true }).selectOption("vanilla/2");
+      await page.getByLabel("Run B", { exact: true }).selectOption("defrag_mode/2");
       await settled(page);
       const frames = view.runs.filter((run) => run.name.endsWith("/2")).map((run) => framesOf(run)[59]);
       assert.deepEqual((await counts(page)).slice(0, 2), frames.map(polluted));
@@ -116,7 +116,7 @@ describe("the report page", { skip }, () => {
       await page.getByRole("button", { name: "Swap A and B" }).click();
       await settled(page);
       assert.deepEqual((await counts(page)).slice(0, 2), frames.reverse().map(polluted));
-      await page.getByLabel("Run B").selectOption("no second run");
+      await page.getByLabel("Run B", { exact: true }).selectOption("no second run");
       await settled(page);
       assert.equal(await page.locator(".stage:visible").count(), 1);
       assert.equal((await counts(page)).length, 1);
@@ -126,7 +126,7 @@ describe("the report page", { skip }, () => {
   it("restores a view from its address", async () => {
     await on(url, async (page) => {
       await painted(page);
-      await page.getByLabel("Run A").selectOption("vanilla/2");
+      await page.getByLabel("Run A", { exact: true }).selectOption("vanilla/2");
       await slider(page).fill("20");
       await page.locator(".stage").first().click({ position: { x: 200, y: 200 } });
       await page.locator(".stage").first().press("+");
@@ -136,7 +136,7 @@ describe("the report page", { skip }, () => {
       assert.match(shown, /^Block \d/);
       await on(url + link, async (other) => {
         await painted(other);
-        assert.equal(await other.getByLabel("Run A").inputValue(), "2");
+        assert.equal(await other.getByLabel("Run A", { exact: true }).inputValue(), "2");
         assert.equal(await slider(other).inputValue(), "20");
         assert.equal(await other.locator(".inspector h3").innerText(), shown);
         assert.equal(await other.getByRole("button", { name: "Free pages" }).getAttribute("aria-pressed"), "true");
@@ -233,6 +233,7 @@ describe("the report page", { skip }, () => {
   it("zooms all plots together, and moves the time with a press", async () => {
     await on(url, async (page) => {
       await painted(page);
+      await page.locator(".plot").first().scrollIntoViewIfNeeded();
       const plot = page.locator(".plot .u-over").first();
       await plot.scrollIntoViewIfNeeded();
       await plot.click({ position: { x: 60, y: 60 } });

@@ -130,10 +130,14 @@ impl Loops {
 
 impl VirtualEnv {
     /// Time for which the current task goes round without effect: until something falls due, if it has come to a state a
-    /// second time and nobody else is about to do anything. Those turns need not be taken one by one.
+    /// second time and nobody else is about to do anything. Those turns need not be taken one by one. (Not in a replay, where
+    /// what is recorded comes without falling due.)
     pub(crate) fn futile_time(&self) -> Nanos {
         let loops = self.loops.borrow();
-        let futile = loops.recurred > 0 && loops.recurs(self.current.get()) && self.next_due() < Nanos::MAX;
+        let futile = loops.recurred > 0
+            && self.cpus.is_some()
+            && loops.recurs(self.current.get())
+            && self.next_due() < Nanos::MAX;
         if futile && self.nobody_is_ready() { self.next_due().saturating_sub(mm::Env::now(self)) } else { 0 }
     }
 
@@ -183,5 +187,113 @@ impl Loops {
             since,
             others: self.by_task.values().filter(|of| of.recurred.is_some()).count() - 1,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Executor, Livelock, Speeds, VirtualEnv};
+    use mm::slowpath::{Retry, Turn};
+    use mm::{Env, TaskContext};
+    use pagealloc::{AllocFlags, CpuId, Gfp, Migratetype};
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    fn turn(progress: u64, state: u64) -> Turn {
+        Turn {
+            retry: Retry::DefragMode,
+            order: 0,
+            gfp: Gfp::HIGHUSER_MOVABLE,
+            migratetype: Migratetype::Movable,
+            flags: AllocFlags::NOFRAGMENT,
+            priority: 1,
+            compaction_retries: 0,
+            no_progress_loops: 17,
+            kills: 0,
+            progress,
+            state,
+        }
+    }
+
+    /// Goes round, something growing in the first `grows` turns.
+    async fn go_round(env: &VirtualEnv, grows: u64) {
+        let task = TaskContext::user(7, CpuId(0));
+        for round in 0.. {
+            env.run(1_000).await;
+            env.slow_path_turn(&task, &turn(round.min(grows), round % 3));
+        }
+    }
+
+    /// Sleeps and wakes.
+    async fn daemon(env: &VirtualEnv) {
+        loop {
+            env.sleep(40_000).await;
+        }
+    }
+
+    fn env() -> VirtualEnv {
+        VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1).with_cpus(2, 3_000, 100)
+    }
+
+    /// Runs until a livelock is certain, or until a time.
+    fn run(env: &VirtualEnv, executor: &mut Executor, until: u64) -> Option<Livelock> {
+        while env.now() < until {
+            if !executor.run_next(env) {
+                if let Some(found) = executor.livelock(env) {
+                    return Some(found);
+                }
+                env.advance();
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn a_loop_that_nobody_can_end_is_found_once_each_daemon_has_had_its_turn() {
+        let env = env();
+        let mut executor = Executor::default();
+        executor.spawn_daemon(&env, daemon(&env));
+        executor.spawn(&env, env.park(None));
+        executor.spawn(&env, go_round(&env, 5));
+        let found = run(&env, &mut executor, 10_000_000).expect("a livelock");
+        assert_eq!((found.pid, found.cycle, found.others), (7, 3, 0));
+        assert!((40_000..200_000).contains(&env.now()), "{}", env.now());
+        let said = found.to_string();
+        assert!(said.starts_with("defrag_mode retry of an order-0 request, "), "{said}");
+        assert!(said.contains("alloc_flags=WMARK_MIN|NOFRAGMENT") && said.contains("no_progress_loops=17"), "{said}");
+    }
+
+    #[test]
+    fn whoever_sleeps_may_end_it() {
+        let env = env();
+        let mut executor = Executor::default();
+        executor.spawn(&env, daemon(&env));
+        executor.spawn(&env, go_round(&env, 5));
+        assert_eq!(run(&env, &mut executor, 1_000_000), None);
+    }
+
+    #[test]
+    fn a_loop_beside_which_something_grows_is_none() {
+        let env = env();
+        let mut executor = Executor::default();
+        executor.spawn_daemon(&env, daemon(&env));
+        executor.spawn(&env, go_round(&env, u64::MAX));
+        assert_eq!(run(&env, &mut executor, 1_000_000), None);
+    }
+
+    #[test]
+    fn all_loops_must_be_without_effect() {
+        let env = env();
+        let mut executor = Executor::default();
+        executor.spawn_daemon(&env, daemon(&env));
+        executor.spawn(&env, go_round(&env, 5));
+        executor.spawn(&env, async {
+            let task = TaskContext::user(8, CpuId(1));
+            for round in 0.. {
+                env.run(1_000).await;
+                env.slow_path_turn(&task, &turn(5, 100 + round));
+            }
+        });
+        assert_eq!(run(&env, &mut executor, 1_000_000), None, "the second never comes back to a state");
     }
 }

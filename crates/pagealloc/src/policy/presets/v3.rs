@@ -51,6 +51,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     lru: LruRule::PerZone,
     anon_workingset: false,
     cost_model: false,
+    stats_flush_ms: 0,
     kswapd_writes_file: true,
     boost_skips_slab: false,
     workingset: false,
