@@ -95,7 +95,8 @@ function build(view: View): HTMLElement[] {
 /** The address belongs to the deep link, so the skip link moves the focus by itself. */
 function skip(event: Event): void {
   event.preventDefault();
-  document.querySelector<HTMLElement>(".stage, main section")?.focus();
+  const target = document.querySelector<HTMLElement>(".stage") ?? document.querySelector<HTMLElement>("main section");
+  target?.focus();
 }
 
 function start(): void {

@@ -5,6 +5,7 @@ use crate::compare_args::CompareArgs;
 use crate::grid_args::{GridArgs, Seeds};
 use crate::output::Format;
 use crate::run_args::{OpsArgs, RunArgs};
+use crate::study_args::{StudyArgs, WorkerArgs};
 use crate::view_args::{ExportArgs, MapArgs, ReportArgs, WatchArgs};
 use crate::vm_args::VmArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -37,6 +38,15 @@ pub enum Command {
     Run(RunArgs),
     /// Show what a scenario asks for, or save it as an operation stream
     Ops(OpsArgs),
+    /// List scenarios with their variants and sizes
+    Scenarios(ScenariosArgs),
+    /// Run what a published document ran, and print its tables with ours beside them
+    Paper(StudyArgs),
+    /// Run what answers a question that a document left open
+    Question(StudyArgs),
+    /// Run one scenario with one seed, and print its figures as JSON: what `paper` and `question` start for each run
+    #[command(hide = true)]
+    Worker(WorkerArgs),
     /// Replay a recording under one or more policies and print one table
     Replay(ReplayArgs),
     /// Compare the model with the recorded kernel, row by row
@@ -186,13 +196,16 @@ pub struct InspectArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Records until the command ends, --duration is over, or SIGINT (Ctrl-C) or SIGTERM comes; tracefs is then \
-    as it was. What a killed recorder left is removed by the next start. Needs root. docs/recording.md says what is touched, \
+    as it was. What a killed recorder left in tracefs is removed by the next start, and --salvage completes its recording. Needs root. docs/recording.md says what is touched, \
     what a recording tells about the host, and what it costs."
 )]
 pub struct RecordArgs {
     /// Directory of the recording: new, or empty
-    #[arg(short, long, value_name = "DIR", required_unless_present = "dry_run")]
+    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["dry_run", "salvage"])]
     pub output: Option<PathBuf>,
+    /// Record nothing, but complete the recording in this directory, whose recorder was killed
+    #[arg(long, value_name = "DIR", exclusive = true)]
+    pub salvage: Option<PathBuf>,
     /// How much to record: minimal (fragmentation, and when compaction and reclaim ran), standard (what a replay needs), full
     #[arg(long, default_value = "standard", value_name = "SET")]
     pub events: EventSet,
@@ -237,6 +250,16 @@ pub struct CutArgs {
 pub struct PoliciesArgs {
     /// Show every field of this policy
     pub name: Option<String>,
+    /// How to print
+    #[command(flatten)]
+    pub format: FormatArgs,
+}
+
+/// Arguments of `scenarios`.
+#[derive(Debug, Args)]
+pub struct ScenariosArgs {
+    /// Show this one only: a shipped one, or the path of a TOML file
+    pub scenario: Option<String>,
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,

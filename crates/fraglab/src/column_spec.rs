@@ -164,6 +164,11 @@ impl ColumnSpec {
         self
     }
 
+    /// This on top of other changes: where both speak of a setting, this wins.
+    pub fn over(self, earlier: &[Setting]) -> ColumnSpec {
+        ColumnSpec { base: self.base, settings: earlier.to_vec() }.with(&self.settings)
+    }
+
     /// The policy. `recorded` is asked for the settings in force when the recording was made, if they are needed.
     ///
     /// # Errors

@@ -39,6 +39,9 @@ pub enum Failure {
     /// The result can't be written.
     #[error("{0}")]
     Output(String),
+    /// A simulated computer hung: the livelock detector's report.
+    #[error("{0}")]
+    Hang(String),
     /// The host doesn't allow it.
     #[error("{0}")]
     Host(String),
@@ -58,6 +61,7 @@ impl Failure {
             Failure::Invariant(_) => 4,
             Failure::Guest(_) => 5,
             Failure::Host(_) => 6,
+            Failure::Hang(_) => 7,
         };
         eprintln!("{RED}error:{RED:#} {self}");
         ExitCode::from(code)

@@ -7,6 +7,7 @@ use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
+use workload::Scale;
 
 /// Seeds: how many, or from which to which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,12 @@ pub struct GridArgs {
     #[arg(long, value_name = "SCENARIO", requires = "kernels", requires = "output",
         conflicts_with_all = ["recording", "pair", "spread"])]
     pub scenario: Option<String>,
+    /// Variant of the scenario (see `fraglab scenarios`)
+    #[arg(long, value_name = "NAME", requires = "scenario")]
+    pub variant: Option<String>,
+    /// Share of the scenario's full size, such as 1/8, in place of its default
+    #[arg(long, value_name = "SCALE", requires = "scenario")]
+    pub scale: Option<Scale>,
     /// Kernels: versions of Debian's (6.12 is the newest of 6.12), or paths of bzImages
     #[arg(long, value_name = "VERSION|PATH", value_delimiter = ',')]
     pub kernels: Vec<String>,

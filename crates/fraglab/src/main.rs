@@ -16,11 +16,13 @@ mod grid_args;
 mod machines;
 mod map_text;
 mod output;
+mod pool;
 mod progress;
 mod run_args;
 mod run_spec;
 mod scenarios;
 mod settings;
+mod study_args;
 mod view_args;
 mod views;
 mod vm_args;
@@ -35,6 +37,10 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Run(args) => commands::run::run(&args),
         Command::Ops(args) => commands::ops::run(&args),
+        Command::Paper(args) => commands::study::run(&args, &commands::study::PAPERS),
+        Command::Question(args) => commands::study::run(&args, &commands::study::QUESTIONS),
+        Command::Worker(args) => commands::worker::run(&args),
+        Command::Scenarios(args) => commands::scenarios::run(&args),
         Command::Replay(args) => commands::replay::run(&args),
         Command::Validate(args) => commands::validate::run(&args),
         Command::Compare(args) => commands::compare::run(&args),

@@ -8,6 +8,7 @@ use std::fmt;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
+use workload::Scale;
 
 /// Where a scenario runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +76,9 @@ pub struct ScenarioArgs {
     /// Scenario: the name of a shipped one, or the path of a TOML file
     #[arg(value_name = "SCENARIO")]
     pub scenario: String,
+    /// Share of the full size, such as 1/8, in place of the scenario's default
+    #[arg(long, value_name = "SCALE")]
+    pub scale: Option<Scale>,
     /// Seed in place of the scenario's
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
@@ -89,7 +93,7 @@ pub struct ScenarioArgs {
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "One column for each --on. --set is for sim and vm; the settings of this machine are left alone, so with \
+    after_help = "One column for each --on and --variant. --set is for sim and vm; the settings of this machine are left alone, so with \
     --on host it is refused. A run ends when every root task has done its quota; one that the time limit or a signal ends is \
     `cut short` and has no digest."
 )]
@@ -100,12 +104,17 @@ pub struct RunArgs {
     /// Where it runs: sim, vm:VERSION, vm:PATH of a bzImage, or host; more than once for several columns
     #[arg(long = "on", required = true, value_name = "MACHINE")]
     pub on: Vec<On>,
+    /// Variant of the scenario (see `fraglab scenarios`), or `all`; more than once for several columns. Without it, the
+    /// scenario's own settings
+    #[arg(long = "variant", value_name = "NAME|all")]
+    pub variants: Vec<String>,
     /// Change a sysctl
     #[arg(long = "set", value_name = "vm.NAME=VALUE")]
     pub sets: Vec<Setting>,
-    /// Policy of the simulated computer: a preset (see `fraglab policies`), with changes attached by commas
-    #[arg(long, default_value = "linux-6.18", value_name = "PRESET[,vm.NAME=VALUE]...")]
-    pub policy: ColumnSpec,
+    /// Policy of the simulated computer: a preset (see `fraglab policies`), with changes attached by commas [default: the
+    /// variant's or the scenario's; linux-6.18 if they name none]
+    #[arg(long, value_name = "PRESET[,vm.NAME=VALUE]...")]
+    pub policy: Option<ColumnSpec>,
     /// Seconds after which the run ends, in place of the scenario's
     #[arg(long, value_name = "SECONDS")]
     pub time_limit: Option<NonZero<u32>>,
@@ -142,6 +151,9 @@ pub struct OpsArgs {
     /// What is looked at
     #[command(flatten)]
     pub scenario: ScenarioArgs,
+    /// Variant of the scenario (see `fraglab scenarios`)
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
     /// Save the operation stream
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,

@@ -4,32 +4,86 @@ use crate::failure::Failure;
 use crate::run_args::ScenarioArgs;
 use std::fs;
 use std::path::Path;
-use workload::{Saved, Scenario, ScenarioError, Workload};
+use workload::{Machine, Saved, Scale, Scenario, ScenarioError, Workload};
 
 /// A scenario with the changes of the command line.
 pub struct Chosen {
-    /// The scenario.
+    /// The scenario, with the variant's settings and at the scale.
     pub scenario: Scenario,
     /// Its file.
     pub text: String,
+    /// The variant; `None` for the scenario's own settings.
+    pub variant: Option<String>,
+    /// The scale.
+    pub scale: Scale,
+    /// The machine at full size.
+    pub full: Machine,
     /// What runs: the scenario's own workload, or a saved one.
     pub workload: Box<dyn Workload>,
 }
+
+/// What stands for every variant.
+const ALL: &str = "all";
 
 /// Finds and reads the scenario, and the saved operations if there are any.
 ///
 /// # Errors
 /// [`Failure::Usage`] for an unknown name, [`Failure::Input`] for files that can't be used.
-pub fn choose(args: &ScenarioArgs) -> Result<Chosen, Failure> {
-    let text = text_of(&args.scenario)?;
-    let mut scenario = Scenario::parse(&text).map_err(|error| Failure::Input(format!("{}: {error}", args.scenario)))?;
+pub fn choose(args: &ScenarioArgs, variant: Option<&str>) -> Result<Chosen, Failure> {
+    let (text, mut scenario) = read(&args.scenario)?;
+    if let Some(variant) = variant {
+        scenario = scenario.variant(variant).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    let full = scenario.machine;
+    let scale = args.scale.or(scenario.default_scale).unwrap_or(Scale::FULL);
+    scenario.scale(scale);
     scenario.seed = args.seed.unwrap_or(scenario.seed);
     scenario.machine.memory_mib = args.memory.unwrap_or(scenario.machine.memory_mib);
     let workload: Box<dyn Workload> = match &args.ops {
         Some(path) => Box::new(read_saved(path)?),
         None => scenario.workload(),
     };
-    Ok(Chosen { scenario, text, workload })
+    Ok(Chosen { scenario, text, variant: variant.map(str::to_owned), scale, full, workload })
+}
+
+/// Finds and reads a scenario as its file has it.
+///
+/// # Errors
+/// As [`choose`].
+pub fn read(name: &str) -> Result<(String, Scenario), Failure> {
+    let text = text_of(name)?;
+    let scenario = Scenario::parse(&text).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    Ok((text, scenario))
+}
+
+/// Every variant that the command line names, or the scenario's own settings if it names none.
+///
+/// # Errors
+/// [`Failure::Usage`] for `all` of a scenario that has none; unknown names come out as they are.
+pub fn variants(scenario: &str, named: &[String]) -> Result<Vec<Option<String>>, Failure> {
+    let mut variants: Vec<Option<String>> = Vec::new();
+    for name in named {
+        let names = match name.as_str() {
+            ALL => read(scenario)?.1.variants.into_iter().map(|variant| variant.name).collect(),
+            _ => vec![name.clone()],
+        };
+        if names.is_empty() {
+            return Err(Failure::Usage(format!("the scenario `{scenario}` has no variants")));
+        }
+        let fresh: Vec<_> = names.into_iter().map(Some).filter(|name| !variants.contains(name)).collect();
+        variants.extend(fresh);
+    }
+    Ok(if named.is_empty() { vec![None] } else { variants })
+}
+
+/// Scale and full size in a line.
+pub fn size(chosen: &Chosen) -> String {
+    let full = &chosen.full;
+    let (memory, cpus, nodes) = (full.memory_mib, full.cpus, full.nodes);
+    format!(
+        "scale {}; full size: memory {memory} MiB, CPUs {cpus}, nodes {nodes}, swap {} MiB",
+        chosen.scale, full.swap_mib
+    )
 }
 
 /// A name without slash and ending is one of the shipped; everything else is a path.

@@ -69,13 +69,50 @@ fn a_run_directory_has_everything() {
     assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 1, "nothing is left beside it");
 }
 
+#[test]
+fn variants_are_columns_with_their_own_settings() {
+    let report = json(&["run", TINY, "--on", "sim", "--variant", "all", "--set", "vm.swappiness=20"]);
+    let machines = report["machines"].as_array().expect("a list");
+    let names: Vec<&str> = machines.iter().filter_map(|machine| machine["name"].as_str()).collect();
+    assert_eq!(names, ["sim,as-it-is", "sim,4.20", "sim,generations"]);
+    let about = |at: usize| machines[at]["about"].as_str().expect("text").to_owned();
+    assert!(about(0).starts_with("linux-6.18,vm.swappiness=20, event"), "{}", about(0));
+    assert!(about(1).starts_with("linux-4.20,vm.swappiness=20, event"), "{}", about(1));
+    assert!(about(2).starts_with("linux-6.18,lru_gen/enabled=7,vm.swappiness=20, event"), "{}", about(2));
+    assert_eq!(report["workload_digest_owed"], json(&["ops", TINY, "--variant", "4.20"])["workload_digest"]);
+    let other = json(&["run", TINY, "--on", "sim", "--variant", "4.20", "--policy", "linux-5.0"]);
+    let about = other["machines"][0]["about"].as_str().expect("text");
+    assert!(about.starts_with("linux-5.0,vm.swappiness=10, event"), "the command line's policy wins: {about}");
+}
+
+#[test]
+fn a_scale_keeps_the_shares() {
+    let table = stdout(&["run", TINY, "--on", "sim", "--scale", "3/2"]);
+    assert!(table.contains("scale 3/2; full size: memory 192 MiB"), "{table}");
+    assert!(table.contains("memory 288 MiB, CPUs 2, nodes 1, swap 96 MiB"), "{table}");
+    assert_ne!(json(&["ops", TINY, "--scale", "3/2"])["workload_digest"], json(&["ops", TINY])["workload_digest"]);
+}
+
+#[test]
+fn scenarios_are_listed_with_their_variants() {
+    let all = json(&["scenarios"]);
+    let names: Vec<&str> =
+        all["scenarios"].as_array().expect("a list").iter().filter_map(|s| s["name"].as_str()).collect();
+    assert_eq!(names, workload::Scenario::names().collect::<Vec<_>>());
+    let table = stdout(&["scenarios", TINY]);
+    assert!(table.contains("--variant 4.20") && table.contains("memory 192 MiB"), "{table}");
+}
+
 fn tiny() -> String {
     fs::read_to_string(Path::new(TINY)).expect("it is there")
 }
 
 #[test]
 fn what_is_wrong_is_told() {
-    let cases: [(&[&str], i32, &str); 5] = [
+    let cases: [(&[&str], i32, &str); 8] = [
+        (&["run", TINY, "--on", "sim", "--variant", "4.2"], 2, "did you mean `4.20`?"),
+        (&["run", "kbuild-mix", "--on", "sim", "--variant", "all"], 2, "has no variants"),
+        (&["run", TINY, "--on", "sim", "--scale", "0"], 2, "is no scale"),
         (&["run", "kbuild-mx", "--on", "sim"], 2, "did you mean `kbuild-mix`?"),
         (&["run", "no/such/file.toml", "--on", "sim"], 3, "no/such/file.toml"),
         (&["run", TINY, "--on", "simm"], 2, "there are sim, vm:VERSION"),

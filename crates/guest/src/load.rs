@@ -8,7 +8,7 @@ use linux::vm::job::{RESULTS_DIR, SCRATCH_DIR};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
-use workload::{Saved, Scenario, Workload};
+use workload::{Saved, ScaleError, Scenario, Workload};
 
 /// First argument of the process that runs a scenario, recorded if the order says so.
 pub const LOAD: &str = "load";
@@ -60,6 +60,10 @@ fn workload(order: &LoadOrder) -> Result<Box<dyn Workload>, GuestError> {
     }
     let wrong = |error: workload::ScenarioError| GuestError::new(format!("the scenario: {error}"));
     let mut scenario = Scenario::parse(&order.scenario).map_err(wrong)?;
+    if let Some(variant) = &order.variant {
+        scenario = scenario.variant(variant).map_err(wrong)?;
+    }
+    scenario.scale(order.scale.parse().map_err(|error: ScaleError| GuestError::new(error.to_string()))?);
     scenario.seed = order.seed;
     if let Some(memory) = std::num::NonZero::new(order.memory_mib) {
         scenario.machine.memory_mib = memory;

@@ -6,7 +6,7 @@
 
 use crate::env::{TaskId, VirtualEnv};
 use mm::Nanos;
-use pagealloc::CpuId;
+use pagealloc::{CpuId, NodeId};
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
@@ -40,19 +40,41 @@ pub(crate) struct Cpus {
     seats: Vec<Seat>,
     /// CPU that each task was on last.
     last: Vec<usize>,
+    /// Node of each CPU; none where there is one node.
+    nodes: Vec<NodeId>,
 }
 
 impl Cpus {
     pub fn new(cpus: u16, slice: Nanos, percent: u32) -> Cpus {
         let cpus = (0..cpus.max(1)).map(|_| Cpu::default()).collect();
-        Cpus { cpus, slice: slice.max(1), percent: percent.clamp(1, 100), seats: Vec::new(), last: Vec::new() }
+        Cpus {
+            cpus,
+            slice: slice.max(1),
+            percent: percent.clamp(1, 100),
+            seats: Vec::new(),
+            last: Vec::new(),
+            nodes: Vec::new(),
+        }
+    }
+
+    /// Which node each CPU belongs to: who wakes up and finds its CPU taken looks for another of the same node first.
+    pub fn set_nodes(&mut self, nodes: &[NodeId]) {
+        self.nodes = nodes.to_vec();
     }
 
     fn know(&mut self, task: TaskId) {
         if self.seats.len() <= task {
             self.seats.resize(task + 1, Seat::None);
-            self.last.resize(task + 1, 0);
+            let homes = self.last.len()..task + 1;
+            let homes: Vec<usize> = homes.map(|task| self.home(task)).collect();
+            self.last.extend(homes);
         }
+    }
+
+    /// Where a new task begins: on the nodes in turn, as the kernel spreads those that are forked.
+    fn home(&self, task: usize) -> usize {
+        let nodes = self.nodes.iter().map(|node| node.index()).max().map_or(1, |last| last + 1);
+        self.nodes.iter().position(|node| node.index() == task % nodes).unwrap_or(0)
     }
 
     /// Whether the task has a CPU now; otherwise it is queued for one.
@@ -65,7 +87,10 @@ impl Cpus {
         }
         let load = |cpu: &Cpu| cpu.queue.len() + usize::from(cpu.runs.is_some());
         let last = self.last[task];
-        let least = (0..self.cpus.len()).min_by_key(|&cpu| (load(&self.cpus[cpu]), cpu != last, cpu)).unwrap_or(0);
+        let elsewhere = |cpu: usize| self.nodes.get(cpu) != self.nodes.get(last);
+        let least = (0..self.cpus.len())
+            .min_by_key(|&cpu| (load(&self.cpus[cpu]), cpu != last, elsewhere(cpu), cpu))
+            .unwrap_or(0);
         if self.cpus[least].runs.is_none() {
             self.seat(least, task, now);
             return true;

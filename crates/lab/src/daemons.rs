@@ -9,11 +9,11 @@ use pagealloc::{CpuId, NodeId};
 pub fn start_daemons<'a, W: World<Env = VirtualEnv>>(executor: &mut Executor<'a>, mm: &'a Mm<W>) {
     let (nodes, cpus) = (mm.state.borrow().alloc.nr_nodes(), mm.state.borrow().alloc.nr_cpus());
     for node in (0..nodes as u8).map(NodeId) {
-        executor.spawn(&mm.env, mm.kswapd(node));
-        executor.spawn(&mm.env, mm.kcompactd(node));
+        executor.spawn_daemon(&mm.env, mm.kswapd(node));
+        executor.spawn_daemon(&mm.env, mm.kcompactd(node));
     }
     for cpu in (0..cpus as u16).map(CpuId) {
-        executor.spawn(&mm.env, decay(mm, cpu));
+        executor.spawn_daemon(&mm.env, decay(mm, cpu));
     }
 }
 

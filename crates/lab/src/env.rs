@@ -2,10 +2,12 @@
 
 use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
-use crate::device::Device;
+use crate::device::{Device, Stream};
+use crate::livelock::Loops;
 use crate::speeds::Speeds;
+use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
-use pagealloc::Pfn;
+use pagealloc::{NodeId, Pfn};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -23,6 +25,8 @@ struct Wait {
     queue: Queue,
     deadline: Option<Nanos>,
     ended: Option<Woken>,
+    /// It is work that takes until then.
+    works: bool,
 }
 
 /// What falls due at a time.
@@ -32,8 +36,8 @@ enum Due {
     Timeout(usize),
     /// A task that was woken some time ago gets to run.
     Run(TaskId),
-    /// A page has been written.
-    Written(Pfn),
+    /// A page has been written, to the swap device or not, if reads took no more time from writes than this before.
+    Written(Pfn, bool, Nanos),
 }
 
 /// Clock that the watcher shares.
@@ -46,8 +50,8 @@ pub struct VirtualEnv {
     /// The task that runs; set by the executor.
     pub current: Cell<TaskId>,
     speeds: Speeds,
-    /// The disk and the swap device.
-    devices: [Device; 2],
+    /// The disk, and the swap device where it is another.
+    devices: Vec<Device>,
     /// CPUs that tasks compete for; without any, each task has one of its own.
     pub(crate) cpus: Option<RefCell<Cpus>>,
     /// A task is being started, and perhaps others after it at the same moment.
@@ -65,6 +69,10 @@ pub struct VirtualEnv {
     waits: RefCell<Vec<Wait>>,
     free_waits: RefCell<Vec<usize>>,
     ready: RefCell<VecDeque<TaskId>>,
+    /// Pages that are being written.
+    writing: Cell<u32>,
+    /// Requests on the slow path.
+    pub(crate) loops: RefCell<Loops>,
 }
 
 impl VirtualEnv {
@@ -74,7 +82,7 @@ impl VirtualEnv {
             clock,
             current: Cell::new(0),
             speeds,
-            devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)),
+            devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)).into(),
             cpus: None,
             starting: Cell::new(false),
             lanes: Vec::new(),
@@ -86,6 +94,8 @@ impl VirtualEnv {
             waits: RefCell::default(),
             free_waits: RefCell::default(),
             ready: RefCell::default(),
+            writing: Cell::new(0),
+            loops: RefCell::default(),
         }
     }
 
@@ -97,6 +107,13 @@ impl VirtualEnv {
         self
     }
 
+    /// The same with CPUs that belong to nodes.
+    #[must_use]
+    pub fn with_nodes(self, nodes: &[NodeId]) -> VirtualEnv {
+        self.cpus.iter().for_each(|cpus| cpus.borrow_mut().set_nodes(nodes));
+        self
+    }
+
     /// The same with CPUs that do nothing but the machinery's work, each piece on the one that is free first: what there is
     /// more of than CPUs has to wait. For runs that don't know what else the CPUs do.
     #[must_use]
@@ -105,16 +122,16 @@ impl VirtualEnv {
         self
     }
 
-    /// The same with these devices: the disk, and the one that is swapped to.
+    /// The same with these devices: the disk, and the one that is swapped to, unless that is a part of the disk.
     #[must_use]
-    pub fn with_devices(mut self, disk: Device, swap: Device) -> VirtualEnv {
-        self.devices = [disk, swap];
+    pub fn with_devices(mut self, disk: Device, swap: Option<Device>) -> VirtualEnv {
+        self.devices = std::iter::once(disk).chain(swap).collect();
         self
     }
 
-    /// The disk (0), or the swap device (1).
+    /// The disk, or the swap device.
     pub fn device(&self, swap: bool) -> &Device {
-        &self.devices[usize::from(swap)]
+        &self.devices[usize::from(swap && self.devices.len() > 1)]
     }
 
     /// Time at which something falls due next; the end of time if nothing does.
@@ -133,7 +150,15 @@ impl VirtualEnv {
         let Reverse((at, _, due)) = self.pop_due()?;
         self.clock.set(self.clock.get().max(at));
         match due {
-            Due::Written(pfn) => Some(pfn),
+            Due::Written(pfn, swap, borrowed) => {
+                let later = self.device(swap).borrowed() - borrowed;
+                if later > 0 {
+                    self.schedule(at + later, Due::Written(pfn, swap, borrowed + later));
+                    return None;
+                }
+                self.writing.set(self.writing.get() - 1);
+                Some(pfn)
+            }
             Due::Run(task) => {
                 self.ready(task);
                 None
@@ -190,8 +215,26 @@ impl VirtualEnv {
 
     /// Starts writing a page of that many base pages to the disk, or to the swap device.
     pub fn write(&self, pfn: Pfn, swap: bool, pages: u64) {
-        let done = self.device(swap).transfer(self.now(), pages);
-        self.schedule(done, Due::Written(pfn));
+        let device = self.device(swap);
+        let done = device.write(self.now(), if swap { Stream::Swap } else { Stream::Files }, pages);
+        self.writing.set(self.writing.get() + 1);
+        self.schedule(done, Due::Written(pfn, swap, device.borrowed()));
+    }
+
+    pub(crate) fn nobody_is_ready(&self) -> bool {
+        self.ready.borrow().is_empty()
+    }
+
+    /// Whether a page is being written.
+    pub(crate) fn is_writing(&self) -> bool {
+        self.writing.get() > 0
+    }
+
+    /// How long a task waits at most; the end of time if only somebody can wake it, `None` if it works or is about to.
+    pub(crate) fn waits_until(&self, task: TaskId) -> Option<Nanos> {
+        let waits = self.waits.borrow();
+        let waiting = |wait: &&Wait| wait.task == task && wait.ended.is_none() && !wait.works;
+        waits.iter().find(waiting).map(|wait| wait.deadline.unwrap_or(Nanos::MAX))
     }
 
     /// Sleeps until a time, then waits for a CPU.
@@ -275,7 +318,7 @@ impl VirtualEnv {
             Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
             Work::Migrate(pages) => per_page(pages, self.speeds.migrate),
             Work::FailedRequests(requests) => per_page(requests, self.speeds.failed_request),
-            Work::Resched => RESCHED_NS,
+            Work::Resched => self.futile_time().max(RESCHED_NS),
         }
     }
 
@@ -285,10 +328,10 @@ impl VirtualEnv {
     }
 
     /// Time until work that costs this much is done there.
-    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos) -> Nanos {
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, stretch: u64) -> Nanos {
         let done = lane.get().max(self.now()) + cost;
         lane.set(done);
-        (done - self.now()).max(cost * self.speeds.stretch / 1024)
+        (done - self.now()).max(cost * stretch / 1024)
     }
 }
 
@@ -306,12 +349,14 @@ impl Env for VirtualEnv {
 
     fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
         let cost = self.cost(task, work);
+        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
+        let stretch = if kswapd { self.speeds.stretch_kswapd } else { self.speeds.stretch };
         async move {
             if cost == 0 {
                 return;
             }
             match self.free_lane() {
-                Some(lane) => drop(self.sleep(self.work_in(lane, cost)).await),
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost, stretch)).await),
                 None => self.run(cost).await,
             }
         }
@@ -357,6 +402,14 @@ impl Env for VirtualEnv {
         }
     }
 
+    fn slow_path_turn(&self, task: &TaskContext, turn: &Turn) {
+        self.note_turn(task, turn);
+    }
+
+    fn slow_path_ended(&self, _task: &TaskContext) {
+        self.loops.borrow_mut().ended(self.current.get());
+    }
+
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
     fn start_write(&self, pfn: Pfn, swap: bool) {
         self.write(pfn, swap, 1);
@@ -379,7 +432,8 @@ impl WaitFuture<'_> {
             self.env.leave_cpu(self.env.current.get());
         }
         let deadline = self.timeout.map(|nanos| self.env.now() + nanos);
-        let wait = Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None };
+        let wait =
+            Wait { task: self.env.current.get(), queue: self.queue, deadline, ended: None, works: self.keeps_cpu };
         let index = match self.env.free_waits.borrow_mut().pop() {
             Some(index) => {
                 self.env.waits.borrow_mut()[index] = wait;

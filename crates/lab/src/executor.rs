@@ -1,6 +1,7 @@
 //! Single-threaded executor in virtual time: runs what is ready, else lets the clock jump to what falls due next.
 
 use crate::env::{TaskId, VirtualEnv};
+use crate::livelock::Livelock;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -17,10 +18,25 @@ pub struct Executor<'a> {
 impl<'a> Executor<'a> {
     /// Starts a task and runs it until it waits for the first time. Returns its number.
     pub fn spawn(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) -> TaskId {
-        let task = self.vacant.pop().unwrap_or_else(|| {
+        let task = self.new_number();
+        self.start(env, task, future)
+    }
+
+    /// The same for one that works for others: its comings and goings alone are no progress ([`Self::livelock`]).
+    pub fn spawn_daemon(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) -> TaskId {
+        let task = self.new_number();
+        env.loops.borrow_mut().add_daemon(task);
+        self.start(env, task, future)
+    }
+
+    fn new_number(&mut self) -> TaskId {
+        self.vacant.pop().unwrap_or_else(|| {
             self.tasks.push(None);
             self.tasks.len() - 1
-        });
+        })
+    }
+
+    fn start(&mut self, env: &VirtualEnv, task: TaskId, future: impl Future<Output = ()> + 'a) -> TaskId {
         self.tasks[task] = Some(Box::pin(future));
         let outer = env.starting.replace(true);
         self.poll(env, task);
@@ -38,6 +54,13 @@ impl<'a> Executor<'a> {
     /// Runs all tasks that can go on at this moment.
     pub fn run_ready(&mut self, env: &VirtualEnv) {
         while self.run_next(env) {}
+    }
+
+    /// A task that goes round the slow path for ever, if nothing else can happen any more that would end it. To be asked
+    /// between two moments of virtual time.
+    pub fn livelock(&self, env: &VirtualEnv) -> Option<Livelock> {
+        let alive = self.tasks.iter().enumerate().filter(|(_, task)| task.is_some());
+        env.livelock(alive.map(|(number, _)| number))
     }
 
     fn poll(&mut self, env: &VirtualEnv, task: TaskId) {

@@ -33,6 +33,8 @@ const STATE: [&str; 16] = [
 
 /// Rounds of load in one run of the overhead's measure.
 const ROUNDS: &str = "300";
+/// How long a recording may take to start.
+const START: Duration = Duration::from_secs(60);
 /// More than any run has time for.
 const ENDLESS: &str = "1000000000";
 /// Tasks that load memory.
@@ -127,20 +129,41 @@ impl Check {
                 return Err("a killed recorder left nothing to clean up, so nothing was shown".into());
             }
             self.record("after-kill", &["--duration", "1"])?;
+            self.salvaged(name)?;
         }
         match difference(before, &state()) {
             Some(what) => Err(what),
-            None => Ok(if signal == Signal::KILL { "by the next start" } else { "by itself" }.to_owned()),
+            None => Ok(if signal == Signal::KILL { "by the next start; the trace was completed" } else { "by itself" }
+                .to_owned()),
         }
     }
 
     fn signalled(&self, name: &str, signal: Signal) -> Result<(), String> {
         let mut command = self.command(name, &[]);
         let mut recorder = command.stdout(Stdio::null()).spawn().map_err(|error| error.to_string())?;
+        self.await_start(name);
         std::thread::sleep(Duration::from_secs(5));
         kill_process(Pid::from_child(&recorder), signal).map_err(|error| error.to_string())?;
         let status = recorder.wait().map_err(|error| error.to_string())?;
         if status.success() || signal == Signal::KILL { Ok(()) } else { Err(format!("it ended with {status}")) }
+    }
+
+    /// Waits until a recording has its start snapshot: an emulated guest may take its time.
+    fn await_start(&self, name: &str) {
+        let begin = Instant::now();
+        let last_file = self.directory.join(name).join("start.mono_ns");
+        while !last_file.exists() && begin.elapsed() < START {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    /// Completes what a killed recorder left.
+    fn salvaged(&self, name: &str) -> Result<(), String> {
+        let mut command = Command::new(&self.fraglab);
+        let output = command.args(["record", "--salvage"]).arg(self.directory.join(name)).output();
+        let output = output.map_err(|error| error.to_string())?;
+        let said = || String::from_utf8_lossy(&output.stderr).into_owned();
+        if output.status.success() { Ok(()) } else { Err(said()) }
     }
 
     fn rate(&self) -> Result<String, String> {

@@ -1,6 +1,7 @@
 //! What the machinery needs from its surroundings: time, waiting, CPU time, I/O.
 
 use crate::pages::bitflags_like;
+use crate::slowpath::Turn;
 use core::future::Future;
 use pagealloc::{CpuId, NodeId, Pfn};
 
@@ -139,4 +140,12 @@ pub trait Env {
     }
     /// Wakes the flusher threads: reclaim met nothing but dirty pages that nobody is writing (10.12).
     fn wake_flushers(&self) {}
+    /// A request of this task takes another turn of the slow path. For those who watch for loops that go on for ever.
+    fn slow_path_turn(&self, task: &TaskContext, turn: &Turn) {
+        let _ = (task, turn);
+    }
+    /// The request of this task that took the slow path has ended.
+    fn slow_path_ended(&self, task: &TaskContext) {
+        let _ = task;
+    }
 }

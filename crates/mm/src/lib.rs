@@ -15,6 +15,7 @@ mod event;
 pub mod kcompactd;
 pub mod kswapd;
 pub mod lru;
+mod numa;
 pub mod oom;
 mod owner;
 mod pages;

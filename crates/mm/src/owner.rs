@@ -24,6 +24,13 @@ pub enum References {
 pub trait Owner {
     /// Looks at and clears the references of a page on an LRU list.
     fn referenced(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> References;
+    /// Whether a page of the page cache that reaches the tail of the inactive list had been used twice through file
+    /// descriptors on its way there. For owners that do not call [`State::mark_accessed`](crate::State::mark_accessed) as
+    /// uses happen, because they learn of them too late: the page is activated then as if they had.
+    fn used_on_the_way(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {
+        let _ = (tag, pfn, now);
+        false
+    }
     /// Looks at and clears the references of a mapped page by a walk through page tables, which needs no lock that leads
     /// from the page to them: whether it was used.
     fn walked(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {
@@ -51,9 +58,18 @@ pub trait Owner {
         let _ = (shrinker, node);
         (0, 2)
     }
-    /// Scans up to `nr` objects; whole pages that became empty are pushed to `freed`. Returns objects really scanned.
-    fn shrinker_scan(&mut self, shrinker: usize, node: NodeId, nr: u64, now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
-        let _ = (shrinker, node, nr, now, freed);
+    /// Scans up to `nr` objects; whole pages that became empty are pushed to `freed`. An inode may take its page cache along,
+    /// but only pages that are `droppable`: clean ones on an LRU list that nobody uses. Returns objects really scanned.
+    fn shrinker_scan(
+        &mut self,
+        shrinker: usize,
+        node: NodeId,
+        nr: u64,
+        now: Nanos,
+        droppable: &dyn Fn(Pfn) -> bool,
+        freed: &mut Vec<Pfn>,
+    ) -> u64 {
+        let _ = (shrinker, node, nr, now, droppable, freed);
         0
     }
     /// Free swap slots.

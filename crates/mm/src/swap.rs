@@ -159,7 +159,8 @@ impl<W: World> State<W> {
     }
 
     fn alloc_swap_table(&mut self, task: &TaskContext, failed: &mut u32) -> Option<Pfn> {
-        if let Some(table) = self.alloc_inside_reclaim(&Request::new(0, TABLE_LOCKED, task.cpu), task) {
+        let locked = self.alloc.local_request(0, TABLE_LOCKED, task.cpu);
+        if let Some(table) = self.alloc_inside_reclaim(&locked, task) {
             return Some(table);
         }
         let request = sleeping_table_request(task.cpu);

@@ -1,5 +1,6 @@
 //! Allocation flags: what one attempt on the free lists may do (`linux-mm.md` 2.6).
 
+use core::fmt;
 use core::ops::{BitAnd, BitOr, BitOrAssign, Not};
 
 /// Which watermark an attempt must leave untouched, plus permissions. Bit values as in 6.18.
@@ -68,6 +69,31 @@ impl AllocFlags {
     #[inline(always)]
     pub const fn wmark(self) -> usize {
         (self.0 & 3) as usize
+    }
+}
+
+/// Names of the flags above the watermark's number.
+const NAMES: [(AllocFlags, &str); 12] = [
+    (AllocFlags::NO_WATERMARKS, "NO_WATERMARKS"),
+    (AllocFlags::OOM, "OOM"),
+    (AllocFlags::NON_BLOCK, "NON_BLOCK"),
+    (AllocFlags::MIN_RESERVE, "MIN_RESERVE"),
+    (AllocFlags::CPUSET, "CPUSET"),
+    (AllocFlags::CMA, "CMA"),
+    (AllocFlags::NOFRAGMENT, "NOFRAGMENT"),
+    (AllocFlags::HIGHATOMIC, "HIGHATOMIC"),
+    (AllocFlags::TRYLOCK, "TRYLOCK"),
+    (AllocFlags::KSWAPD, "KSWAPD"),
+    (AllocFlags::FAIR, "FAIR"),
+    (AllocFlags::FRAGMENT_STALL, "FRAGMENT_STALL"),
+];
+
+impl fmt::Display for AllocFlags {
+    /// The watermark, then what is set beside it, without the kernel's `ALLOC_`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(["WMARK_MIN", "WMARK_LOW", "WMARK_HIGH", "WMARK_PROMO"][self.wmark()])?;
+        let set = NAMES.iter().filter(|(flag, _)| self.contains(*flag));
+        set.into_iter().try_for_each(|(_, name)| write!(f, "|{name}"))
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::blocks::Blocks;
 use crate::event::Observer;
 use crate::frames::{FrameList, FrameState, Frames};
+use crate::gfp::Gfp;
 use crate::ids::*;
 use crate::migratetype::Migratetype;
 use crate::pcp::Pcp;
@@ -127,6 +128,12 @@ impl<O: Observer> PageAllocator<O> {
     #[inline]
     pub fn node_of_cpu(&self, cpu: CpuId) -> NodeId {
         self.cpu_node[cpu.index()]
+    }
+
+    /// A request of this order and mask from a CPU, with the zonelist of the CPU's node; any node allowed.
+    #[inline]
+    pub fn local_request(&self, order: Order, gfp: Gfp, cpu: CpuId) -> Request {
+        Request { node: self.node_of_cpu(cpu), ..Request::new(order, gfp, cpu) }
     }
 
     /// Facts of a zone.

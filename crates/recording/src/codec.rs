@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::format::{Field, FieldKind, Format};
 use crate::gfp::GfpNames;
+use crate::gfp_bits::GfpBits;
 use crate::symbols::Symbol;
 use crate::text_scan::{after_key, number, token, value_with_blanks};
 
@@ -164,17 +165,21 @@ impl Codec<Option<u64>> for PfnOrNone {
     }
 }
 
-/// A gfp mask: bits in binary, names in text.
-pub(crate) struct Gfp(Slot);
+/// A gfp mask: the recorded kernel's bits in binary, names in text.
+pub(crate) struct Gfp {
+    slot: Slot,
+    bits: GfpBits,
+}
 
 impl Codec<u64> for Gfp {
     fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
-        Slot::new(needed(format, name, key)?, u64::SIZE).map(Self)
+        let field = needed(format, name, key)?;
+        Ok(Self { slot: Slot::new(field, u64::SIZE)?, bits: GfpBits::of(&format.flags(&field.name)) })
     }
 
     #[inline]
     fn read(&self, record: &[u8]) -> Option<u64> {
-        self.0.read(record)
+        self.slot.read(record).map(|raw| self.bits.known(raw))
     }
 
     fn text(payload: &[u8], key: &str, gfp: &mut GfpNames) -> Option<u64> {
@@ -183,15 +188,18 @@ impl Codec<u64> for Gfp {
 }
 
 /// A gfp mask that only some kernels record.
-pub(crate) struct OptionalGfp(Optional);
+pub(crate) struct OptionalGfp(Option<Gfp>);
 
 impl Codec<Option<u64>> for OptionalGfp {
     fn resolve(format: &Format, name: &str, key: &str) -> Result<Self, Box<str>> {
-        <Optional as Codec<Option<u64>>>::resolve(format, name, key).map(Self)
+        find(format, name, key).map(|_| Gfp::resolve(format, name, key)).transpose().map(Self)
     }
 
     fn read(&self, record: &[u8]) -> Option<Option<u64>> {
-        self.0.read(record)
+        match &self.0 {
+            Some(gfp) => gfp.read(record).map(Some),
+            None => Some(None),
+        }
     }
 
     fn text(payload: &[u8], key: &str, gfp: &mut GfpNames) -> Option<Option<u64>> {

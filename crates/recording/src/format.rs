@@ -4,6 +4,8 @@
 //! Offsets and sizes differ between kernels and configurations, so nothing here or above is ever
 //! read from a fixed offset.
 
+use crate::c_constant;
+
 /// How a field's bytes are to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldKind {
@@ -104,26 +106,40 @@ impl Format {
     /// These numbers are enumerators of the recorded kernel and move between versions, so they
     /// must come from here.
     pub fn symbols(&self, field: &str) -> Vec<(u64, Box<str>)> {
-        let call = format!("__print_symbolic(REC->{field},");
-        let Some(start) = self.print_fmt.find(&call) else {
+        self.table(&format!("__print_symbolic(REC->{field},"), c_constant::number)
+    }
+
+    /// The names that `print fmt` gives to the bits of a field (its `__print_flags` table), composites included, in its
+    /// order; empty if it gives none.
+    pub fn flags(&self, field: &str) -> Vec<(u64, Box<str>)> {
+        self.table(&format!("__print_flags(REC->{field},"), c_constant::evaluate)
+    }
+
+    /// The `{value, "name"}` pairs behind this call. Values that `value_of` does not understand are left out.
+    fn table(&self, call: &str, value_of: fn(&str) -> Option<u64>) -> Vec<(u64, Box<str>)> {
+        let Some(start) = self.print_fmt.find(call) else {
             return Vec::new();
         };
-        let mut rest = &self.print_fmt[start + call.len()..];
+        // A table of flags has a delimiter before it.
+        let mut rest = self.print_fmt[start + call.len()..].trim_start();
+        if let Some(delimiter) = rest.strip_prefix('"') {
+            rest = delimiter.split_once('"').map_or("", |(_, rest)| rest);
+        }
         let mut table = Vec::new();
         // Each entry reads `{number, "name"}`; the first thing that does not ends the table.
         while let Some(entry) = rest.trim_start_matches([' ', ',']).strip_prefix('{') {
-            let Some((number, tail)) = entry.split_once(',') else {
+            let Some((pair, tail)) = entry.split_once('}') else {
                 break;
             };
-            let Some((symbol, tail)) = quoted(tail) else {
+            let Some((number, name)) = pair.split_once(',') else {
                 break;
             };
-            if let Some(number) = c_number(number.trim()) {
+            let Some((symbol, _)) = quoted(name) else {
+                break;
+            };
+            if let Some(number) = value_of(number.trim()) {
                 table.push((number, symbol.into()));
             }
-            let Some((_, tail)) = tail.split_once('}') else {
-                break;
-            };
             rest = tail;
         }
         table
@@ -173,15 +189,6 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     rest.split_once('"')
 }
 
-/// A C integer constant: decimal or hexadecimal, with sign and suffixes.
-fn c_number(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(['u', 'U', 'l', 'L']);
-    if let Some(hex) = digits.strip_prefix("0x") {
-        return u64::from_str_radix(hex, 16).ok();
-    }
-    digits.parse::<i64>().ok().map(|number| number as u64)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,6 +229,14 @@ mod tests {
         assert_eq!(table[1], (1, "DMA32".into()));
         assert_eq!(table[2], (u64::MAX, "none".into()));
         assert!(format.symbols("comm").is_empty());
+    }
+
+    #[test]
+    fn flag_tables_come_from_print_fmt() {
+        let print = "(REC->gfp) ? __print_flags(REC->gfp, \"|\", {( unsigned long)((( gfp_t)0x40u) | (( gfp_t)0x80u)), \
+            \"GFP_A\"}, {( unsigned long)(( gfp_t)0x40u), \"__GFP_B\"}, { 0, ((void *)0) } ) : \"none\"";
+        let format = Format::parse(&format!("name: x\nID: 1\nprint fmt: \"%s\", {print}\n")).unwrap();
+        assert_eq!(format.flags("gfp"), [(0xc0, "GFP_A".into()), (0x40, "__GFP_B".into())]);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The names of gfp flags in trace texts, and the bits behind them.
 //!
-//! Binary traces hold the bits themselves; only text goes through this table. The values are those
-//! of Linux 6.18 (reference sections 2.1, 2.2 and 2.5). Names of older kernels are given the bits
-//! of their successors, where they have one.
+//! The values are those of Linux 6.18 (reference sections 2.1, 2.2 and 2.5). Names of older kernels are given the bits
+//! of their successors, where they have one. Binary traces hold the bits of the recorded kernel; its names for them
+//! lead here as well (`gfp_bits`).
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -119,10 +119,14 @@ impl GfpNames {
     }
 }
 
+/// The bits of a name.
+pub(crate) fn named(name: &str) -> Option<u64> {
+    NAMES.iter().find(|(known, _)| *known == name).map(|&(_, bits)| bits)
+}
+
 fn lookup(name: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(name).ok()?;
-    let known = NAMES.iter().find(|(known, _)| *known == text);
-    known.map(|&(_, bits)| bits).or_else(|| {
+    named(text).or_else(|| {
         let hex = text.strip_prefix("0x");
         hex.map_or_else(|| text.parse().ok(), |digits| u64::from_str_radix(digits, 16).ok())
     })

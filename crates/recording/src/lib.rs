@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bursts;
+mod c_constant;
 mod codec;
 pub mod container;
 mod cursor;
@@ -43,6 +44,7 @@ mod files;
 pub mod format;
 mod ftrace_text;
 pub mod gfp;
+mod gfp_bits;
 mod inspect;
 mod marker;
 mod meta;

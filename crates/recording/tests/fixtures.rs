@@ -3,6 +3,7 @@
 mod common;
 
 use common::{fixture, tiny_trace};
+use recording::gfp::GfpNames;
 use recording::{CutPoint, Event, EventKind, Mark, Record, Recording, Trace, TraceDat};
 
 #[test]
@@ -38,6 +39,18 @@ fn the_trace_holds_what_trace_cmd_reports() {
     let Event::PageAlloc(alloc) = first.event else { panic!("{first:?}") };
     assert_eq!((alloc.pfn, alloc.order, alloc.migratetype), (Some(0x56e7), 0, 0));
     assert_eq!(alloc.gfp_flags, 0x44_0dc0);
+}
+
+#[test]
+fn the_trace_says_what_its_gfp_bits_mean() {
+    let trace = TraceDat::from_bytes("tiny", tiny_trace()).unwrap();
+    let format = trace.formats().iter().find(|format| &*format.name == "mm_page_alloc").unwrap();
+    let mut names = GfpNames::default();
+    let flags = format.flags("gfp_flags");
+    for (bits, name) in flags.iter().filter(|(_, name)| &**name != "__GFP_NO_OBJ_EXT") {
+        assert_eq!(names.bits(name.as_bytes()), *bits, "{name}");
+    }
+    assert_eq!((flags.len(), names.unknown().len()), (38, 0));
 }
 
 #[test]

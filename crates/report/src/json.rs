@@ -40,7 +40,7 @@ pub(crate) fn rows(rows: &Rows) -> Value {
 
 /// About a replay. The digest is text: not every JSON reader keeps 64 bits.
 pub(crate) fn replay(facts: &Facts) -> Value {
-    json!({
+    let mut replay = json!({
         "preset": facts.preset,
         "sysctls": facts.sysctls,
         "seed": facts.seed,
@@ -49,7 +49,11 @@ pub(crate) fn replay(facts: &Facts) -> Value {
         "replay_seconds": facts.replay_seconds,
         "unattributed": facts.unattributed.iter().map(|(what, count)| json!({"what": what, "count": count}))
             .collect::<Vec<_>>(),
-    })
+    });
+    if let Some(variant) = &facts.variant {
+        replay["variant"] = variant.as_str().into();
+    }
+    replay
 }
 
 fn matrix(matrix: &Matrix) -> Value {

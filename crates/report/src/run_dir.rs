@@ -59,6 +59,7 @@ pub fn write_scenario(
     let mut files = tables(&columns);
     files.push(("manifest.json", pretty(&manifest)));
     files.push(("workload.json", pretty(&scenario::workloads(report))));
+    files.push(("measures.json", pretty(&scenario::measures(report))));
     files.push(("scenario.toml", definition.to_owned()));
     files.push(("table.txt", report.to_table()));
     files.push((VIEW_FILE, View::of_report(&columns, Subject::Scenario, provenance).to_json()));

@@ -2,12 +2,12 @@
 
 use crate::json::SCHEMA_VERSION;
 use crate::text::{self, NUMBER_WIDTH, duration, heading, line};
-use crate::{Column, Facts, Report, Rows, csv};
+use crate::{Column, Facts, Report, Rows, csv, measures};
 use lab::outcome::Outcome;
 use lab::timeline::Timeline;
 use serde_json::{Value, json};
 use std::fmt::Write;
-use workload::RunReport;
+use workload::{Measure, RunReport, Scale};
 
 /// A machine that ran the scenario.
 #[derive(Clone, Debug)]
@@ -24,6 +24,10 @@ pub struct Ran {
     pub run: RunReport,
     /// Size of its huge pages, bytes.
     pub huge_bytes: u64,
+    /// Digest of the operations that every complete run has done.
+    pub owed: Option<u64>,
+    /// What the experiment measures.
+    pub measures: Vec<Measure>,
     /// The run over time, where that was kept.
     pub timeline: Option<Timeline>,
 }
@@ -33,10 +37,10 @@ pub struct Ran {
 pub struct ScenarioReport {
     /// Name of the scenario.
     pub scenario: String,
+    /// Share of its full size.
+    pub scale: Scale,
     /// What it is, with its seed, in lines.
     pub about: Vec<String>,
-    /// Digest of the operations that every complete run has done.
-    pub owed: Option<u64>,
     /// The machines, in print order.
     pub machines: Vec<Ran>,
 }
@@ -69,18 +73,24 @@ impl ScenarioReport {
 
     /// Whether all have done the same, and all of it.
     fn digests(&self, text: &mut String) {
-        if let Some(owed) = self.owed {
+        if let Some(owed) = self.owed() {
             let _ = writeln!(text, "Workload   {owed:016x} is the digest of all operations owed");
         }
         for machine in &self.machines {
             let _ = match machine.run.digest() {
-                Some(digest) if self.owed.is_none_or(|owed| owed == digest) => {
+                Some(digest) if machine.owed.is_none_or(|owed| owed == digest) => {
                     writeln!(text, "           {digest:016x} {}: complete", machine.name)
                 }
                 Some(digest) => writeln!(text, "           {digest:016x} {}: OTHER OPERATIONS", machine.name),
                 None => writeln!(text, "           {:16} {}: cut short", "-", machine.name),
             };
         }
+    }
+
+    /// What all machines owe, if that is the same: variants may differ in their workload.
+    fn owed(&self) -> Option<u64> {
+        let owed = self.machines.first()?.owed?;
+        self.machines.iter().all(|machine| machine.owed == Some(owed)).then_some(owed)
     }
 
     fn workload(&self, text: &mut String) {
@@ -97,6 +107,21 @@ impl ScenarioReport {
                 };
                 line(text, &row.name, NUMBER_WIDTH, machines.iter().map(|&at| cell(row.values[at])));
             }
+            self.measures(text, machines);
+        }
+    }
+
+    /// What the experiment measures, on some of the machines.
+    fn measures(&self, text: &mut String, machines: &[usize]) {
+        let rows = measures::names(machines.iter().map(|&at| self.machines[at].measures.as_slice()));
+        if rows.is_empty() {
+            return;
+        }
+        heading(text, "Measured (as the experiment's own document does)");
+        for row in rows {
+            let value = |at: usize| measures::value(&self.machines[at].measures, &row.name);
+            let cell = |&at: &usize| value(at).map_or_else(|| "-".to_owned(), text::number);
+            line(text, &row.label(), NUMBER_WIDTH, machines.iter().map(cell));
         }
     }
 
@@ -126,7 +151,15 @@ impl ScenarioReport {
             facts: with_facts.then(|| ran.facts.clone()),
             timeline: ran.timeline.as_ref(),
         });
-        Report { recording: self.scenario.clone(), calibration: None, columns: columns.collect() }
+        Report { recording: self.name(), calibration: None, columns: columns.collect() }
+    }
+
+    /// What runs are told apart by: another scale is another scenario.
+    fn name(&self) -> String {
+        match self.scale {
+            Scale::FULL => self.scenario.clone(),
+            scale => format!("{} at {scale}", self.scenario),
+        }
     }
 
     /// The report as one JSON object.
@@ -138,6 +171,9 @@ impl ScenarioReport {
             machine["workload_digest"] = ran.run.digest().map(|digest| format!("{digest:016x}")).into();
             let rows = workload_rows(ran).into_iter().map(|(name, _, value)| (row_name(&name), value.into()));
             machine["workload"] = Value::Object(rows.collect());
+            machine["variant"] = ran.facts.variant.as_deref().into();
+            machine["workload_digest_owed"] = ran.owed.map(|digest| format!("{digest:016x}")).into();
+            machine["measures"] = measures::json(&ran.measures);
             machine
         };
         json!({
@@ -145,7 +181,8 @@ impl ScenarioReport {
             "version": SCHEMA_VERSION,
             "scenario": self.scenario,
             "about": self.about,
-            "workload_digest_owed": self.owed.map(|digest| format!("{digest:016x}")),
+            "scale": self.scale.to_string(),
+            "workload_digest_owed": self.owed().map(|digest| format!("{digest:016x}")),
             "machines": self.machines.iter().enumerate().map(machine).collect::<Vec<_>>(),
         })
     }
@@ -173,6 +210,15 @@ impl ScenarioReport {
             }
             text.push('\n');
         }
+        for row in measures::names(self.machines.iter().map(|machine| machine.measures.as_slice())) {
+            text.push_str(&csv::field(&row.name));
+            for machine in &self.machines {
+                let value = measures::value(&machine.measures, &row.name);
+                text.push(',');
+                text.push_str(&value.map(|value| value.to_string()).unwrap_or_default());
+            }
+            text.push('\n');
+        }
         text
     }
 }
@@ -180,6 +226,11 @@ impl ScenarioReport {
 /// A row's name for programs.
 fn row_name(label: &str) -> String {
     format!("workload.{}", label.replace(": ", ".").replace(' ', "_"))
+}
+
+/// The same for programs: times are nanoseconds.
+pub(crate) fn workload_figures(ran: &Ran) -> impl Iterator<Item = (String, u64)> {
+    workload_rows(ran).into_iter().filter_map(|(name, _, value)| Some((row_name(&name), value?)))
 }
 
 /// Rows about the workload on one machine: name, whether it is a time, value.
@@ -213,15 +264,21 @@ pub(crate) fn workloads(report: &ScenarioReport) -> Value {
     Value::Object(report.machines.iter().map(machine).collect())
 }
 
+/// What a run directory has of what was measured, with all samples.
+pub(crate) fn measures(report: &ScenarioReport) -> Value {
+    Value::Object(report.machines.iter().map(|ran| (ran.name.clone(), measures::json(&ran.measures))).collect())
+}
+
 /// The manifest's part about a scenario.
 pub(crate) fn describe(report: &ScenarioReport, manifest: &mut Value) {
     let all = report.to_json();
-    for key in ["scenario", "about", "workload_digest_owed"] {
+    for key in ["scenario", "scale", "about", "workload_digest_owed"] {
         manifest[key] = all[key].clone();
     }
     let machine = |ran: &Ran| {
         let digest = ran.run.digest().map(|digest| format!("{digest:016x}"));
-        json!({ "name": ran.name, "about": ran.about, "workload_digest": digest, "killed": ran.run.killed })
+        let variant = &ran.facts.variant;
+        json!({ "name": ran.name, "variant": variant, "about": ran.about, "workload_digest": digest, "killed": ran.run.killed })
     };
     manifest["machines"] = report.machines.iter().map(machine).collect();
 }
@@ -229,12 +286,12 @@ pub(crate) fn describe(report: &ScenarioReport, manifest: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use workload::{Scenario, on_paper};
+    use workload::{Better, Scenario, on_paper};
 
     fn report() -> ScenarioReport {
         let scenario = Scenario::shipped("kbuild-mix").expect("it is shipped");
         let run = on_paper(&*scenario.workload());
-        let cut = RunReport { tasks: Vec::new(), ..run.clone() };
+        let (owed, cut) = (run.digest(), RunReport { tasks: Vec::new(), ..run.clone() });
         let machine = |name: &str, run: RunReport| Ran {
             name: name.into(),
             about: "made up".into(),
@@ -242,12 +299,19 @@ mod tests {
             outcome: Outcome::default(),
             run,
             huge_bytes: 2 << 20,
+            owed,
+            measures: vec![Measure {
+                name: "ops".into(),
+                unit: "1/s",
+                better: Better::Higher,
+                samples: vec![1.0, 4.0],
+            }],
             timeline: None,
         };
         ScenarioReport {
             scenario: scenario.name.clone(),
+            scale: Scale::FULL,
             about: vec![scenario.about.clone()],
-            owed: run.digest(),
             machines: vec![machine("sim", run), machine("vm:6.18", cut)],
         }
     }
@@ -268,6 +332,9 @@ mod tests {
         let json = report.to_json();
         assert_eq!(json["machines"][0]["workload"]["workload.complete"], 1);
         assert_eq!(json["machines"][1]["workload_digest"], Value::Null);
-        assert!(report.to_csv().contains("\nworkload.make.tasks,3,0\n"), "{}", report.to_csv());
+        assert_eq!(json["machines"][0]["measures"]["measure.ops"]["samples"][1], 4.0);
+        let csv = report.to_csv();
+        assert!(csv.contains("\nworkload.make.tasks,3,0\n"), "{csv}");
+        assert!(csv.contains("\nmeasure.ops,2.5,2.5\n") && csv.contains("\nmeasure.ops.max,4,4\n"), "{csv}");
     }
 }

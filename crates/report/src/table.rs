@@ -40,6 +40,8 @@ pub struct Facts {
     pub replay_seconds: f64,
     /// Digest of the event stream.
     pub digest: u64,
+    /// Variant of the scenario that ran; `None` for a replay, and for a scenario's own settings.
+    pub variant: Option<String>,
     /// What could not be attributed, with counts.
     pub unattributed: Vec<(String, u64)>,
 }

@@ -86,6 +86,16 @@ pub fn duration(nanoseconds: u64) -> String {
     }
 }
 
+/// A figure with as many digits as tell something: whole where it is large, two decimals at most.
+pub fn number(value: f64) -> String {
+    match value {
+        _ if value == value.trunc() && value.abs() < 1e15 => format!("{value:.0}"),
+        _ if value.abs() >= 10_000.0 => format!("{value:.0}"),
+        _ if value.abs() >= 0.1 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

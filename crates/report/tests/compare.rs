@@ -427,3 +427,26 @@ fn mistakes_are_pointed_out() {
     let independent = compare(&all, Options { trend: vec!["extfrag_total".into()], ..Options::default() });
     assert!(independent.caveats[0].contains("do not follow one another"), "{:?}", independent.caveats);
 }
+
+/// Samples within the runs are pooled as mmtests does, the experiment says which way is better, and a single run gets no star.
+#[test]
+fn measures_are_compared_by_their_samples() {
+    let runs = Runs::new();
+    let add = |name: &str, policy: &'static str, seed: u64, samples: [f64; 3]| {
+        let selection = runs.add(name, &Made { policy, seed, ..DEMO }, &[("extfrag_total", 5)]);
+        let measured = json!({policy: {"measure.ops": {"unit": "1/s", "better": "higher", "samples": samples}}});
+        runs.write(name, "measures.json", &measured.to_string());
+        selection
+    };
+    let single = [add("a1", "base", 1, [10.0, 11.0, 12.0]), add("b1", "fast", 1, [100.0, 101.0, 102.0])];
+    let table = compare(&single, Options { rule: Rule::Mmtests2018, ..Options::default() }).to_table();
+    assert!(table.contains("( 818.18%)"), "more is better, and nothing is starred: {table}");
+    let more = [add("a2", "base", 2, [10.5, 11.5, 12.5]), add("b2", "fast", 2, [100.0, 101.0, 105.0])];
+    let all = [single, more].concat();
+    let comparison = compare(&all, Options { rule: Rule::Mmtests2018, ..Options::default() });
+    assert_eq!(comparison.variants[0].pooled("measure.ops"), [10.0, 11.0, 12.0, 10.5, 11.5, 12.5]);
+    assert_eq!(comparison.variants[0].samples("measure.ops"), [11.0, 11.5], "one value a run");
+    let table = comparison.to_table();
+    let line = table.lines().find(|line| line.starts_with("Amean") && line.contains("measure.ops")).expect("a row");
+    assert!(line.ends_with("101.50 * 802.22%*"), "{table}");
+}

@@ -1,6 +1,7 @@
 //! Processes and their address spaces: regions, and what their page tables hold.
 
 use crate::folio::FolioId;
+use crate::numa::NumaScan;
 use crate::slab::Object;
 use std::collections::BTreeMap;
 use workload::{Advice, HandleId, RegionId};
@@ -86,9 +87,11 @@ pub(crate) struct Region {
     pub advice: Option<Advice>,
 }
 
-/// A pipe, pair of sockets, or ring.
+/// A pipe, pair of sockets, ring, open file, or pages of the kernel.
 #[derive(Default, Debug)]
 pub(crate) struct Handle {
+    /// The file that it holds open.
+    pub file: Option<u32>,
     pub pages: Vec<FolioId>,
     pub objects: Vec<Object>,
     /// Processes that hold it: a forked child inherits it.
@@ -111,6 +114,8 @@ pub(crate) struct Process {
     pub waiter: Option<lab::TaskId>,
     /// Shot by the OOM killer: it does nothing more.
     pub killed: bool,
+    /// Where NUMA balancing is.
+    pub numa: NumaScan,
     /// Where the next mapping goes: large ones, small ones.
     next_large: u32,
     next_small: u32,
@@ -133,6 +138,7 @@ impl Process {
             children: 0,
             waiter: None,
             killed: false,
+            numa: NumaScan::default(),
             next_large: 0,
             next_small: SMALL_BASE,
             holes: BTreeMap::new(),

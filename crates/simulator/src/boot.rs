@@ -9,25 +9,69 @@ use crate::slab::Slabs;
 use crate::spec::MachineSpec;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
-use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, Request};
+use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, ZoneId};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use workload::Root;
+use workload::{Root, Scale};
+
+/// Bytes of a stream of writes that a device takes at once before it looks at others (`max_sectors_kb` of disks: 512).
+const BATCH_BYTES: u64 = 512 << 10;
 
 /// A machine at its start.
 pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root]) -> Result<Sim, MachineError> {
     let clock = Rc::new(Cell::new(0));
-    let alloc = PageAllocator::new(&spec.machine(), policy.clone(), Watch::new(Rc::clone(&clock)))?;
+    let full = full_size(spec, policy)?;
+    let policy = &at_scale(spec, policy, full.as_ref());
+    let mut alloc = PageAllocator::new(&spec.machine(), policy.clone(), Watch::new(Rc::clone(&clock)))?;
+    scale_pcp(spec.scale, full.as_ref(), &mut alloc);
     let state = State::new(alloc, computer(spec, policy, seed));
     let costs = &spec.costs;
-    let device = |(page, latency)| Device::new(page, latency);
+    let device = |swap| {
+        let (page, latency, seek) = spec.device(swap);
+        let device = Device::new(page, latency);
+        // A device that is described has a scheduler; those of the cost models take turns.
+        let described = if swap { spec.disks.swap } else { spec.disks.disk };
+        match described {
+            Some(_) => device.with_scheduling(seek, BATCH_BYTES / spec.page()),
+            None => device,
+        }
+    };
     let env = VirtualEnv::new(clock, costs.speeds, seed)
         .with_cpus(spec.cpus, costs.slice, costs.cpu_percent)
-        .with_devices(device(costs.disk), device(costs.swap));
+        .with_nodes(&spec.machine().cpu_node)
+        .with_devices(device(false), (!spec.disks.swap_on_disk).then(|| device(true)));
     let sim = Sim::new(Mm::new(state, env), spec.clone(), roots);
     sim.take_boot_memory();
     Ok(sim)
+}
+
+/// The page allocator of the machine at full size, if it is not of full size itself.
+fn full_size(spec: &MachineSpec, policy: &Policy) -> Result<Option<PageAllocator<()>>, MachineError> {
+    let full = || PageAllocator::new_unplaced(&spec.full_size().machine(), policy.clone(), ());
+    (spec.scale != Scale::FULL).then(full).transpose()
+}
+
+/// The policy with the reserves of a machine of full size, brought to scale: of themselves, they follow the square root of memory
+/// and the number of zones.
+fn at_scale(spec: &MachineSpec, policy: &Policy, full: Option<&PageAllocator<()>>) -> Policy {
+    let mut policy = policy.clone();
+    let full = full.filter(|_| policy.sysctl.min_free_kbytes.is_none());
+    if let Some(full) = full {
+        policy.sysctl.min_free_kbytes = Some(spec.scale.of(full.min_free_kbytes()) as u32);
+    }
+    policy
+}
+
+/// Brings per-CPU lists to scale: of themselves, they are as large on a small machine as on any above a GiB, and would hold
+/// more pages than lie between its marks.
+fn scale_pcp(scale: Scale, full: Option<&PageAllocator<()>>, alloc: &mut PageAllocator<Watch>) {
+    let Some(full) = full.filter(|_| std::env::var_os("NOPCP").is_none()) else { return };
+    for number in 0..full.nr_zones() {
+        let zone = ZoneId(number as u8);
+        let (_, batch, high_min, high_max) = full.pcp_limits(zone, CpuId(0));
+        alloc.set_pcp_limits(zone, scale.of_u32(batch), scale.of_u32(high_min), scale.of_u32(high_max));
+    }
 }
 
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
@@ -36,39 +80,44 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         processes: BTreeMap::new(),
         handles: BTreeMap::new(),
         files: BTreeMap::from([(BLOCK_DEVICE, File::default())]),
-        slabs: Slabs::new(usize::from(spec.cpus.max(1))),
+        slabs: Slabs::new(spec.machine().cpu_node),
         dentries: Dentries::default(),
         unused_inodes: BTreeMap::new(),
         inode_sequence: 0,
         shadow_nodes: BTreeSet::new(),
         shadow_nodes_kept: u64::from(spec.frames()) / 8,
-        swap_total: spec.swap / 4096,
+        swap_total: spec.swap / spec.page(),
         swap_used: 0,
         locked: Vec::new(),
         swapped_gone: Vec::new(),
         busy_pages: spec.costs.speeds.busy_pages,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
+        inodes_with_cache: policy.reclaim.inodes_with_cache,
         chance: Chance::new(seed ^ 0x5eed),
     }
 }
 
 impl Sim {
     /// What the kernel and the first programs hold. All of it was asked for while memory was plenty, so it lies together.
+    /// Each CPU takes its share, and so each node has its own.
     fn take_boot_memory(&self) {
         let boot = self.spec.boot;
-        for _ in 0..boot.unmovable {
-            self.take_at_boot(Gfp::KERNEL);
+        for page in 0..boot.unmovable {
+            self.take_at_boot(page, Gfp::KERNEL);
         }
-        for _ in 0..boot.reclaimable {
-            self.take_at_boot(Gfp::KERNEL | Gfp::RECLAIMABLE);
+        for page in 0..boot.reclaimable {
+            self.take_at_boot(page, Gfp::KERNEL | Gfp::RECLAIMABLE);
         }
-        for _ in 0..boot.mlocked {
-            self.take_at_boot(Gfp::HIGHUSER_MOVABLE);
+        for page in 0..boot.mlocked {
+            self.take_at_boot(page, Gfp::HIGHUSER_MOVABLE);
         }
     }
 
-    fn take_at_boot(&self, gfp: Gfp) {
-        let request = Request::new(0, gfp, CpuId(0));
+    fn take_at_boot(&self, page: u32, gfp: Gfp) {
+        // A CPU fills a pageblock's worth before the next one's turn; on one node all is the first one's.
+        let turn = page >> self.spec.geometry.pageblock_order;
+        let cpu = if self.spec.nodes > 1 { (turn % u32::from(self.spec.cpus.max(1))) as u16 } else { 0 };
+        let request = self.mm.state.borrow().alloc.local_request(0, gfp, CpuId(cpu));
         let state = &mut *self.mm.state.borrow_mut();
         // A machine without room for its kernel begins with less of it.
         let Some(pfn) = state.alloc_fast_sync(&request, &self.mm.env) else { return };

@@ -1,8 +1,8 @@
 //! The computer's own state beside `mm`: folios and who holds them. It is the owner that `mm` asks and tells.
 
 use crate::address_space::{Entry, Handle, Pid, Process, Pte, Window};
-use crate::dentry::Dentries;
-use crate::file::{BLOCK_DEVICE, File};
+use crate::dentry::{Dentries, Name};
+use crate::file::{BLOCK_DEVICE, File, Slot};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
 use crate::slab::{Object, Slabs};
 use lab::Chance;
@@ -36,6 +36,8 @@ pub(crate) struct Computer {
     /// Share of pages, in 1/65536, that compaction finds held by somebody.
     pub busy_pages: u64,
     pub cache_pressure: u64,
+    /// The shrinker of inodes sees those that have page cache.
+    pub inodes_with_cache: bool,
     pub chance: Chance,
 }
 
@@ -87,12 +89,14 @@ impl Computer {
         }
     }
 
-    /// An inode that no dentry holds can be freed by the shrinker, unless its file's tree has nodes: those hold pages, or
-    /// what evictions have left (5.16+).
+    /// An inode that no dentry holds can be freed by the shrinker. Since 5.16 not while its file's tree has nodes: those hold
+    /// pages, or what evictions have left.
     pub fn inode_may_be_unused(&mut self, file: u32) {
         let held = self.dentries.holds(file) || file == BLOCK_DEVICE;
+        let whatever_it_has = self.inodes_with_cache;
         let Some(of) = self.files.get_mut(&file) else { return };
-        if !held && of.cached == 0 && of.nodes.is_empty() && !of.inode.is_empty() && of.unused.is_none() {
+        let bare = of.cached == 0 && of.nodes.is_empty();
+        if !held && (bare || whatever_it_has) && !of.inode.is_empty() && of.unused.is_none() {
             self.inode_sequence += 1;
             of.unused = Some(self.inode_sequence);
             self.unused_inodes.insert(self.inode_sequence, file);
@@ -103,6 +107,24 @@ impl Computer {
     pub fn inode_is_used(&mut self, file: u32) {
         if let Some(place) = self.files.get_mut(&file).and_then(|of| of.unused.take()) {
             self.unused_inodes.remove(&place);
+        }
+    }
+
+    /// A process has opened a file: its dentry, and with it the inode, is held.
+    pub fn hold_file(&mut self, file: u32) {
+        if let Some(of) = self.files.get_mut(&file) {
+            of.opened += 1;
+            self.dentries.hold(Name::File(file));
+        }
+    }
+
+    /// An open file is closed. A file that was removed meanwhile is held by nobody.
+    pub fn close_file(&mut self, file: u32) {
+        if let Some(of) = self.files.get_mut(&file).filter(|of| of.opened > 0) {
+            of.opened -= 1;
+            if of.opened == 0 {
+                self.dentries.release(Name::File(file));
+            }
         }
     }
 
@@ -126,25 +148,65 @@ impl Computer {
         nr
     }
 
-    fn prune_inodes(&mut self, nr: u64) -> u64 {
+    /// Looks at the `nr` oldest unused inodes. Those that have page cache lose it, and go if nothing of it is left.
+    fn prune_inodes(&mut self, nr: u64, now: Nanos, droppable: &dyn Fn(Pfn) -> bool, freed: &mut Vec<Pfn>) -> u64 {
         for _ in 0..nr {
             let Some((_, &file)) = self.unused_inodes.first_key_value() else { break };
-            self.free_inode(file);
+            self.drop_pages(file, now, droppable, freed);
+            self.inode_is_used(file);
+            if self.files.get(&file).is_none_or(|of| of.cached == 0) {
+                self.free_inode(file);
+            } else {
+                self.inode_may_be_unused(file);
+            }
         }
         nr
     }
 
+    /// Takes a file's droppable pages out of the cache: their frames are free then. Nodes that held nothing else go, too.
+    pub fn drop_pages(&mut self, file: u32, now: Nanos, droppable: &dyn Fn(Pfn) -> bool, freed: &mut Vec<Pfn>) {
+        let Some(of) = self.files.get(&file) else { return };
+        let heads = of.slots.iter().filter_map(|(&index, slot)| match slot {
+            Slot::Page(id) => Some((index, *id)),
+            Slot::Tail(_) | Slot::Shadow(_) => None,
+        });
+        let unused = |&(_, id): &(u32, FolioId)| {
+            self.folios.get(id).ready <= now && self.folios.frame(id).is_some_and(droppable)
+        };
+        let gone: Vec<(u32, FolioId)> = heads.filter(unused).collect();
+        for (index, id) in gone {
+            let pages = self.folios.get(id).pages();
+            self.uncache(file, index, pages, None);
+            freed.extend(self.forget(id));
+        }
+        let Some(of) = self.files.get(&file) else { return };
+        let bare: Vec<u32> = of.nodes.keys().copied().filter(|&node| !of.node_has_pages(node)).collect();
+        bare.into_iter().for_each(|node| self.drop_node(file, node));
+    }
+
     fn prune_shadows(&mut self, nr: u64) -> u64 {
         for _ in 0..nr {
-            let Some((file, node)) = self.shadow_nodes.pop_first() else { break };
-            let Some(of) = self.files.get_mut(&file) else { continue };
-            of.drop_shadows(node);
-            if let Some(object) = of.nodes.remove(&node) {
-                self.slabs.free(object);
-            }
-            self.inode_may_be_unused(file);
+            let Some(&(file, node)) = self.shadow_nodes.first() else { break };
+            self.drop_node(file, node);
         }
         nr
+    }
+
+    /// Frees a node of a file's tree that holds no pages, with the shadows in it.
+    pub fn drop_node(&mut self, file: u32, node: u32) {
+        self.shadow_nodes.remove(&(file, node));
+        let Some(of) = self.files.get_mut(&file) else { return };
+        of.drop_shadows(node);
+        if let Some(object) = of.nodes.remove(&node) {
+            self.slabs.free(object);
+        }
+        self.inode_may_be_unused(file);
+    }
+
+    /// Frees every dentry and inode that nobody has used since the last look.
+    pub fn drop_slab(&mut self, now: Nanos, droppable: &dyn Fn(Pfn) -> bool, freed: &mut Vec<Pfn>) {
+        self.prune_dentries(self.dentries.unused());
+        self.prune_inodes(self.unused_inodes.len() as u64, now, droppable, freed);
     }
 
     /// A page table no longer maps a folio: its frame, if it was the last one and the folio is in memory.
@@ -298,12 +360,21 @@ impl Owner for Computer {
         }
     }
 
-    fn shrinker_scan(&mut self, shrinker: usize, _: NodeId, nr: u64, _: Nanos, freed: &mut Vec<Pfn>) -> u64 {
+    fn shrinker_scan(
+        &mut self,
+        shrinker: usize,
+        _: NodeId,
+        nr: u64,
+        now: Nanos,
+        droppable: &dyn Fn(Pfn) -> bool,
+        freed: &mut Vec<Pfn>,
+    ) -> u64 {
         let scanned = match shrinker {
             SUPER_BLOCK => {
                 let (dentries, inodes) = (self.dentries.unused(), self.unused_inodes.len() as u64);
                 let of_dentries = (nr * dentries).div_ceil((dentries + inodes).max(1));
-                self.prune_dentries(of_dentries) + self.prune_inodes(nr - of_dentries.min(nr))
+                let of_inodes = nr - of_dentries.min(nr);
+                self.prune_dentries(of_dentries) + self.prune_inodes(of_inodes, now, droppable, freed)
             }
             SHADOW_NODES => self.prune_shadows(nr),
             _ => 0,

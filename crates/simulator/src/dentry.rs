@@ -15,7 +15,8 @@ pub(crate) enum Name {
 
 struct Dentry {
     object: Object,
-    place: u64,
+    /// Place on the LRU list; none while somebody uses it.
+    place: Option<u64>,
     referenced: bool,
     /// Its file exists: the dentry holds the inode.
     positive: bool,
@@ -43,9 +44,32 @@ impl Dentries {
     }
 
     pub fn insert(&mut self, name: Name, object: Object, positive: bool) {
+        let place = Some(self.enlist(name));
+        self.by_name.insert(name, Dentry { object, place, referenced: false, positive });
+    }
+
+    /// Puts a name at the young end of the LRU list.
+    fn enlist(&mut self, name: Name) -> u64 {
         self.sequence += 1;
         self.lru.insert(self.sequence, name);
-        self.by_name.insert(name, Dentry { object, place: self.sequence, referenced: false, positive });
+        self.sequence
+    }
+
+    /// Somebody holds the dentry: no shrinker sees it.
+    pub fn hold(&mut self, name: Name) {
+        if let Some(place) = self.by_name.get_mut(&name).and_then(|dentry| dentry.place.take()) {
+            self.lru.remove(&place);
+        }
+    }
+
+    /// Nobody holds it any more: it goes back on the list, as used.
+    pub fn release(&mut self, name: Name) {
+        if self.by_name.get(&name).is_some_and(|dentry| dentry.place.is_none()) {
+            let place = Some(self.enlist(name));
+            if let Some(dentry) = self.by_name.get_mut(&name) {
+                (dentry.place, dentry.referenced) = (place, true);
+            }
+        }
     }
 
     /// The file was made, or is gone: the dentry stays, and says so.
@@ -73,7 +97,7 @@ impl Dentries {
             let Some(dentry) = self.by_name.get_mut(&name) else { continue };
             if std::mem::take(&mut dentry.referenced) {
                 self.sequence += 1;
-                dentry.place = self.sequence;
+                dentry.place = Some(self.sequence);
                 self.lru.insert(self.sequence, name);
                 continue;
             }
@@ -88,10 +112,11 @@ impl Dentries {
 
     /// Whether list and names agree, for [`crate::check`].
     pub fn check(&self) -> Result<(), String> {
-        let listed = |(name, dentry): (&Name, &Dentry)| self.lru.get(&dentry.place) == Some(name);
-        match self.lru.len() == self.by_name.len() && self.by_name.iter().all(listed) {
+        let places = self.by_name.iter().filter_map(|(name, dentry)| Some((name, dentry.place?)));
+        let unused = places.clone().count();
+        match self.lru.len() == unused && places.into_iter().all(|(name, place)| self.lru.get(&place) == Some(name)) {
             true => Ok(()),
-            false => Err(format!("{} dentries, {} on their list", self.by_name.len(), self.lru.len())),
+            false => Err(format!("{unused} unused dentries, {} on their list", self.lru.len())),
         }
     }
 }
@@ -101,13 +126,13 @@ mod tests {
     use super::*;
     use crate::folio::FolioId;
     use crate::slab::Cache;
-    use pagealloc::CpuId;
+    use pagealloc::{CpuId, NodeId};
 
     #[test]
     fn a_use_earns_a_dentry_another_round() {
-        let mut slabs = Slabs::new(1);
+        let mut slabs = Slabs::new(vec![NodeId(0)]);
         let mut dentries = Dentries::default();
-        let first = slabs.grow(Cache::Dentry, CpuId(0), FolioId(0), 0);
+        let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
         dentries.insert(Name::File(1), first, true);
         for name in 0..3 {
             let object = slabs.take(Cache::Dentry, CpuId(0)).unwrap();
@@ -116,7 +141,12 @@ mod tests {
         assert!(dentries.find(Name::Absent(0)) && !dentries.find(Name::Absent(9)));
         assert_eq!(dentries.prune(3, &mut slabs), [1], "file 1 goes, name 0 stays, name 1 goes");
         assert_eq!((dentries.unused(), slabs.objects(Cache::Dentry)), (2, 2));
-        assert!(dentries.find(Name::Absent(0)) && !dentries.find(Name::Absent(1)));
+        dentries.hold(Name::Absent(2));
+        assert_eq!((dentries.unused(), dentries.prune(9, &mut slabs)), (1, vec![]), "name 0 goes");
+        dentries.check().unwrap();
+        dentries.release(Name::Absent(2));
+        assert_eq!((dentries.unused(), slabs.objects(Cache::Dentry)), (1, 1));
+        assert!(dentries.find(Name::Absent(2)) && !dentries.find(Name::Absent(1)));
         dentries.check().unwrap();
     }
 }

@@ -6,7 +6,7 @@ use crate::folio::{Folio, FolioId, KernelUse, Place, Use};
 use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
 use mm::thp::{ThpPlace, thp_allowed, thp_fault_gfp};
 use mm::{Env, Nanos, PageFlags, State, Tag};
-use pagealloc::{Counter, CpuId, Gfp, NodeId, NodeMask, Pfn};
+use pagealloc::{Counter, CpuId, Gfp, NodeMask, Pfn};
 use workload::{Access, Advice, Errno, RegionId, Touched};
 
 /// Mask of a fresh anonymous page, and of one that is overwritten at once.
@@ -56,6 +56,8 @@ enum Need {
     SwapIn(FolioId),
     /// Its content is on the way.
     Wait(Nanos),
+    /// To tell NUMA balancing who uses it.
+    Hint(FolioId),
 }
 
 /// What an address maps to.
@@ -80,9 +82,11 @@ impl Sim {
         while at.page < end {
             let mut debt = 0;
             let need = self.touch_mapped(&mut at, end, (access, madvised), &mut debt)?;
-            self.spend(debt).await;
+            self.spend_as_user(debt).await;
+            self.count_fault(need);
             match need {
-                Need::Nothing | Need::Time => {}
+                Need::Nothing => {}
+                Need::Time => self.numa_tick(pid).await,
                 Need::Table => self.add_table(at).await?,
                 Need::Huge => self.huge_fault(at, madvised == Some(Advice::HugePage)).await?,
                 Need::Fresh => self.anon_fault(at).await?,
@@ -93,9 +97,20 @@ impl Sim {
                 Need::Copy(of) => self.copy_on_write(at, of).await?,
                 Need::SwapIn(of) => self.swap_in(at, of).await?,
                 Need::Wait(until) => self.env().sleep_until(until).await,
+                Need::Hint(of) => self.hint_fault(pid, of).await,
             }
         }
         Ok(Touched { huge: Some(self.huge_pages(pid, start, end)) })
+    }
+
+    fn count_fault(&self, need: Need) {
+        let vmstat = &mut self.mm.state.borrow_mut().alloc.vmstat;
+        match need {
+            Need::Nothing | Need::Time | Need::Table => return,
+            Need::SwapIn(_) => vmstat.bump(Counter::Pgmajfault),
+            _ => {}
+        }
+        vmstat.bump(Counter::Pgfault);
     }
 
     /// Page number of a region's page, and what was advised for the region.
@@ -186,6 +201,7 @@ impl Sim {
         match folio.place {
             Place::Swapped(_) | Place::Split(_) => Need::SwapIn(id),
             Place::Frame(_) if folio.ready > self.mm.env.now() => Need::Wait(folio.ready),
+            Place::Frame(_) if folio.hint => Need::Hint(id),
             Place::Frame(_) if write && folio.maps > 1 => Need::Copy(id),
             Place::Frame(pfn) => {
                 folio.young = true;
@@ -233,7 +249,8 @@ impl Sim {
     /// A fault in a range that a huge page may serve (12.1).
     async fn huge_fault(&self, at: At, madvised: bool) -> Result<(), Errno> {
         let (task, ts) = (self.context(at.pid), self.mm.env.now());
-        let place = ThpPlace { node: NodeId(0), nodemask: NodeMask::ALL, local_first: true };
+        let node = self.mm.state.borrow().alloc.node_of_cpu(task.cpu);
+        let place = ThpPlace { node, nodemask: NodeMask::ALL, local_first: true };
         let page = self.mm.thp_fault(self.spec.thp.defrag, madvised, place, &task).await;
         if page.is_some() && self.mm.env.now() == ts {
             self.requests.borrow_mut().fast[9] += 1;
@@ -317,7 +334,7 @@ impl Sim {
             state.free_page(pfn, self.mm.env.cpu());
             return Ok(());
         };
-        let ready = self.mm.env.device(true).transfer(now, 1);
+        let ready = self.mm.env.device(true).read(now, u64::from(of.0), 1);
         state.alloc.vmstat.bump(Counter::PswpIn);
         state.alloc.vmstat.add(Counter::PgpgIn, 4);
         let folio = state.owner.folios.get_mut(of);

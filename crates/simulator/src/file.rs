@@ -42,6 +42,8 @@ pub(crate) struct File {
     pub buffers: BTreeMap<u32, Vec<Object>>,
     /// The inode and what hangs on it, if it is in memory.
     pub inode: Vec<Object>,
+    /// Open files of it that processes hold.
+    pub opened: u32,
     /// Place on the LRU of unused inodes.
     pub unused: Option<u64>,
     pub readahead: Readahead,

@@ -142,7 +142,12 @@ impl Sim {
     fn send_read(&self, read: Vec<FolioId>) -> u32 {
         let owner = &mut self.mm.state.borrow_mut().owner;
         let pages: u32 = read.iter().map(|&id| owner.folios.get(id).pages()).sum();
-        let ready = self.mm.env.device(false).transfer(self.mm.env.now(), u64::from(pages));
+        // Files lie on the disk in one piece each.
+        let place = read.first().map_or(0, |&id| match owner.folios.get(id).what {
+            Use::File { file, index } => (1 + u64::from(file)) << 32 | u64::from(index),
+            _ => 0,
+        });
+        let ready = self.mm.env.device(false).read(self.mm.env.now(), place, u64::from(pages));
         read.into_iter().for_each(|id| owner.folios.get_mut(id).ready = ready);
         pages
     }
@@ -167,7 +172,9 @@ impl Sim {
         for node in at.index / NODE_PAGES..=last / NODE_PAGES {
             state.owner.shadow_nodes.remove(&(at.file, node));
         }
-        state.owner.inode_is_used(at.file);
+        if !state.owner.inodes_with_cache {
+            state.owner.inode_is_used(at.file);
+        }
         state.lru_add(pfn, flags, Tag::from(id));
         if let Some(shadow) = shadow {
             state.refault(pfn, shadow, cpu);
@@ -284,8 +291,11 @@ impl Sim {
 
     /// Makes sure that the file's name and inode are in memory.
     pub async fn open_file(&self, pid: Pid, file: u32) -> Result<(), Errno> {
-        if !self.mm.state.borrow().owner.files.contains_key(&file) {
-            return Err(NOENT);
+        match self.mm.state.borrow().owner.files.get(&file) {
+            None => return Err(NOENT),
+            // Through an open file: its dentry and inode are held.
+            Some(of) if of.opened > 0 => return Ok(()),
+            Some(_) => {}
         }
         self.look_up_name(pid, crate::dentry::Name::File(file), true).await?;
         let known = self.mm.state.borrow().owner.files.get(&file).is_some_and(|of| !of.inode.is_empty());

@@ -43,6 +43,8 @@ pub(crate) enum KernelUse {
     Ring,
     /// A batch of pages that are being unmapped.
     Gather,
+    /// What a scenario makes the kernel hold.
+    Held,
 }
 
 /// Where a folio's content is.
@@ -68,6 +70,10 @@ pub(crate) struct Folio {
     pub young: bool,
     /// Its swap slots are taken.
     pub slots: bool,
+    /// Marked by NUMA balancing: its next use is a fault.
+    pub hint: bool,
+    /// Node that it was last used on when it was marked, and 1; 0 if never.
+    pub used_on: u8,
     /// When its content will have been read.
     pub ready: Nanos,
 }
@@ -75,7 +81,17 @@ pub(crate) struct Folio {
 impl Folio {
     /// A folio in this frame.
     pub fn new(what: Use, pfn: Pfn, order: Order) -> Folio {
-        Folio { what, place: Place::Frame(pfn), order, maps: 1, young: false, slots: false, ready: 0 }
+        Folio {
+            what,
+            place: Place::Frame(pfn),
+            order,
+            maps: 1,
+            young: false,
+            slots: false,
+            hint: false,
+            used_on: 0,
+            ready: 0,
+        }
     }
 
     /// Base pages.

@@ -118,6 +118,40 @@ impl Sim {
         Ok(())
     }
 
+    /// `open` with `O_CREAT`: a struct file, which holds dentry and inode.
+    pub async fn open_held(&self, pid: Pid, handle: HandleId, file: u32) -> Result<(), Errno> {
+        let number = self.open(pid, handle)?;
+        if !self.mm.state.borrow().owner.files.contains_key(&file) {
+            self.create(pid, file).await?;
+        }
+        self.hold_objects(pid, number, &[Cache::Filp]).await?;
+        self.open_file(pid, file).await?;
+        let owner = &mut self.mm.state.borrow_mut().owner;
+        owner.hold_file(file);
+        if let Some(handle) = owner.handles.get_mut(&number) {
+            handle.file = Some(file);
+        }
+        Ok(())
+    }
+
+    /// Blocks of pages for the kernel itself, up to the first that is not to be had.
+    pub async fn kernel_pages(
+        &self,
+        pid: Pid,
+        handle: HandleId,
+        order: Order,
+        gfp: Gfp,
+        count: u32,
+    ) -> Result<(), Errno> {
+        let held = self.with_process(pid, |process| process.handles.get(&handle).copied())?;
+        let number = held.map_or_else(|| self.open(pid, handle), Ok)?;
+        for _ in 0..count {
+            let id = self.kernel_page(order, gfp, pid, KernelUse::Held).await.ok_or(NOMEM)?;
+            self.hold(number, id);
+        }
+        Ok(())
+    }
+
     fn open(&self, pid: Pid, handle: HandleId) -> Result<u32, Errno> {
         let number = self.next_handle.get();
         let free = self.with_process(pid, |process| {

@@ -35,6 +35,8 @@ mod folio;
 mod follow;
 mod handles;
 mod names;
+mod numa;
+mod phases;
 mod process;
 mod sim;
 mod simulation;
@@ -44,7 +46,8 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod writeback;
+mod zone_scans;
 
 pub use costs::Costs;
-pub use simulation::{Simulated, Simulation, SimulationError};
-pub use spec::{Boot, MachineSpec, Thp};
+pub use simulation::{Hang, Simulated, Simulation, SimulationError};
+pub use spec::{Boot, Disks, MachineSpec, Thp};

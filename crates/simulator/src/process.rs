@@ -312,6 +312,7 @@ impl Sim {
             return;
         }
         let handle = state.owner.handles.remove(&number).unwrap_or_default();
+        handle.file.into_iter().for_each(|file| state.owner.close_file(file));
         drop(state);
         handle.pages.into_iter().for_each(|id| self.free_folio(id));
         self.free_objects(handle.objects.into_iter().collect::<Vec<Object>>());

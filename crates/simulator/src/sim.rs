@@ -8,9 +8,9 @@ use crate::spec::MachineSpec;
 use lab::outcome::SlowRequest;
 use lab::{VirtualEnv, Watch};
 use mm::{Env, Mm, Nanos, Tag, TaskContext, World};
-use pagealloc::{Counter, Gfp, NR_ORDERS, Order, Pfn, Request};
+use pagealloc::{Counter, Gfp, NR_ORDERS, Order, Pfn};
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use workload::{Errno, Root, Spawn, TaskReport};
 
 /// The types of a simulation.
@@ -55,6 +55,8 @@ pub(crate) struct Sim {
     pub births: RefCell<VecDeque<Birth>>,
     pub requests: RefCell<Requests>,
     pub reports: RefCell<Vec<TaskReport>>,
+    /// What each process runs.
+    pub roles: RefCell<BTreeMap<Pid, u16>>,
     pub next_pid: Cell<Pid>,
     pub next_handle: Cell<u32>,
     /// Processes that have not ended.
@@ -66,6 +68,19 @@ pub(crate) struct Sim {
     /// The flusher's task while it sleeps.
     pub flusher: Cell<Option<lab::TaskId>>,
     pub wrote: Cell<u32>,
+    /// What NUMA balancing has moved lately.
+    pub migrations: crate::numa::Migrations,
+    /// Who waits at each meeting of tasks.
+    pub meetings: RefCell<BTreeMap<u16, Meeting>>,
+    /// CPU time that programs have used outside the kernel.
+    pub user: Cell<Nanos>,
+}
+
+/// A meeting of tasks: how many have come, and those that wait for the others.
+#[derive(Default)]
+pub(crate) struct Meeting {
+    pub come: u32,
+    pub waiting: Vec<lab::TaskId>,
 }
 
 impl Sim {
@@ -76,6 +91,7 @@ impl Sim {
             births: RefCell::default(),
             requests: RefCell::default(),
             reports: RefCell::default(),
+            roles: RefCell::default(),
             next_pid: Cell::new(1),
             next_handle: Cell::new(1),
             alive: Cell::new(0),
@@ -83,6 +99,9 @@ impl Sim {
             dirtied: RefCell::default(),
             flusher: Cell::new(None),
             wrote: Cell::new(0),
+            migrations: RefCell::default(),
+            meetings: RefCell::default(),
+            user: Cell::new(0),
         }
     }
 
@@ -100,6 +119,12 @@ impl Sim {
         self.mm.env.run(nanos).await;
     }
 
+    /// The same for what a program does outside the kernel.
+    pub async fn spend_as_user(&self, nanos: Nanos) {
+        self.user.set(self.user.get() + nanos);
+        self.spend(nanos).await;
+    }
+
     /// The task that requests are made in.
     pub fn context(&self, pid: Pid) -> TaskContext {
         TaskContext::user(pid, self.mm.env.cpu())
@@ -108,8 +133,11 @@ impl Sim {
     /// A request for pages. Without `DIRECT_RECLAIM` it ends at once.
     pub async fn pages(&self, order: Order, gfp: Gfp, pid: Pid) -> Option<Pfn> {
         let task = self.context(pid);
-        let request = Request::new(order, gfp, task.cpu);
-        let page = self.mm.state.borrow_mut().alloc_fast_sync(&request, &self.mm.env);
+        let (request, page) = {
+            let mut state = self.mm.state.borrow_mut();
+            let request = state.alloc.local_request(order, gfp, task.cpu);
+            (request, state.alloc_fast_sync(&request, &self.mm.env))
+        };
         if page.is_some() {
             self.requests.borrow_mut().fast[usize::from(order)] += 1;
             self.spend(self.spec.costs.page).await;
@@ -154,8 +182,9 @@ impl Sim {
             if let Some(pfn) = self.pages(order, gfp, pid).await {
                 let slab = self.mm.state.borrow().owner.slabs.next_slab();
                 let id = self.adopt(pfn, order, Use::Slab(slab));
-                let slabs = &mut self.mm.state.borrow_mut().owner.slabs;
-                return Ok(slabs.grow(cache, self.mm.env.cpu(), id, order));
+                let mut state = self.mm.state.borrow_mut();
+                let node = state.alloc.zone_info(state.alloc.zone_of(pfn)).node;
+                return Ok(state.owner.slabs.grow(cache, self.mm.env.cpu(), (id, node), order));
             }
         }
         Err(NOMEM)

@@ -7,13 +7,15 @@ use crate::sim::{Birth, Sim};
 use crate::slab::Cache;
 use crate::spec::MachineSpec;
 use crate::system::Task;
+use crate::zone_scans::scans_by_type;
 use lab::outcome::{Outcome, Sample};
 use lab::timeline::{Sampling, Timeline};
-use lab::{Executor, sample, start_daemons, zones};
+use lab::{Executor, Livelock, sample, start_daemons, zones};
 use mm::{Env, Nanos};
 use pagealloc::{Counter, MachineError, Policy, VmStat};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Instant;
 use workload::{RunReport, Workload, drive};
 
@@ -34,8 +36,33 @@ pub struct Simulated {
     pub cpu_use: Vec<f64>,
     /// Objects in use at the end by slab cache, as /proc/slabinfo names them.
     pub slabinfo: Vec<(&'static str, u64)>,
+    /// What the run hung in: it was broken off there, and everything else is as it was then.
+    pub hang: Option<Hang>,
     /// The run over time, if that was asked for.
     pub timeline: Option<Timeline>,
+}
+
+/// A task that goes round for ever, and with it the run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hang {
+    /// What the task runs: a role of the workload.
+    pub role: String,
+    /// The loop.
+    pub livelock: Livelock,
+    /// When it was certain.
+    pub at: Nanos,
+}
+
+impl fmt::Display for Hang {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Hang { role, livelock, at } = self;
+        write!(
+            f,
+            "livelock: {role} (process {}) is stuck {:.3} s into the run: {livelock}",
+            livelock.pid,
+            *at as f64 / 1e9
+        )
+    }
 }
 
 /// Why a simulation can't run, or broke off.
@@ -133,12 +160,14 @@ impl Run<'_> {
         let at_boot = sim.mm.state.borrow().alloc.vmstat.clone();
         let series = RefCell::new(Vec::new());
         let follow = Follow::new(&sim, self.sampling);
-        self.run_to_the_end(&sim, &at_boot, &series, &follow)?;
+        let hang = self.run_to_the_end(&sim, &at_boot, &series, &follow)?;
         let mut report = RunReport::new(self.workload, &roots);
         report.tasks = sim.reports.take();
         report.killed = sim.mm.state.borrow().alloc.vmstat.get(Counter::OomKill);
         report.elapsed = sim.mm.env.now();
-        Ok(Simulated { timeline: follow.finish(&sim), ..finish(&sim, &at_boot, series.take(), report, started) })
+        report.hang = hang.as_ref().map(Hang::to_string);
+        let timeline = follow.finish(&sim);
+        Ok(Simulated { hang, timeline, ..finish(&sim, &at_boot, series.take(), report, started) })
     }
 
     fn run_to_the_end(
@@ -147,13 +176,13 @@ impl Run<'_> {
         at_boot: &VmStat,
         series: &RefCell<Vec<Sample>>,
         follow: &Follow,
-    ) -> Result<(), SimulationError> {
+    ) -> Result<Option<Hang>, SimulationError> {
         let env = sim.env();
         let broken = RefCell::new(None);
         let mut executor = Executor::default();
         start_daemons(&mut executor, &sim.mm);
-        executor.spawn(env, sim.flush_forever());
-        executor.spawn(env, self.sample_forever(sim, at_boot, series, &broken));
+        executor.spawn_daemon(env, sim.flush_forever());
+        executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
         while sim.alive.get() > 0 {
             let birth = sim.births.borrow_mut().pop_front();
             if let Some(birth) = birth {
@@ -163,11 +192,20 @@ impl Run<'_> {
             if executor.run_next(env) {
                 continue;
             }
+            if let Some(livelock) = executor.livelock(env) {
+                return Ok(Some(self.hang(sim, livelock)));
+            }
             self.between(sim, &broken, follow)?;
         }
         let state = &*sim.mm.state.borrow();
         let what = if self.check { state.check_all(Flight::None) } else { Ok(()) };
-        what.map_err(|what| SimulationError::Broken { at_ms: env.now() / 1_000_000, what })
+        what.map_err(|what| SimulationError::Broken { at_ms: env.now() / 1_000_000, what }).map(|()| None)
+    }
+
+    fn hang(&self, sim: &Sim, livelock: Livelock) -> Hang {
+        let role = sim.roles.borrow().get(&livelock.pid).copied();
+        let named = role.and_then(|role| self.workload.roles().get(usize::from(role)).map(|name| (*name).to_owned()));
+        Hang { role: named.unwrap_or_else(|| "a task".to_owned()), livelock, at: sim.env().now() }
     }
 
     /// Nothing is ready at this moment: on to the next.
@@ -191,6 +229,7 @@ impl Run<'_> {
 
     /// A process from its birth to its end.
     async fn live(&self, sim: &Sim, Birth { pid, spawn, quota }: Birth) {
+        sim.roles.borrow_mut().insert(pid, spawn.role);
         let ready = if quota.is_some() { sim.start_root(pid).await } else { sim.start_child(pid).await };
         let mut task = Task::new(sim, pid);
         let report = match ready {
@@ -205,6 +244,7 @@ impl Run<'_> {
         };
         sim.reports.borrow_mut().push(report);
         sim.exit(pid).await;
+        sim.roles.borrow_mut().remove(&pid);
     }
 
     async fn sample_forever(
@@ -242,10 +282,13 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
     let requests = sim.requests.take();
     let elapsed = sim.mm.env.now();
     let share = |busy: Nanos| busy as f64 / elapsed.max(1) as f64;
+    let mut counters = counters(&state.alloc.vmstat, at_boot);
+    counters.extend(scans_by_type(&state));
     let outcome = Outcome {
-        counters: counters(&state.alloc.vmstat, at_boot),
+        counters,
         extfrag: state.alloc.observer.extfrag.clone(),
         failures: Some(state.alloc.observer.failures.clone()),
+        fragment_stalls: state.alloc.observer.fragment_stalls.clone(),
         untraced: false,
         zones: zones(&state.alloc),
         slow_requests: requests.slow,
@@ -261,6 +304,7 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
         wall_seconds: started.elapsed().as_secs_f64(),
         cpu_use: sim.mm.env.cpu_busy().into_iter().map(share).collect(),
         slabinfo: Cache::ALL.map(|cache| (cache.layout().name, state.owner.slabs.objects(cache))).to_vec(),
+        hang: None,
         timeline: None,
     }
 }

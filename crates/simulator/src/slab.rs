@@ -4,7 +4,7 @@
 //! at its tail. Sizes and orders are those that /proc/slabinfo shows on the recorded guests (6.18, x86-64).
 
 use crate::folio::FolioId;
-use pagealloc::{CpuId, Gfp, Order};
+use pagealloc::{CpuId, Gfp, NodeId, Order};
 use std::collections::BTreeMap;
 
 /// How a cache is laid out.
@@ -118,17 +118,27 @@ enum On {
 struct Slab {
     cache: Cache,
     folio: FolioId,
+    node: NodeId,
     capacity: u16,
     in_use: u16,
     on: On,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct CacheState {
     /// Slab that each CPU fills.
     cpu: Vec<Option<u32>>,
-    partial: BTreeMap<u64, u32>,
+    /// Slabs with room by node, longest there first.
+    partial: Vec<BTreeMap<u64, u32>>,
     objects: u64,
+}
+
+impl CacheState {
+    /// A slab with room: of the CPU's node, else of the first node that has more of them than it keeps anyway.
+    fn with_room(&mut self, node: NodeId) -> Option<(u64, u32)> {
+        let own = self.partial[node.index()].pop_first();
+        own.or_else(|| self.partial.iter_mut().find(|slabs| slabs.len() > MIN_PARTIAL).and_then(BTreeMap::pop_first))
+    }
 }
 
 /// All caches.
@@ -136,16 +146,19 @@ pub(crate) struct Slabs {
     slabs: Vec<Slab>,
     vacant: Vec<u32>,
     caches: Vec<CacheState>,
+    cpu_node: Vec<NodeId>,
     sequence: u64,
     /// Slabs that have lost their last object: their pages are to be freed.
     pub emptied: Vec<FolioId>,
 }
 
 impl Slabs {
-    pub fn new(cpus: usize) -> Slabs {
-        let cache = || CacheState { cpu: vec![None; cpus], ..CacheState::default() };
-        let caches = Cache::ALL.iter().map(|_| cache()).collect();
-        Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, sequence: 0, emptied: Vec::new() }
+    /// `cpu_node`: the node of each CPU.
+    pub fn new(cpu_node: Vec<NodeId>) -> Slabs {
+        let nodes = 1 + cpu_node.iter().map(|node| node.index()).max().unwrap_or(0);
+        let cache = CacheState { cpu: vec![None; cpu_node.len()], partial: vec![BTreeMap::new(); nodes], objects: 0 };
+        let caches = vec![cache; Cache::ALL.len()];
+        Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, cpu_node, sequence: 0, emptied: Vec::new() }
     }
 
     /// Objects in use.
@@ -162,7 +175,7 @@ impl Slabs {
         {
             return Some(self.take_from(slab));
         }
-        let (_, slab) = state.partial.pop_first()?;
+        let (_, slab) = self.caches[cache as usize].with_room(self.cpu_node[cpu.index()])?;
         self.fill(cache, cpu, slab);
         Some(self.take_from(slab))
     }
@@ -191,7 +204,7 @@ impl Slabs {
         self.sequence += 1;
         let of = &mut self.slabs[slab as usize];
         of.on = On::Partial(self.sequence);
-        self.caches[of.cache as usize].partial.insert(self.sequence, slab);
+        self.caches[of.cache as usize].partial[of.node.index()].insert(self.sequence, slab);
     }
 
     /// Number that the next slab will have: its folio is named after it.
@@ -200,8 +213,8 @@ impl Slabs {
     }
 
     /// A new slab in a page of this order; the CPU fills it, and this is its first object.
-    pub fn grow(&mut self, cache: Cache, cpu: CpuId, folio: FolioId, order: Order) -> Object {
-        let slab = Slab { cache, folio, capacity: cache.capacity(order), in_use: 0, on: On::Cpu };
+    pub fn grow(&mut self, cache: Cache, cpu: CpuId, (folio, node): (FolioId, NodeId), order: Order) -> Object {
+        let slab = Slab { cache, folio, node, capacity: cache.capacity(order), in_use: 0, on: On::Cpu };
         let number = match self.vacant.pop() {
             Some(number) => {
                 self.slabs[number as usize] = slab;
@@ -220,13 +233,13 @@ impl Slabs {
     pub fn free(&mut self, object: Object) {
         let of = &mut self.slabs[object.0 as usize];
         of.in_use -= 1;
-        let (cache, in_use, on) = (of.cache, of.in_use, of.on);
+        let (cache, in_use, on, node) = (of.cache, of.in_use, of.on, of.node);
         let state = &mut self.caches[cache as usize];
         state.objects -= 1;
         match on {
             On::Full => self.enlist(object.0),
-            On::Partial(place) if in_use == 0 && state.partial.len() > MIN_PARTIAL => {
-                state.partial.remove(&place);
+            On::Partial(place) if in_use == 0 && state.partial[node.index()].len() > MIN_PARTIAL => {
+                state.partial[node.index()].remove(&place);
                 self.discard(object.0);
             }
             On::Cpu | On::Partial(_) | On::Gone => {}
@@ -258,8 +271,9 @@ impl Slabs {
                 return Err(format!("{name}: {} objects in a slab for {}", slab.in_use, slab.capacity));
             }
             let listed = slabs().filter(|slab| matches!(slab.on, On::Partial(_))).count();
-            if listed != state.partial.len() {
-                return Err(format!("{name}: {listed} slabs say that they are listed, {} are", state.partial.len()));
+            let lists: usize = state.partial.iter().map(BTreeMap::len).sum();
+            if listed != lists {
+                return Err(format!("{name}: {listed} slabs say that they are listed, {lists} are"));
             }
         }
         Ok(())
@@ -274,7 +288,7 @@ mod tests {
 
     fn grown(slabs: &mut Slabs, folio: u32) -> Object {
         let capacity = Cache::Dentry.capacity(0);
-        let first = slabs.grow(Cache::Dentry, CPU, FolioId(folio), 0);
+        let first = slabs.grow(Cache::Dentry, CPU, (FolioId(folio), NodeId(0)), 0);
         for _ in 1..capacity {
             slabs.take(Cache::Dentry, CPU).unwrap();
         }
@@ -300,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_page_is_freed_only_when_all_its_objects_are() {
-        let mut slabs = Slabs::new(1);
+        let mut slabs = Slabs::new(vec![NodeId(0)]);
         // More than the cache keeps, and the one that the CPU fills.
         let firsts: Vec<Object> = (0..8).map(|folio| grown(&mut slabs, folio)).collect();
         assert_eq!(slabs.take(Cache::Dentry, CPU), None);
@@ -320,7 +334,7 @@ mod tests {
 
     #[test]
     fn slabs_with_room_are_filled_up_first() {
-        let mut slabs = Slabs::new(1);
+        let mut slabs = Slabs::new(vec![NodeId(0)]);
         let old = grown(&mut slabs, 0);
         grown(&mut slabs, 1);
         slabs.free(old);

@@ -2,9 +2,11 @@
 
 use crate::address_space::Pid;
 use crate::sim::{BADF, FAULT, NOMEM, Sim};
+use crate::zone_scans::scans_by_zone;
 use mm::Env;
+use pagealloc::Gfp;
 use std::collections::BTreeMap;
-use workload::{Advice, Errno, Op, RegionId, System, Touched};
+use workload::{Advice, Errno, GfpClass, Op, RegionId, System, Touched};
 
 /// A process at work.
 pub(crate) struct Task<'s> {
@@ -18,6 +20,19 @@ pub(crate) struct Task<'s> {
 const INVAL: Errno = Errno(22);
 /// Pages of an address space that a mapping may have: what page numbers have room for.
 const MAX_PAGES: u64 = 1 << 29;
+
+/// Mask of a class of kernel allocations. As who asks for such pages in earnest does, without a warning where there are none.
+fn mask(class: GfpClass) -> Gfp {
+    let gfp = match class {
+        GfpClass::Kernel => Gfp::KERNEL,
+        GfpClass::Nofs => Gfp::NOFS,
+        GfpClass::Nowait => Gfp::KSWAPD_RECLAIM,
+        GfpClass::Atomic => Gfp::ATOMIC,
+        GfpClass::HighuserMovable => Gfp::HIGHUSER_MOVABLE,
+        GfpClass::Transhuge => (Gfp::HIGHUSER_MOVABLE | Gfp::NOMEMALLOC | Gfp::NORETRY).without(Gfp::KSWAPD_RECLAIM),
+    };
+    gfp | Gfp::NOWARN
+}
 
 fn pages(bytes: u64) -> u32 {
     bytes.div_ceil(4096) as u32
@@ -97,12 +112,25 @@ impl Task<'_> {
             Op::Socket { handle, bytes } => sim.socket(pid, handle, bytes).await,
             Op::Ring { handle, order, blocks } => sim.ring(pid, handle, order, blocks).await,
             Op::Close { handle } => sim.close(pid, handle).await.map_err(|_| BADF),
+            Op::Open { handle, file } => sim.open_held(pid, handle, file.0).await,
+            Op::KernelPages { handle, order, gfp, count } => {
+                sim.kernel_pages(pid, handle, order, mask(gfp), count).await
+            }
+            Op::DropCaches => sim.drop_caches().await,
+            Op::SyncAll => {
+                sim.sync_all().await;
+                Ok(())
+            }
+            Op::Meet { number, tasks } => {
+                sim.meet(number, tasks).await;
+                Ok(())
+            }
             Op::Sleep { nanos } => {
                 sim.mm.env.wait(mm::Queue::Timer, Some(nanos)).await;
                 Ok(())
             }
             Op::Compute { nanos } => {
-                sim.spend(nanos).await;
+                sim.spend_as_user(nanos).await;
                 Ok(())
             }
             Op::Pace { nanos } => {
@@ -122,6 +150,7 @@ impl Task<'_> {
 impl System for Task<'_> {
     async fn perform(&mut self, op: &Op) -> Result<Touched, Errno> {
         self.sim.spend(self.sim.spec.costs.syscall).await;
+        self.sim.numa_tick(self.pid).await;
         let done = match op {
             Op::Map { .. } | Op::Advise { .. } | Op::Unmap { .. } | Op::Touch { .. } => self.memory(op).await,
             _ => self.other(op).await.map(|()| Touched::default()),
@@ -136,7 +165,12 @@ impl System for Task<'_> {
 
     fn counters(&self) -> BTreeMap<String, u64> {
         let state = self.sim.mm.state.borrow();
-        state.alloc.vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value)).collect()
+        let vmstat = state.alloc.vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value));
+        let busy: u64 = self.sim.env().cpu_busy().iter().sum();
+        let user = self.sim.user.get();
+        let cpu = [("cpu_user_ns", user), ("cpu_system_ns", busy.saturating_sub(user))];
+        let cpu = cpu.map(|(name, value)| (name.to_owned(), value));
+        vmstat.chain(scans_by_zone(&state)).chain(cpu).collect()
     }
 
     fn over(&self) -> bool {

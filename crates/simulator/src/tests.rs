@@ -12,7 +12,7 @@ use pagealloc::Counter;
 use pagealloc::policy::preset;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use workload::{Access, Advice, FileId, HandleId, Op, RegionId, Spawn, System};
+use workload::{Access, Advice, FileId, GfpClass, HandleId, Op, RegionId, Spawn, System};
 
 /// What a page of a region holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,6 +63,11 @@ impl Naive {
             Op::Pipe { handle, .. } | Op::Socket { handle, .. } | Op::Ring { handle, .. } => {
                 self.handles.insert(handle.0, ()).is_none()
             }
+            Op::Open { handle, file } => {
+                let new = self.handles.insert(handle.0, ()).is_none();
+                new.then(|| files.insert(file.0, ())).is_some()
+            }
+            Op::KernelPages { handle, .. } => self.handles.insert(handle.0, ()).is_none_or(|()| true),
             Op::Close { handle } => self.handles.remove(&handle.0).is_some(),
             _ => true,
         }
@@ -99,7 +104,7 @@ impl Random {
         let handle = HandleId(self.below(8) as u32);
         let (offset, bytes) = (self.below(700) * 4096, (self.below(600) + 1) * 4096);
         let access = if self.below(4) == 0 { Access::Read } else { Access::Write };
-        match self.below(22) {
+        match self.below(23) {
             0 | 1 => Op::Map { region, bytes: (self.below(2000) + 1) * 4096 },
             2 => {
                 let advice = [Advice::HugePage, Advice::NoHugePage, Advice::DontNeed][self.below(3) as usize];
@@ -116,6 +121,12 @@ impl Random {
             18 => Op::Socket { handle, bytes: bytes / 16 },
             19 => Op::Ring { handle, order: self.below(4) as u8, blocks: 2 },
             20 => Op::Close { handle },
+            21 => match self.below(8) {
+                0 => Op::DropCaches,
+                1 => Op::SyncAll,
+                2..=4 => Op::KernelPages { handle, order: self.below(5) as u8, gfp: GfpClass::Kernel, count: 2 },
+                _ => Op::Open { handle, file },
+            },
             _ => Op::Lookup { name: self.below(2_000), count: 16 },
         }
     }
@@ -124,7 +135,7 @@ impl Random {
 fn small_machine(thp: ThpEnabled) -> MachineSpec {
     let mut spec = MachineSpec::guest(96 << 20);
     spec.thp.enabled = thp;
-    spec.boot = Boot { unmovable: 10_500, reclaimable: 100, mlocked: 50 };
+    spec.boot = Boot { unmovable: 11_500, reclaimable: 100, mlocked: 50, ..spec.boot };
     spec
 }
 
@@ -200,7 +211,19 @@ async fn work(sim: &Sim, seed: u64, ops: u32) -> Result<(), String> {
 /// Runs random operations to their end; what is left must be accounted for to the page.
 /// Digest, and pages swapped out on the way.
 fn run(thp: ThpEnabled, seed: u64, ops: u32) -> (u64, u64) {
-    let sim = boot(&small_machine(thp), &preset("linux-6.18").unwrap(), seed, &[]).unwrap();
+    let counters = [Counter::PswpOut];
+    let (digest, [swapped]) = run_on(&small_machine(thp), "linux-6.18", seed, ops, counters);
+    (digest, swapped)
+}
+
+fn run_on<const N: usize>(
+    spec: &MachineSpec,
+    policy: &str,
+    seed: u64,
+    ops: u32,
+    counters: [Counter; N],
+) -> (u64, [u64; N]) {
+    let sim = boot(spec, &preset(policy).unwrap(), seed, &[]).unwrap();
     let (done, result) = (Cell::new(false), RefCell::new(Ok(())));
     let mut executor = Executor::default();
     start_daemons(&mut executor, &sim.mm);
@@ -219,7 +242,7 @@ fn run(thp: ThpEnabled, seed: u64, ops: u32) -> (u64, u64) {
     let state = sim.mm.state.borrow();
     assert_eq!(state.check_all(Flight::None), Ok(()), "seed {seed}");
     assert_eq!(state.owner.swap_used, 0, "seed {seed}: nobody is left who could have swapped memory");
-    (state.alloc.observer.digest(), state.alloc.vmstat.get(Counter::PswpOut))
+    (state.alloc.observer.digest(), counters.map(|counter| state.alloc.vmstat.get(counter)))
 }
 
 #[test]
@@ -238,4 +261,61 @@ fn huge_pages_hold_what_was_written() {
 fn the_same_seed_gives_the_same_run() {
     assert_eq!(run(ThpEnabled::Always, 21, 120), run(ThpEnabled::Always, 21, 120));
     assert_ne!(run(ThpEnabled::Always, 21, 120), run(ThpEnabled::Always, 22, 120));
+}
+
+#[test]
+fn nodes_hold_what_was_written() {
+    let spec = MachineSpec { nodes: 4, cpus: 4, memory: 320 << 20, ..small_machine(ThpEnabled::Always) };
+    let spec = MachineSpec { boot: Boot { unmovable: 64_500, ..spec.boot }, ..spec };
+    let mut swapped = 0;
+    for policy in ["linux-6.18", "linux-3.12"] {
+        let (_, [out, missed]) = run_on(&spec, policy, 5, 300, [Counter::PswpOut, Counter::NumaMiss]);
+        assert!(missed > 100, "{policy}: each node is too small for the task on it: {missed}");
+        swapped += out;
+    }
+    assert!(swapped > 100, "memory is short: {swapped} pages swapped out");
+}
+
+/// A task fills its node and the next, gives up what it has on its own, and goes on using the rest: that is moved to it.
+async fn move_in(sim: &Sim) -> Result<(), workload::Errno> {
+    let pid = sim.new_root();
+    sim.start_root(pid).await?;
+    let mut task = Task::new(sim, pid);
+    let (half, access) = (80 << 20, Access::Write);
+    for region in [RegionId(1), RegionId(2)] {
+        task.perform(&Op::Map { region, bytes: half }).await?;
+        task.perform(&Op::Touch { region, offset: 0, bytes: half, access }).await?;
+    }
+    task.perform(&Op::Unmap { region: RegionId(1), offset: 0, bytes: half }).await?;
+    for _ in 0..8 {
+        task.perform(&Op::Sleep { nanos: 1_500_000_000 }).await?;
+        task.perform(&Op::Touch { region: RegionId(2), offset: 0, bytes: half, access }).await?;
+    }
+    sim.exit(pid).await;
+    Ok(())
+}
+
+#[test]
+fn pages_follow_their_user() {
+    for thp in [ThpEnabled::Never, ThpEnabled::Always] {
+        let spec = MachineSpec { nodes: 2, cpus: 2, memory: 256 << 20, ..small_machine(thp) };
+        let sim = boot(&spec, &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
+        let result = Cell::new(None);
+        let mut executor = Executor::default();
+        start_daemons(&mut executor, &sim.mm);
+        executor.spawn(sim.env(), async { result.set(Some(move_in(&sim).await)) });
+        while result.get().is_none() {
+            if !executor.run_next(sim.env()) {
+                sim.settle();
+                sim.env().advance().into_iter().for_each(|pfn| sim.end_write(pfn));
+            }
+        }
+        assert_eq!(result.get(), Some(Ok(())));
+        let state = sim.mm.state.borrow();
+        assert_eq!(state.check_all(Flight::None), Ok(()));
+        let count = |counter| state.alloc.vmstat.get(counter);
+        let (missed, moved) = (count(Counter::NumaMiss), count(Counter::NumaPagesMigrated));
+        assert!(count(Counter::NumaPteUpdates) >= moved && moved > 5_000, "{thp:?}: {missed} elsewhere, {moved} moved");
+        assert_eq!(count(Counter::NumaHintFaultsLocal), 0, "pages of a lone task that are local are not marked");
+    }
 }

@@ -100,6 +100,12 @@ impl Sim {
         true
     }
 
+    /// `sync`.
+    pub async fn sync_all(&self) {
+        self.write_back(true).await;
+        self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
+    }
+
     /// `fdatasync`.
     pub async fn sync(&self, file: u32) -> Result<(), Errno> {
         let pages: Vec<FolioId> = {

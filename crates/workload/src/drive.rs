@@ -37,6 +37,19 @@ pub struct Mark {
     pub counters: BTreeMap<String, u64>,
 }
 
+/// A stretch of time for which a task went on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Span {
+    /// Label of the `For`.
+    pub label: u16,
+    /// When it began, on the system's clock.
+    pub at: u64,
+    /// Nanoseconds until its end.
+    pub nanos: u64,
+    /// Operations that were performed.
+    pub ops: u64,
+}
+
 /// What is left of a task.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TaskReport {
@@ -57,6 +70,9 @@ pub struct TaskReport {
     pub timings: Vec<Timing>,
     /// Marks, in order.
     pub marks: Vec<Mark>,
+    /// Stretches of time, in order.
+    #[serde(default)]
+    pub spans: Vec<Span>,
 }
 
 impl TaskReport {
@@ -71,6 +87,7 @@ impl TaskReport {
             owed: Vec::new(),
             timings: Vec::new(),
             marks: Vec::new(),
+            spans: Vec::new(),
         }
     }
 }
@@ -80,12 +97,14 @@ struct Driving {
     report: TaskReport,
     digest: Digest,
     label: Option<u16>,
+    /// The `For` that the task is in, and how long it may take.
+    span: Option<(Span, u64)>,
 }
 
 /// Runs a program to its end, or until the run is over. `quota` is the number of operations that a root owes (a child owes all
 /// of its own).
 pub async fn drive<S: System>(system: &mut S, spawn: &Spawn, program: Program, quota: Option<u64>) -> TaskReport {
-    let mut driving = Driving { report: TaskReport::new(spawn), digest: Digest::default(), label: None };
+    let mut driving = Driving { report: TaskReport::new(spawn), digest: Digest::default(), label: None, span: None };
     for op in program {
         if quota == Some(driving.report.ops) {
             driving.owes_no_more();
@@ -124,7 +143,28 @@ impl Driving {
             Op::Mark { label } => {
                 self.report.marks.push(Mark { label, at: system.now(), counters: system.counters() });
             }
+            Op::For { label, nanos } => {
+                self.end_span(system);
+                self.span = Some((Span { label, at: system.now(), nanos: 0, ops: 0 }, nanos));
+            }
+            Op::Done => self.end_span(system),
+            _ if self.is_passed_over(system) => {}
             _ => self.carry_out(system, op).await,
+        }
+    }
+
+    /// Counts the operation in the stretch that it falls into, if there is time left for it.
+    fn is_passed_over<S: System>(&mut self, system: &S) -> bool {
+        let Some((span, limit)) = &mut self.span else { return false };
+        let over = system.now() - span.at >= *limit;
+        span.ops += u64::from(!over);
+        over
+    }
+
+    /// The stretch ends: at its limit at the latest, unless its last operation took longer.
+    fn end_span<S: System>(&mut self, system: &S) {
+        if let Some((span, _)) = self.span.take() {
+            self.report.spans.push(Span { nanos: system.now() - span.at, ..span });
         }
     }
 

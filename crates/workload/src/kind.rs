@@ -1,7 +1,6 @@
 //! The kinds of workload that a scenario can have, each a section of its file.
 
-use crate::scenario::Machine;
-use crate::{Scale, Workload};
+use crate::{Machine, Scale, Workload};
 
 /// Parameters of a kind of workload.
 pub(crate) trait Kind {

@@ -175,6 +175,79 @@ pub enum Op {
         /// Label, an index into [`Workload::labels`](crate::Workload::labels).
         label: u16,
     },
+    /// `open` for reading and writing, making the file if there is none; held until it is closed.
+    Open {
+        /// What stands for the open file.
+        handle: HandleId,
+        /// The file.
+        file: FileId,
+    },
+    /// Waits until this many tasks have come to the meeting of this number, of which there is one a run.
+    Meet {
+        /// Number of the meeting, below [`MEETINGS`].
+        number: u16,
+        /// Tasks that meet.
+        tasks: u32,
+    },
+    /// Unmovable pages for the kernel itself, kept until the handle is closed. Fails if one block of pages is not to be had;
+    /// what there was before it is kept. More for the same handle may follow.
+    KernelPages {
+        /// What holds them.
+        handle: HandleId,
+        /// Order of each block.
+        order: u8,
+        /// What the allocator may do.
+        gfp: GfpClass,
+        /// Blocks.
+        count: u32,
+    },
+    /// Drops clean page cache and what slab shrinkers can free (`/proc/sys/vm/drop_caches`, 3).
+    DropCaches,
+    /// `sync`: waits until everything that was dirty is on the disk.
+    SyncAll,
+    /// What follows up to `Done` is performed for this long: operations that would begin later are passed over. They belong to the
+    /// task's operations all the same; how many were performed, and in what time, is kept under the label.
+    For {
+        /// Label, an index into [`Workload::labels`](crate::Workload::labels).
+        label: u16,
+        /// For how long.
+        nanos: u64,
+    },
+    /// Ends what `For` began.
+    Done,
+}
+
+/// Meetings that a run can have.
+pub const MEETINGS: u16 = 64;
+
+/// Masks of kernel allocations by their usual names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GfpClass {
+    /// `GFP_KERNEL`
+    Kernel,
+    /// `GFP_NOFS`
+    Nofs,
+    /// `GFP_NOWAIT`
+    Nowait,
+    /// `GFP_ATOMIC`
+    Atomic,
+    /// `GFP_HIGHUSER_MOVABLE`; pinned as all of these are, though the allocator takes it for movable.
+    HighuserMovable,
+    /// The same as a huge page fault asks for it: `__GFP_NORETRY`, no reserves, and kswapd left alone.
+    Transhuge,
+}
+
+impl GfpClass {
+    /// All classes, in the order of their words in a saved stream.
+    pub const ALL: [GfpClass; 6] = [
+        GfpClass::Kernel,
+        GfpClass::Nofs,
+        GfpClass::Nowait,
+        GfpClass::Atomic,
+        GfpClass::HighuserMovable,
+        GfpClass::Transhuge,
+    ];
 }
 
 impl Op {

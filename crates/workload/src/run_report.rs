@@ -20,6 +20,9 @@ pub struct RunReport {
     pub killed: u64,
     /// Nanoseconds from the first root's start to the last task's exit, on the system's clock.
     pub elapsed: u64,
+    /// What the run hung in, where that can be told: it was broken off there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hang: Option<String>,
 }
 
 /// A role's share in a run.
@@ -135,6 +138,7 @@ mod tests {
             owed,
             timings: Vec::new(),
             marks: Vec::new(),
+            spans: Vec::new(),
         }
     }
 

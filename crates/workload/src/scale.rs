@@ -31,6 +31,16 @@ impl Scale {
     pub fn of_u32(self, size: u32) -> u32 {
         u32::try_from(self.of(size.into())).unwrap_or(u32::MAX)
     }
+
+    /// The full size of what is this large at this scale.
+    pub fn undo(self, size: u64) -> u64 {
+        Scale { numerator: self.denominator, denominator: self.numerator }.of(size)
+    }
+
+    /// The same for a 32-bit size.
+    pub fn undo_u32(self, size: u32) -> u32 {
+        u32::try_from(self.undo(size.into())).unwrap_or(u32::MAX)
+    }
 }
 
 impl FromStr for Scale {
@@ -62,6 +72,7 @@ mod tests {
         let eighth: Scale = "1/8".parse().expect("a scale");
         assert_eq!([0, 1, 4, 80, 1_800].map(|size| eighth.of(size)), [0, 1, 1, 10, 225]);
         assert_eq!(Scale::FULL.of(u64::MAX), u64::MAX);
+        assert_eq!([225, 0].map(|size| eighth.undo_u32(size)), [1_800, 0]);
         assert_eq!((eighth.to_string(), Scale::FULL.to_string()), ("1/8".to_owned(), "1".to_owned()));
     }
 

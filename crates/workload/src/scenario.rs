@@ -1,7 +1,8 @@
 //! A scenario: the machine, its settings, and the workload with its parameters, as a TOML file.
 
 use crate::kind::Kind;
-use crate::{Scale, Workload, kbuild_mix};
+use crate::machine::Machine;
+use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -10,9 +11,17 @@ use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
-const SHIPPED: [(&str, &str); 2] = [
+const SHIPPED: &[(&str, &str)] = &[
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
+    ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
+    ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
+    ("parallelio-memcachetest", include_str!("../scenarios/parallelio-memcachetest.toml")),
+    ("stress-highalloc", include_str!("../scenarios/stress-highalloc.toml")),
+    ("thpfioscale", include_str!("../scenarios/thpfioscale.toml")),
+    ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
+    ("thpfioscale-2s", include_str!("../scenarios/thpfioscale-2s.toml")),
+    ("thpfioscale-2s-madvise", include_str!("../scenarios/thpfioscale-2s-madvise.toml")),
 ];
 
 /// The kinds of workload: fields of [`Scenario`] with the names of their sections.
@@ -38,6 +47,11 @@ macro_rules! kinds {
 
 kinds! {
     kbuild_mix "kbuild-mix",
+    kbuild_thp "kbuild-thp",
+    oom_loop "oom-loop",
+    parallelio "parallelio",
+    stress_highalloc "stress-highalloc",
+    thpfioscale "thpfioscale",
 }
 
 /// A scenario.
@@ -71,6 +85,14 @@ pub struct Scenario {
     /// Parameters of the workload, of exactly one kind.
     #[serde(rename = "kbuild-mix")]
     kbuild_mix: Option<kbuild_mix::Parameters>,
+    #[serde(rename = "kbuild-thp")]
+    kbuild_thp: Option<kbuild_thp::Parameters>,
+    #[serde(rename = "oom-loop")]
+    oom_loop: Option<oom_loop::Parameters>,
+    parallelio: Option<parallelio::Parameters>,
+    #[serde(rename = "stress-highalloc")]
+    stress_highalloc: Option<stress_highalloc::Parameters>,
+    thpfioscale: Option<thpfioscale::Parameters>,
 }
 
 /// A variant of a scenario: what it changes.
@@ -92,29 +114,6 @@ pub struct Variant {
 fn scale<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Scale>, D::Error> {
     let text = String::deserialize(from)?;
     text.parse().map(Some).map_err(serde::de::Error::custom)
-}
-
-/// The machine that a scenario runs on. A host that it is run on by `--on host` is what it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Machine {
-    /// Memory, MiB. Sizes of the workload follow it.
-    pub memory_mib: NonZero<u32>,
-    /// CPUs.
-    pub cpus: NonZero<u16>,
-    /// NUMA nodes, which share memory and CPUs evenly.
-    pub nodes: NonZero<u8>,
-    /// Swap, MiB; 0 for none.
-    pub swap_mib: u32,
-    /// Disk of the scratch directory, MiB.
-    pub disk_mib: NonZero<u32>,
-}
-
-impl Machine {
-    /// Memory, bytes.
-    pub fn memory(&self) -> u64 {
-        u64::from(self.memory_mib.get()) << 20
-    }
 }
 
 /// Kernel settings that are not sysctls. What is left out stays as the kernel has it.
@@ -211,7 +210,7 @@ fn did_you_mean(suggestion: Option<&str>) -> String {
 }
 
 fn shipped_names() -> String {
-    SHIPPED.map(|(name, _)| name).join(", ")
+    Scenario::names().collect::<Vec<_>>().join(", ")
 }
 
 impl Scenario {
@@ -267,11 +266,7 @@ impl Scenario {
 
     /// Brings machine and workload to scale: memory, swap, disk, and what of the workload has sizes of its own.
     pub fn scale(&mut self, scale: Scale) {
-        let machine = &mut self.machine;
-        let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
-        machine.memory_mib = scaled(machine.memory_mib);
-        machine.disk_mib = scaled(machine.disk_mib);
-        machine.swap_mib = scale.of_u32(machine.swap_mib);
+        self.machine.scale(scale);
         self.kinds_mut().into_iter().for_each(|kind| kind.scale(scale));
     }
 
@@ -380,7 +375,10 @@ mod tests {
     fn a_scenario_has_exactly_one_workload() {
         let text = text();
         let without = &text[..text.find("[kbuild-mix.").expect("it has one")];
-        assert_eq!(refusal(without), "line 1: a scenario has exactly one workload, a section of: kbuild-mix");
+        assert_eq!(
+            refusal(without),
+            format!("line 1: a scenario has exactly one workload, a section of: {}", KINDS.join(", "))
+        );
     }
 
     #[test]

@@ -27,7 +27,8 @@ pub trait System {
     fn perform(&mut self, op: &Op) -> impl Future<Output = Result<Touched, Errno>>;
     /// Nanoseconds on a clock that never goes back.
     fn now(&self) -> u64;
-    /// The kernel's counters at this moment, by /proc/vmstat name; none where they can't be told.
+    /// The kernel's counters at this moment, by /proc/vmstat name; none where they can't be told. Beside them, where it is known,
+    /// CPU time of all programs and of the kernel: `cpu_user_ns` and `cpu_system_ns`.
     fn counters(&self) -> BTreeMap<String, u64> {
         BTreeMap::new()
     }

@@ -1,6 +1,7 @@
 //! An operation as numbers: the one place that says what each consists of. Saved streams and digests are both made of these.
 
-use crate::{Access, Advice, FileId, HandleId, Op, RegionId, Spawn, TaskId};
+use crate::op::MEETINGS;
+use crate::{Access, Advice, FileId, GfpClass, HandleId, Op, RegionId, Spawn, TaskId};
 
 /// Most operands that an operation has.
 pub const MAX_OPERANDS: usize = 4;
@@ -39,10 +40,11 @@ const ROLE: Operand = Operand::Number(u16::MAX as u64);
 /// Sizes, offsets and times: what fits a signed 64-bit number of a system call.
 const SIZE: Operand = Operand::Number(i64::MAX as u64);
 const ADVICE: Operand = Operand::Word(&["hugepage", "nohugepage", "dontneed"]);
+const GFP: Operand = Operand::Word(&["kernel", "nofs", "nowait", "atomic", "highuser_movable", "transhuge"]);
 const ACCESS: Operand = Operand::Word(&["read", "write"]);
 
 /// All operations. An operation's code is its place here; new ones are added at the end, so that digests stay.
-pub const FORMS: [Form; 22] = [
+pub const FORMS: [Form; 29] = [
     form("map", &[ID, SIZE]),
     form("advise", &[ID, ADVICE]),
     form("touch", &[ID, SIZE, SIZE, ACCESS]),
@@ -65,6 +67,13 @@ pub const FORMS: [Form; 22] = [
     form("begin", &[ROLE]),
     form("end", &[]),
     form("mark", &[ROLE]),
+    form("open", &[ID, ID]),
+    form("meet", &[Operand::Number(MEETINGS as u64 - 1), ID]),
+    form("kernel_pages", &[ID, Operand::Number(u8::MAX as u64), GFP, ID]),
+    form("drop_caches", &[]),
+    form("sync_all", &[]),
+    form("for", &[ROLE, SIZE]),
+    form("done", &[]),
 ];
 
 const fn form(name: &'static str, operands: &'static [Operand]) -> Form {
@@ -106,6 +115,15 @@ impl From<&Op> for Words {
             Op::Begin { label } => Words::new(19, [label.into()]),
             Op::End => Words::new(20, []),
             Op::Mark { label } => Words::new(21, [label.into()]),
+            Op::Open { handle, file } => Words::new(22, [handle.0.into(), file.0.into()]),
+            Op::Meet { number, tasks } => Words::new(23, [number.into(), tasks.into()]),
+            Op::KernelPages { handle, order, gfp, count } => {
+                Words::new(24, [handle.0.into(), order.into(), gfp as u64, count.into()])
+            }
+            Op::DropCaches => Words::new(25, []),
+            Op::SyncAll => Words::new(26, []),
+            Op::For { label, nanos } => Words::new(27, [label.into(), nanos]),
+            Op::Done => Words::new(28, []),
         }
     }
 }
@@ -148,7 +166,14 @@ impl Words {
             18 => Op::Compute { nanos: a },
             19 => Op::Begin { label: a as u16 },
             20 => Op::End,
-            _ => Op::Mark { label: a as u16 },
+            21 => Op::Mark { label: a as u16 },
+            22 => Op::Open { handle, file: FileId(b as u32) },
+            23 => Op::Meet { number: a as u16, tasks: b as u32 },
+            24 => Op::KernelPages { handle, order: b as u8, gfp: GfpClass::ALL[c as usize], count: d as u32 },
+            25 => Op::DropCaches,
+            26 => Op::SyncAll,
+            27 => Op::For { label: a as u16, nanos: b },
+            _ => Op::Done,
         }
     }
 

@@ -35,6 +35,8 @@ async function bytesOf(chunk: Chunk): Promise<Uint8Array<ArrayBuffer>> {
   const size = BYTES[chunk.dtype];
   if (size === undefined) throw new Error(`unknown type of column: ${String(chunk.dtype)}`);
   const bytes = new Uint8Array(chunk.len * size);
+  // An empty column may have no stream at all (docs/view-format.md).
+  if (chunk.len === 0) return bytes;
   let at = 0;
   for await (const piece of inflate(chunk)) {
     if (at + piece.length > bytes.length) throw new Error(`a column is longer than the ${chunk.len} values it promises`);

@@ -1,6 +1,6 @@
 // The map as a texture: a byte a block goes to the GPU as it is, colours are looked up in the shader.
 
-import { GAP_FROM, LEVEL_SHARE, MOST_SAMPLES, STACK_FROM, type Painter, type Scene } from "./scene";
+import { gapOf, insetOf, LEVEL_SHARE, MOST_SAMPLES, rimOf, STACK_FROM, type Painter, type Scene } from "./scene";
 import type { Rgb } from "../core/colour";
 import type { Palette } from "./palette";
 
@@ -24,6 +24,9 @@ uniform bool stacked;
 uniform float paneHeight;
 uniform vec2 origin;
 uniform float cell;
+uniform float gap;
+uniform float rim;
+uniform float inset;
 uniform int columns;
 uniform int first;
 uniform int blocks;
@@ -35,7 +38,7 @@ out vec4 colour;
 const float LEVEL_SHARE[4] = float[4](${LEVEL_SHARE.map((share) => share.toFixed(6)).join(", ")});
 
 uint byteOf(usampler2D map, int block) {
-  return texelFetch(map, ivec2(block % ${TEXTURE_COLUMNS}, block / ${TEXTURE_COLUMNS}), 0).r;
+  return texelFetch(map, ivec2(block & ${TEXTURE_COLUMNS - 1}, block >> ${Math.log2(TEXTURE_COLUMNS)}), 0).r;
 }
 
 vec4 colourOf(int block) {
@@ -56,12 +59,13 @@ vec3 inside(int block, vec2 within) {
   int byte = int(byteOf(frame, block));
   int type = byte & 3;
   if ((byte >> 2) == 0) return colourOf(block).rgb;
-  float rim = max(1.0, floor(cell / 16.0));
   vec2 pixel = within * cell;
-  float side = cell - 1.0;
-  if (pixel.x < rim || pixel.y < rim || pixel.x >= side - rim || pixel.y >= side - rim) return types[type];
+  float side = cell - gap;
+  float edge = min(min(pixel.x, pixel.y), side - max(pixel.x, pixel.y));
+  if (edge < rim) return types[type];
+  if (edge < rim + inset) return paper;
   vec3 share = vec3(LEVEL_SHARE[byte >> 6], LEVEL_SHARE[(byte >> 4) & 3], LEVEL_SHARE[(byte >> 2) & 3]);
-  float height = (side - rim - pixel.y) / (side - 2.0 * rim) * (share.x + share.y + share.z);
+  float height = (side - rim - inset - pixel.y) / (side - 2.0 * (rim + inset)) * (share.x + share.y + share.z);
   if (height <= share.x) return type == 1 ? polluted : types[type];
   return height <= share.x + share.y ? types[1] : paper;
 }
@@ -73,7 +77,7 @@ void main() {
     int block = blockAt(at);
     if (block < 0) discard;
     vec2 within = fract(at);
-    if (cell >= ${GAP_FROM.toFixed(1)} && (within.x * cell >= cell - 1.0 || within.y * cell >= cell - 1.0)) discard;
+    if (max(within.x, within.y) * cell >= cell - gap) discard;
     bool open = stacked && !paired && cell >= ${STACK_FROM.toFixed(1)};
     colour = vec4(open ? inside(block, within) : colourOf(block).rgb, 1.0);
     return;
@@ -113,7 +117,7 @@ function compile(gl: WebGL2RenderingContext): WebGLProgram {
 }
 
 const UNIFORMS = [
-  "frame", "other", "single", "pairs", "paired", "stacked", "paneHeight", "origin", "cell", "columns", "first",
+  "frame", "other", "single", "pairs", "paired", "stacked", "paneHeight", "origin", "cell", "gap", "rim", "inset", "columns", "first",
   "blocks", "paper", "types", "polluted",
 ] as const; // prettier-ignore
 
@@ -165,6 +169,9 @@ export class GlPainter implements Painter {
     gl.uniform1i(uniform.stacked, scene.palette.stacked ? 1 : 0);
     gl.uniform1f(uniform.paneHeight, scene.height);
     gl.uniform1f(uniform.cell, scene.cell);
+    gl.uniform1f(uniform.gap, gapOf(scene.cell));
+    gl.uniform1f(uniform.rim, rimOf(scene.cell));
+    gl.uniform1f(uniform.inset, insetOf(scene.cell));
     gl.uniform1i(uniform.columns, scene.layout.columns);
     for (const band of scene.layout.bands) {
       const top = scene.top + band.top * scene.cell;

@@ -28,7 +28,7 @@ export interface Inks {
 export const INKS: Record<Theme, Inks> = {
   light: {
     paper: rgb("#f6f5f1"),
-    types: [rgb("#3a2f63"), rgb("#7ba4d4"), rgb("#1b8f77"), rgb("#8f8312")],
+    types: [rgb("#3a2f63"), rgb("#7ba4d4"), rgb("#1b8f77"), rgb("#8833bb")],
     polluted: rgb("#f26a00"),
     pinned: rgb("#a33b00"),
     free: rgb("#0b6e8a"),
@@ -39,7 +39,7 @@ export const INKS: Record<Theme, Inks> = {
   },
   dark: {
     paper: rgb("#191b20"),
-    types: [rgb("#d3c8ff"), rgb("#41709f"), rgb("#2fb598"), rgb("#cdbf4e")],
+    types: [rgb("#d3c8ff"), rgb("#41709f"), rgb("#2fb598"), rgb("#bb77ff")],
     polluted: rgb("#ff8a1f"),
     pinned: rgb("#ffab66"),
     free: rgb("#63c7e0"),

@@ -28,7 +28,7 @@ export function countsTable(context: Context, reels: Reels): HTMLElement {
     });
     head.replaceChildren(
       h("td"),
-      ...columns.map(({ letter }) => h("th", { scope: "col", "aria-label": `Run ${letter}` }, badge(letter))),
+      ...columns.map(({ letter }) => h("th", { scope: "col" }, badge(letter), h("span", { class: "unseen" }, `Run ${letter}`))),
       ...(columns.length === 2 ? [h("th", { scope: "col" }, "B − A")] : []),
     );
     body.replaceChildren(

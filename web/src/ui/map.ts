@@ -98,7 +98,12 @@ export function mapSection(context: Context, reels: Reels, part: Part): HTMLElem
   };
   store.watch(["a", "b", "mode"], arrange);
   store.watch(["time", "colouring", "zoom", "x", "y", "block"], repaint);
-  reels.onProgress(arrange);
+  reels.onProgress(() => {
+    for (const [i, { machine }] of chosen(context, store.state).entries()) {
+      panes[i].note.textContent = noteOn(machine.hasMap, reels.failureOf(machine), machine.run.kind);
+    }
+    repaint();
+  });
   onTheme(repaint);
   return section(
     part,

@@ -12,9 +12,12 @@ pub mod record;
 pub mod replay;
 pub mod report;
 pub mod run;
+pub mod scenarios;
+pub mod study;
 pub mod validate;
 pub mod vm;
 pub mod watch;
+pub mod worker;
 
 use crate::backend::{self, Loaded, Run};
 use crate::cli::ValidateArgs;
@@ -56,6 +59,7 @@ fn replay_policy(loaded: &Loaded, policy: &Policy, name: &str, run: Run) -> Resu
         page_events: replayed.page_events,
         replay_seconds: replayed.replay_seconds,
         digest: replayed.digest,
+        variant: None,
         unattributed: replayed.unattributed.clone(),
     };
     Ok((replayed, facts))

@@ -11,7 +11,7 @@ use workload::{RunReport, on_paper};
 
 /// Prints digest and operations by role, and saves the stream if asked to.
 pub fn run(args: &OpsArgs) -> Result<(), Failure> {
-    let chosen = scenarios::choose(&args.scenario)?;
+    let chosen = scenarios::choose(&args.scenario, args.variant.as_deref())?;
     if let Some(path) = &args.save {
         scenarios::save(&chosen, args.beyond, path)?;
     }
@@ -31,6 +31,7 @@ fn digest(paper: &RunReport) -> String {
 fn table(chosen: &Chosen, paper: &RunReport) -> String {
     let scenario = &chosen.scenario;
     let mut text = format!("Scenario   {}, seed {}: {}\n", scenario.name, scenario.seed, scenario.about);
+    let _ = writeln!(text, "           {}", scenarios::size(chosen));
     let _ = writeln!(text, "Digest     {}", digest(paper));
     let _ = writeln!(text, "\n{:<14} {:>8} {:>12}", "role", "tasks", "operations");
     for role in paper.by_role() {
@@ -45,6 +46,8 @@ fn as_json(chosen: &Chosen, paper: &RunReport) -> serde_json::Value {
         "schema": "fraglab.ops",
         "version": SCHEMA_VERSION,
         "scenario": chosen.scenario.name,
+        "variant": chosen.variant,
+        "scale": chosen.scale.to_string(),
         "seed": chosen.scenario.seed,
         "workload_digest": digest(paper),
         "roles": paper.by_role().into_iter().map(role).collect::<Vec<_>>(),

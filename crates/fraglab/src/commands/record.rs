@@ -3,12 +3,15 @@
 use crate::cli::RecordArgs;
 use crate::failure::{Failure, warn};
 use crate::output;
-use linux::record::{Conducted, Plan, RecordError, RecordOptions, Status, StopReason, Until, conduct};
+use linux::record::{Conducted, Plan, RecordError, RecordOptions, Status, StopReason, Until, conduct, salvage};
 use std::io::{IsTerminal, Write, stderr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Records, or says what it would touch.
 pub fn run(args: &RecordArgs) -> Result<(), Failure> {
+    if let Some(recording) = &args.salvage {
+        return complete(recording);
+    }
     let options = RecordOptions {
         output: args.output.clone().unwrap_or_else(|| PathBuf::from("recording")),
         events: args.events,
@@ -27,11 +30,29 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
     report(&conducted)
 }
 
+/// Completes what a killed recorder left.
+fn complete(recording: &Path) -> Result<(), Failure> {
+    let salvaged = salvage(recording).map_err(|error| match error {
+        RecordError::Unexpected { .. } => Failure::Input(error.to_string()),
+        _ => failure(error),
+    })?;
+    warn(
+        "what the kernel's buffers held when the recorder was killed is lost, and so are the end snapshot and names of tasks",
+    );
+    output::print(&format!(
+        "trace      {}\nCPUs       {}\npages      {}\n",
+        salvaged.trace.display(),
+        salvaged.cpus,
+        size(salvaged.bytes)
+    ))
+}
+
 fn failure(error: RecordError) -> Failure {
     match error {
-        RecordError::Option { .. } | RecordError::MaxSize { .. } | RecordError::OutputTaken { .. } => {
-            Failure::Usage(error.to_string())
-        }
+        RecordError::Option { .. }
+        | RecordError::MaxSize { .. }
+        | RecordError::OutputTaken { .. }
+        | RecordError::StillRecording { .. } => Failure::Usage(error.to_string()),
         _ => Failure::Host(error.to_string()),
     }
 }

@@ -1,5 +1,6 @@
 //! `fraglab run`: a scenario on real and simulated machines, side by side.
 
+use crate::column_spec::ColumnSpec;
 use crate::failure::Failure;
 use crate::machines;
 use crate::output::{self, Format};
@@ -9,43 +10,55 @@ use report::manifest::Provenance;
 use report::{Ran, ScenarioReport, write_scenario};
 use std::fs;
 use std::path::{Path, PathBuf};
-use workload::on_paper;
 
 /// Percent of its quota that each root's saved operations go beyond it.
 const SAVED_BEYOND: u64 = 100;
 
 /// Runs, prints, and leaves a run directory if asked to.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
-    let chosen = scenarios::choose(&args.scenario)?;
-    args.policy.check()?;
+    let columns: Vec<Chosen> = scenarios::variants(&args.scenario.scenario, &args.variants)?
+        .iter()
+        .map(|variant| scenarios::choose(&args.scenario, variant.as_deref()))
+        .collect::<Result<_, _>>()?;
+    args.policy.as_ref().map_or(Ok(()), ColumnSpec::check)?;
     if let Some(twice) = args.on.iter().enumerate().find(|(at, on)| args.on[..*at].contains(on)) {
         return Err(Failure::Usage(format!("--on {} stands there twice: columns are told apart by it", twice.1)));
     }
     if let Some(path) = &args.save_ops {
-        scenarios::save(&chosen, SAVED_BEYOND, path)?;
+        scenarios::save(&columns[0], SAVED_BEYOND, path)?;
     }
     args.output.as_deref().map_or(Ok(()), report::check_place)?;
     let kept = Kept::beside(args.output.as_deref())?;
     let mut machines: Vec<Ran> = Vec::new();
     for on in &args.on {
-        machines.push(machines::run(on, &chosen, args, &kept.of(on))?);
+        for chosen in &columns {
+            machines.push(machines::run(on, chosen, args, &kept.of(on, chosen))?);
+        }
     }
     let report = ScenarioReport {
-        scenario: chosen.scenario.name.clone(),
-        about: about(&chosen, args),
-        owed: on_paper(&*chosen.workload).digest(),
+        scenario: columns[0].scenario.name.clone(),
+        scale: columns[0].scale,
+        about: about(&columns[0], args),
         machines,
     };
     if let Some(dir) = &args.output {
         let provenance = Provenance::of_this_process(env!("CARGO_PKG_VERSION"));
-        write_scenario(dir, &report, &chosen.text, &provenance)?;
-        kept.move_into(dir, &args.on)?;
+        write_scenario(dir, &report, &columns[0].text, &provenance)?;
+        kept.move_into(dir, &args.on, &columns)?;
     }
     match args.format.format {
         Format::Table => output::print(&report.to_table()),
         Format::Json => output::print_json(&report.to_json()),
         Format::Csv => output::print(&report.to_csv()),
-    }
+    }?;
+    hangs(&report.machines)
+}
+
+/// A machine that hung is told of last, when what it had done until then has been printed.
+fn hangs(machines: &[Ran]) -> Result<(), Failure> {
+    let hang = |ran: &Ran| Some(format!("{}: {}", ran.name, ran.run.hang.as_ref()?));
+    let hangs: Vec<String> = machines.iter().filter_map(hang).collect();
+    if hangs.is_empty() { Ok(()) } else { Err(Failure::Hang(hangs.join("\n"))) }
 }
 
 /// The scenario in lines.
@@ -54,6 +67,7 @@ fn about(chosen: &Chosen, args: &RunArgs) -> Vec<String> {
     let (cpus, nodes) = (args.cpus.unwrap_or(machine.cpus), args.nodes.unwrap_or(machine.nodes));
     let mut lines = vec![
         format!("{}, seed {}", chosen.scenario.about, chosen.scenario.seed),
+        scenarios::size(chosen),
         format!("memory {} MiB, CPUs {cpus}, nodes {nodes}, swap {} MiB", machine.memory_mib, machine.swap_mib),
     ];
     lines.extend(args.scenario.ops.iter().map(|path| format!("operations from {}", path.display())));
@@ -77,13 +91,13 @@ impl Kept {
         tempfile::Builder::new().prefix(".fraglab-run-").tempdir_in(&parent).map(Kept).map_err(failed)
     }
 
-    fn of(&self, on: &On) -> PathBuf {
-        self.0.path().join(dir_name(on))
+    fn of(&self, on: &On, chosen: &Chosen) -> PathBuf {
+        self.0.path().join(dir_name(on, chosen))
     }
 
-    fn move_into(&self, dir: &Path, on: &[On]) -> Result<(), Failure> {
-        for on in on {
-            let (from, to) = (self.of(on), dir.join(dir_name(on)));
+    fn move_into(&self, dir: &Path, on: &[On], columns: &[Chosen]) -> Result<(), Failure> {
+        for (on, chosen) in on.iter().flat_map(|on| columns.iter().map(move |chosen| (on, chosen))) {
+            let (from, to) = (self.of(on, chosen), dir.join(dir_name(on, chosen)));
             if from.exists() {
                 fs::rename(&from, &to).map_err(|error| Failure::Output(format!("{}: {error}", to.display())))?;
             }
@@ -92,6 +106,6 @@ impl Kept {
     }
 }
 
-fn dir_name(on: &On) -> String {
-    on.to_string().replace(':', "-")
+fn dir_name(on: &On, chosen: &Chosen) -> String {
+    machines::column_name(on, chosen.variant.as_deref()).replace([':', ','], "-")
 }

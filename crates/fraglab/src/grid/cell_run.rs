@@ -9,17 +9,30 @@ use crate::scenarios::{self, Chosen};
 use clap::Parser;
 use lab::outcome::Outcome;
 use report::grid::CellId;
+use report::grid::plan::Plan;
 use std::path::Path;
 
 /// The scenario of a grid, kept beside its plan.
 pub const SCENARIO_FILE: &str = "scenario.toml";
 
+/// A grid's directory and its plan.
+#[derive(Clone, Copy)]
+pub struct Place<'a> {
+    /// The directory.
+    pub directory: &'a Path,
+    /// The plan.
+    pub plan: &'a Plan,
+}
+
 /// The same words that a user would type: one grammar for both.
-fn run_args(directory: &Path, id: &CellId, words: &[String]) -> Result<RunArgs, Failure> {
-    let scenario = directory.join(SCENARIO_FILE).display().to_string();
+fn run_args(place: Place, id: &CellId, words: &[String]) -> Result<RunArgs, Failure> {
+    let scenario = place.directory.join(SCENARIO_FILE).display().to_string();
     let mut line = vec!["fraglab".to_owned(), "run".to_owned(), scenario, "--seed".to_owned(), id.seed.to_string()];
     for (name, value) in id.settings() {
         line.extend(["--set".to_owned(), format!("{name}={value}")]);
+    }
+    for (option, value) in [("--variant", &place.plan.variant), ("--scale", &place.plan.scale)] {
+        line.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));
     }
     line.extend_from_slice(words);
     match Cli::try_parse_from(line) {
@@ -40,7 +53,7 @@ fn limit(args: &GridArgs) -> Vec<String> {
 }
 
 fn run(args: &RunArgs, kept: &Path) -> Result<Outcome, Failure> {
-    let chosen: Chosen = scenarios::choose(&args.scenario)?;
+    let chosen: Chosen = scenarios::choose(&args.scenario, args.variants.first().map(String::as_str))?;
     let ran = machines::run(&args.on[0], &chosen, args, kept)?;
     Ok(ran.outcome)
 }
@@ -49,33 +62,33 @@ fn run(args: &RunArgs, kept: &Path) -> Result<Outcome, Failure> {
 ///
 /// # Errors
 /// [`Failure::Usage`].
-pub fn check(directory: &Path, id: &CellId, args: &GridArgs) -> Result<(), Failure> {
-    vm_args(directory, id, args).map(drop)
+pub fn check(place: Place, id: &CellId, args: &GridArgs) -> Result<(), Failure> {
+    vm_args(place, id, args).map(drop)
 }
 
-fn vm_args(directory: &Path, id: &CellId, args: &GridArgs) -> Result<RunArgs, Failure> {
+fn vm_args(place: Place, id: &CellId, args: &GridArgs) -> Result<RunArgs, Failure> {
     let record = match args.record.events() {
         Some(events) => events.name(),
         None => return Err(Failure::Usage("--record none leaves nothing to compare with".to_owned())),
     };
     let words = ["--on", &format!("vm:{}", id.kernel), "--record", record].map(str::to_owned);
-    run_args(directory, id, &[words.to_vec(), limit(args)].concat())
+    run_args(place, id, &[words.to_vec(), limit(args)].concat())
 }
 
 /// Boots the cell's kernel and leaves its results, the recording among them, in `kept`.
 ///
 /// # Errors
 /// Those of the machine.
-pub fn in_vm(directory: &Path, id: &CellId, args: &GridArgs, kept: &Path) -> Result<(), Failure> {
-    run(&vm_args(directory, id, args)?, kept).map(drop)
+pub fn in_vm(place: Place, id: &CellId, args: &GridArgs, kept: &Path) -> Result<(), Failure> {
+    run(&vm_args(place, id, args)?, kept).map(drop)
 }
 
 /// Runs the cell on the simulated computer under a preset.
 ///
 /// # Errors
 /// Those of the simulated computer.
-pub fn simulated(directory: &Path, id: &CellId, preset: &str, args: &GridArgs) -> Result<Outcome, Failure> {
+pub fn simulated(place: Place, id: &CellId, preset: &str, args: &GridArgs) -> Result<Outcome, Failure> {
     let words = ["--on", "sim", "--policy", preset].map(str::to_owned);
-    let args = run_args(directory, id, &[words.to_vec(), limit(args)].concat())?;
-    run(&args, directory)
+    let args = run_args(place, id, &[words.to_vec(), limit(args)].concat())?;
+    run(&args, place.directory)
 }

@@ -1,6 +1,6 @@
 //! From recordings to the rows of a report: mirror, prediction to every other setting, operation stream.
 
-use super::cell_run;
+use super::cell_run::{self, Place};
 use crate::backend::{self, Loaded, Truth, load_truth};
 use crate::cli::ValidateArgs;
 use crate::commands::over_seeds;
@@ -43,7 +43,7 @@ pub fn evaluate(directory: &Path, plan: &Plan, args: &ValidateArgs) -> Result<Gr
     for one in &known {
         let mut findings = findings(directory, one, &known, scenario_known, args)?;
         if scenario_known {
-            stream(directory, one, &known, args, &mut findings);
+            stream(Place { directory, plan }, one, &known, args, &mut findings);
         }
         cells.push(Cell { id: one.cell.id.clone(), findings });
     }
@@ -58,9 +58,9 @@ fn seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
 }
 
 /// The scenario on the simulated computer, beside what the kernel made of it over the whole run.
-fn stream(directory: &Path, one: &Known, all: &[Known], args: &ValidateArgs, findings: &mut Findings) {
+fn stream(place: Place, one: &Known, all: &[Known], args: &ValidateArgs, findings: &mut Findings) {
     let (id, truth) = (&one.cell.id, &one.truth);
-    match cell_run::simulated(directory, id, truth.policy.name, &args.grid) {
+    match cell_run::simulated(place, id, truth.policy.name, &args.grid) {
         Ok(outcome) => findings.stream = mirror(&truth.kernel, &[outcome], &STREAM_3, &spread(all, id, None)),
         Err(why) => findings.problems.push(format!("simulated computer: {why}")),
     }

@@ -10,7 +10,7 @@ use crate::output::{self, Format};
 use crate::run_args::ScenarioArgs;
 use crate::scenarios;
 use anstream::eprintln;
-use cell_run::SCENARIO_FILE;
+use cell_run::{Place, SCENARIO_FILE};
 use linux::host::RECORDING_DIR;
 use report::grid::Grid;
 use report::grid::plan::{Axes, Plan, PlanError, Planned};
@@ -34,7 +34,7 @@ pub fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(),
     eprintln!("{} cells, {present} of them recorded already", plan.cells.len());
     for (at, cell) in missing.iter().enumerate() {
         eprintln!("cell {} of {}: {}", at + 1, missing.len(), cell.id.directory());
-        match record(directory, cell, &args.grid) {
+        match record(Place { directory, plan: &plan }, cell, &args.grid) {
             Ok(()) => {}
             Err(why @ Failure::Output(_)) => return Err(why),
             Err(why) => warn(&format!("{}: {why}", cell.id.directory())),
@@ -56,17 +56,20 @@ pub fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(),
 /// The plan, written into its directory together with the scenario.
 fn plan(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<Plan, Failure> {
     let GridArgs { kernels, sets, repeats, .. } = &args.grid;
-    let chosen = ScenarioArgs { scenario: scenario.to_owned(), seed: None, memory: None, ops: None };
-    let chosen = scenarios::choose(&chosen)?;
+    let chosen = ScenarioArgs { scenario: scenario.to_owned(), scale: None, seed: None, memory: None, ops: None };
+    let chosen = scenarios::choose(&chosen, args.grid.variant.as_deref())?;
     let axes = Axes {
         kernels: kernels.clone(),
         settings: sets.clone(),
         seeds: args.seeds.unwrap_or(WORKLOAD_SEEDS).from(1).collect(),
         runs: repeats.get(),
     };
-    let plan = Plan::new(&chosen.scenario.name, &chosen.text, &axes, RECORDING_DIR).continuing(directory)?;
+    let mut plan = Plan::new(&chosen.scenario.name, &chosen.text, &axes, RECORDING_DIR);
+    plan.variant.clone_from(&args.grid.variant);
+    plan.scale = args.grid.scale.map(|scale| scale.to_string());
+    let plan = plan.continuing(directory)?;
     // A value that no kernel takes shall be found out before the first boot.
-    plan.cells.iter().try_for_each(|cell| cell_run::check(directory, &cell.id, &args.grid))?;
+    plan.cells.iter().try_for_each(|cell| cell_run::check(Place { directory, plan: &plan }, &cell.id, &args.grid))?;
     fs::create_dir_all(directory).map_err(at(directory))?;
     let path = directory.join(SCENARIO_FILE);
     fs::write(&path, &chosen.text).map_err(at(&path))?;
@@ -75,7 +78,8 @@ fn plan(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<Plan, F
 }
 
 /// Boots a cell. Its directory appears whole or not at all.
-fn record(directory: &Path, cell: &Planned, args: &GridArgs) -> Result<(), Failure> {
+fn record(place: Place, cell: &Planned, args: &GridArgs) -> Result<(), Failure> {
+    let directory = place.directory;
     let target = directory.join("cells").join(cell.id.directory());
     let fresh = target.with_file_name(format!("{}.new", cell.id.directory()));
     for leftover in [&fresh, &target] {
@@ -85,7 +89,7 @@ fn record(directory: &Path, cell: &Planned, args: &GridArgs) -> Result<(), Failu
         }
     }
     fs::create_dir_all(&fresh).map_err(at(&fresh))?;
-    cell_run::in_vm(directory, &cell.id, args, &fresh)?;
+    cell_run::in_vm(place, &cell.id, args, &fresh)?;
     fs::rename(&fresh, &target).map_err(at(&target))
 }
 

@@ -1,19 +1,18 @@
 //! This host. It is asked for by name only, its settings are left alone, and its own load is part of what is counted.
 
-use super::{facts_of_kernel, from_proc, time_limit};
+use super::{Came, facts_of_kernel, from_proc, time_limit};
 use crate::failure::{Failure, warn};
 use crate::run_args::RunArgs;
 use crate::scenarios::Chosen;
 use linux::host::{self, HostError, Options};
 use recording::pagelog::ProcTexts;
-use report::Ran;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Runs the scenario here.
-pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure> {
+pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
     if !args.sets.is_empty() {
         let advice = "--set is for sim and vm: fraglab leaves this machine's settings alone";
         return Err(Failure::Usage(advice.to_owned()));
@@ -32,8 +31,7 @@ pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure
     if run.interrupted {
         warn("the run was interrupted: its figures are of what was done until then");
     }
-    Ok(Ran {
-        name,
+    Ok(Came {
         facts: facts_of_kernel(release(), BTreeMap::new(), chosen, &run.report),
         about: about(),
         outcome: from_proc("/proc", &before, &after)?,

@@ -8,23 +8,62 @@ mod vm;
 use crate::failure::Failure;
 use crate::run_args::{On, RunArgs};
 use crate::scenarios::Chosen;
+use lab::outcome::Outcome;
+use lab::timeline::Timeline;
 use recording::pagelog::{ProcTexts, between};
 use report::{Facts, Ran};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
-use workload::RunReport;
+use workload::{RunReport, on_paper};
 
-/// Runs a scenario on one machine. What comes out beside the result goes into `kept`, a directory that is made if it is
+/// What came out of a machine.
+pub struct Came {
+    /// What it was, in a line.
+    pub about: String,
+    /// What decided the run.
+    pub facts: Facts,
+    /// What its memory management did.
+    pub outcome: Outcome,
+    /// What the tasks did.
+    pub run: RunReport,
+    /// Size of its huge pages, bytes.
+    pub huge_bytes: u64,
+    /// The run over time, where that was kept.
+    pub timeline: Option<Timeline>,
+}
+
+/// Runs a scenario on one machine, as a column. What comes out beside the result goes into `kept`, a directory that is made if it is
 /// needed.
 ///
 /// # Errors
 /// When the machine can't run it; what went wrong in the scenario itself is part of the result.
 pub fn run(on: &On, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Ran, Failure> {
-    match on {
-        On::Sim => sim::run(on.to_string(), chosen, args),
-        On::Vm(kernel) => vm::run(on.to_string(), kernel, chosen, args, kept),
-        On::Host => host::run(on.to_string(), chosen, args),
+    let Came { about, facts, outcome, run, huge_bytes, timeline } = match on {
+        On::Sim => sim::run(chosen, args)?,
+        On::Vm(kernel) => vm::run(kernel, chosen, args, kept)?,
+        On::Host => host::run(chosen, args)?,
+    };
+    let measures = chosen.workload.measures(&run, huge_bytes);
+    let owed = on_paper(&*chosen.workload).digest();
+    Ok(Ran {
+        name: column_name(on, chosen.variant.as_deref()),
+        about,
+        facts,
+        outcome,
+        run,
+        huge_bytes,
+        owed,
+        measures,
+        timeline,
+    })
+}
+
+/// The name of a machine's column, with the variant behind a comma where there is one.
+pub fn column_name(on: &On, variant: Option<&str>) -> String {
+    match variant {
+        Some(variant) => format!("{on},{variant}"),
+        None => on.to_string(),
     }
 }
 
@@ -34,7 +73,7 @@ fn time_limit(chosen: &Chosen, args: &RunArgs) -> u32 {
 }
 
 /// Counters and the state at the end, of a kernel that was not recorded.
-fn from_proc(what: &str, before: &ProcTexts, after: &ProcTexts) -> Result<lab::outcome::Outcome, Failure> {
+fn from_proc(what: &str, before: &ProcTexts, after: &ProcTexts) -> Result<Outcome, Failure> {
     between(&Path::new(what).into(), before, after).map_err(|error| Failure::Input(error.to_string()))
 }
 
@@ -49,6 +88,7 @@ fn facts_of_kernel(release: String, sysctls: BTreeMap<String, Option<u64>>, chos
         page_events: 0,
         replay_seconds: seconds,
         digest: 0,
+        variant: chosen.variant.clone(),
         unattributed: Vec::new(),
     }
 }

@@ -1,24 +1,24 @@
 //! The simulated computer.
 
-use super::time_limit;
-use crate::column_spec::{ColumnSpec, RECORDED};
+use super::{Came, time_limit};
+use crate::column_spec::{ColumnSpec, RECORDED, Setting};
 use crate::failure::Failure;
 use crate::run_args::RunArgs;
 use crate::scenarios::Chosen;
 use anstream::eprintln;
 use lab::timeline::Sampling;
-use mm::thp::{ThpDefrag, ThpEnabled};
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
-use report::{Facts, Ran};
+use report::Facts;
 use simulator::{MachineSpec, Simulation, SimulationError};
+use workload::Scenario;
 
-/// Size of a huge page of the simulated machine.
-const HUGE_BYTES: u64 = 2 << 20;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
+/// Policy where neither the command line nor the scenario names one: the newest kernel's.
+const DEFAULT_POLICY: &str = "linux-6.18";
 
 /// Runs the scenario in virtual time.
-pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure> {
+pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
     let spec = spec(chosen, args)?;
     let (column, policy) = policy(chosen, args)?;
     let (workload, seed) = (&*chosen.workload, chosen.scenario.seed);
@@ -37,15 +37,15 @@ pub fn run(name: String, chosen: &Chosen, args: &RunArgs) -> Result<Ran, Failure
         page_events: 0,
         replay_seconds: wall_seconds,
         digest: simulated.digest,
+        variant: chosen.variant.clone(),
         unattributed: Vec::new(),
     };
-    Ok(Ran {
-        name,
+    Ok(Came {
         facts,
         about: format!("{column}, event digest {:016x}", simulated.digest),
         outcome: simulated.outcome,
         run: simulated.report,
-        huge_bytes: HUGE_BYTES,
+        huge_bytes: spec.page() << spec.geometry.pmd_order,
         timeline: simulated.timeline,
     })
 }
@@ -59,43 +59,37 @@ fn failure(error: SimulationError) -> Failure {
 
 /// The policy with the scenario's sysctls, and then the command line's; and its name.
 fn policy(chosen: &Chosen, args: &RunArgs) -> Result<(ColumnSpec, Policy), Failure> {
-    let mut settings: Vec<_> = chosen
-        .scenario
-        .sysctls()
-        .map(|(name, value)| format!("vm.{name}={value}").parse())
-        .collect::<Result<_, _>>()?;
-    settings.extend(args.sets.iter().cloned());
-    let column = args.policy.clone().with(&settings);
+    let asked = match (&args.policy, &chosen.scenario.policy) {
+        (Some(asked), _) => asked.clone(),
+        (None, Some(preset)) => preset.parse()?,
+        (None, None) => DEFAULT_POLICY.parse()?,
+    };
     let no_recording = || Err(Failure::Usage(format!("a scenario has no `{RECORDED}` settings: name a preset")));
+    let kernel = asked.resolve(no_recording)?;
+    let sysctls = chosen.scenario.sysctls().map(|(name, value)| format!("vm.{name}={value}"));
+    let settings = generations(&kernel, &chosen.scenario).into_iter().chain(sysctls);
+    let settings: Vec<Setting> = settings.map(|text| text.parse()).collect::<Result<_, _>>()?;
+    let column = asked.over(&settings).with(&args.sets);
     let policy = column.resolve(no_recording)?;
     Ok((column, policy))
 }
 
+/// What the scenario says of `lru_gen`, as a setting. Kernels without it have it switched off anyway.
+fn generations(kernel: &Policy, scenario: &Scenario) -> Option<String> {
+    match scenario.settings.lru_gen? {
+        true => Some("lru_gen/enabled=7".to_owned()),
+        false if kernel.reclaim.generations.is_none() => None,
+        false => Some("lru_gen/enabled=0".to_owned()),
+    }
+}
+
 fn spec(chosen: &Chosen, args: &RunArgs) -> Result<MachineSpec, Failure> {
-    let machine = &chosen.scenario.machine;
-    if args.nodes.unwrap_or(machine.nodes).get() > 1 {
-        return Err(Failure::Usage("the simulated computer has one node so far".to_owned()));
+    let mut spec = MachineSpec::of(&chosen.scenario);
+    spec.cpus = args.cpus.unwrap_or(chosen.scenario.machine.cpus).get();
+    spec.nodes = args.nodes.unwrap_or(chosen.scenario.machine.nodes).get();
+    if u16::from(spec.nodes) > spec.cpus {
+        return Err(Failure::Usage(format!("{} nodes need as many CPUs: give --cpus {0}", spec.nodes)));
     }
-    let mut spec = MachineSpec::guest(u64::from(machine.memory_mib.get()) << 20);
-    spec.cpus = args.cpus.unwrap_or(machine.cpus).get();
-    spec.swap = u64::from(machine.swap_mib) << 20;
     spec.time_limit = Some(u64::from(time_limit(chosen, args)) * NANOS_PER_SECOND);
-    let settings = &chosen.scenario.settings;
-    if let Some(enabled) = settings.thp_enabled {
-        spec.thp.enabled = match enabled {
-            workload::ThpEnabled::Always => ThpEnabled::Always,
-            workload::ThpEnabled::Madvise => ThpEnabled::Madvise,
-            workload::ThpEnabled::Never => ThpEnabled::Never,
-        };
-    }
-    if let Some(defrag) = settings.thp_defrag {
-        spec.thp.defrag = match defrag {
-            workload::ThpDefrag::Always => ThpDefrag::Always,
-            workload::ThpDefrag::Defer => ThpDefrag::Defer,
-            workload::ThpDefrag::DeferMadvise => ThpDefrag::DeferMadvise,
-            workload::ThpDefrag::Madvise => ThpDefrag::Madvise,
-            workload::ThpDefrag::Never => ThpDefrag::Never,
-        };
-    }
     Ok(spec)
 }

@@ -1,6 +1,6 @@
 //! A virtual machine with a real kernel: the scenario is the guest's task, and what is recorded there comes back.
 
-use super::{facts_of_kernel, from_proc, time_limit};
+use super::{Came, facts_of_kernel, from_proc, time_limit};
 use crate::failure::Failure;
 use crate::run_args::RunArgs;
 use crate::scenarios::Chosen;
@@ -10,7 +10,6 @@ use linux::host::{LoadOrder, RECORDING_DIR, RUN_FILE};
 use linux::vm::job::{FILES_DIR, STDERR_FILE};
 use linux::vm::{Cache, Job, Kernel, KernelSetting, KernelSource, Machine, SentFile, Task, VmResult};
 use recording::pagelog::{ProcTexts, kernel_alone};
-use report::Ran;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,7 +25,7 @@ const MARGIN: Duration = Duration::from_secs(600);
 const HUGE_BYTES: u64 = 2 << 20;
 
 /// Boots a kernel, runs the scenario in it, and reads what came back into `kept`.
-pub fn run(name: String, version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Ran, Failure> {
+pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Came, Failure> {
     let kernel = Kernel::get(&KernelSource::parse(version, None), &Cache::of_user()?, &mut |what| eprintln!("{what}"))?;
     let passing = Cache::of_user()?.temporary()?;
     let job = job(chosen, args, passing.path())?;
@@ -43,7 +42,7 @@ pub fn run(name: String, version: &str, chosen: &Chosen, args: &RunArgs, kept: &
     let outcome = outcome(&result)?;
     let sysctls = sysctls(&chosen.scenario, args).map(|(name, value)| (name, Some(value))).collect();
     let facts = facts_of_kernel(result.report.release.clone(), sysctls, chosen, &run);
-    Ok(Ran { name, about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline: None })
+    Ok(Came { about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline: None })
 }
 
 /// A setting's name without the directories that all have.
@@ -70,6 +69,8 @@ fn job(chosen: &Chosen, args: &RunArgs, passing: &Path) -> Result<Job, Failure> 
     let order = LoadOrder {
         scenario: chosen.text.clone(),
         seed: chosen.scenario.seed,
+        variant: chosen.variant.clone(),
+        scale: chosen.scale.to_string(),
         memory_mib: chosen.scenario.machine.memory_mib.get(),
         time_limit: time_limit(chosen, args),
         ops: args.scenario.ops.as_ref().map(|_| Path::new(FILES_DIR).join(STREAM)),

@@ -1,10 +1,11 @@
-//! Pipes, sockets and packet rings of a process.
+//! What a process holds by number: pipes, sockets, packet rings and open files.
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, send, socket_with, socketpair};
 use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
 use workload::HandleId;
 
 /// What is sent at once.
@@ -16,9 +17,17 @@ const RING_FRAME: u32 = 2048;
 /// Largest order for which a block's size fits the ring's request.
 const MAX_RING_ORDER: u8 = 18;
 
+/// What a number stands for: it is closed when it is dropped.
+#[derive(Debug)]
+#[expect(dead_code, reason = "descriptors are held, not used")]
+enum Held {
+    Channel(Vec<OwnedFd>),
+    File(Rc<OwnedFd>),
+}
+
 /// The open ones. A forked child holds what its parent holds.
 pub struct Channels {
-    open: HashMap<HandleId, Vec<OwnedFd>>,
+    open: HashMap<HandleId, Held>,
     contents: Vec<u8>,
 }
 
@@ -36,7 +45,7 @@ impl Channels {
             fcntl_setpipe_size(&writer, usize::try_from(bytes).map_err(|_| Errno::NOMEM)?)?;
         }
         self.fill(bytes, |piece| rustix::io::write(&writer, piece))?;
-        self.open.insert(handle, vec![reader, writer]);
+        self.open.insert(handle, Held::Channel(vec![reader, writer]));
         Ok(())
     }
 
@@ -46,7 +55,7 @@ impl Channels {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (sender, receiver) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         self.fill(bytes, |piece| send(&sender, piece, SendFlags::NOSIGNAL))?;
-        self.open.insert(handle, vec![sender, receiver]);
+        self.open.insert(handle, Held::Channel(vec![sender, receiver]));
         Ok(())
     }
 
@@ -78,16 +87,22 @@ impl Channels {
         if set != 0 {
             return Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::INVAL));
         }
-        self.open.insert(handle, vec![socket]);
+        self.open.insert(handle, Held::Channel(vec![socket]));
         Ok(())
     }
 
-    /// Closes a pipe, pair or ring.
+    /// Holds a file open.
+    pub fn hold(&mut self, handle: HandleId, file: Rc<OwnedFd>) {
+        self.open.insert(handle, Held::File(file));
+    }
+
+    /// Closes a pipe, pair, ring or file.
     pub fn close(&mut self, handle: HandleId) -> Result<(), Errno> {
         self.open.remove(&handle).map(drop).ok_or(Errno::BADF)
     }
 
-    fn check_new(&self, handle: HandleId) -> Result<(), Errno> {
+    /// Whether the number is free.
+    pub fn check_new(&self, handle: HandleId) -> Result<(), Errno> {
         if self.open.contains_key(&handle) { Err(Errno::EXIST) } else { Ok(()) }
     }
 

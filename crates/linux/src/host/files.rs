@@ -2,9 +2,11 @@
 
 use rustix::fs::{AtFlags, Mode, OFlags, fdatasync, mkdirat, openat, statat, unlinkat};
 use rustix::io::{Errno, pread, pwrite};
+use std::collections::HashMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::rc::{Rc, Weak};
 use workload::FileId;
 
 /// Bytes read or written by one system call.
@@ -15,7 +17,9 @@ pub struct Files {
     dir: OwnedFd,
     buffer: Vec<u8>,
     /// The file used last stays open: a file is often made and then written.
-    open: Option<(FileId, OwnedFd)>,
+    open: Option<(FileId, Rc<OwnedFd>)>,
+    /// Files that the process holds open, as long as it does.
+    held: HashMap<FileId, Weak<OwnedFd>>,
 }
 
 impl Files {
@@ -24,22 +28,33 @@ impl Files {
     /// # Errors
     /// If it can't be opened.
     pub fn in_dir(dir: &Path) -> std::io::Result<Files> {
-        Ok(Files { dir: File::open(dir)?.into(), buffer: vec![0x5a; PIECE], open: None })
+        Ok(Files { dir: File::open(dir)?.into(), buffer: vec![0x5a; PIECE], open: None, held: HashMap::new() })
     }
 
     /// Creates a file, or empties it.
     pub fn create(&mut self, file: FileId) -> Result<(), Errno> {
-        let flags = OFlags::CREATE | OFlags::TRUNC;
-        let made = self.open_at(file, flags).or_else(|error| match error {
+        let made = self.make(file, OFlags::TRUNC)?;
+        self.open = Some((file, Rc::new(made)));
+        Ok(())
+    }
+
+    /// Opens a file that the caller holds, making it if there is none.
+    pub fn open_held(&mut self, file: FileId) -> Result<Rc<OwnedFd>, Errno> {
+        let fd = Rc::new(self.make(file, OFlags::empty())?);
+        self.held.insert(file, Rc::downgrade(&fd));
+        Ok(fd)
+    }
+
+    fn make(&self, file: FileId, flags: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::CREATE;
+        self.open_at(file, flags).or_else(|error| match error {
             Errno::NOENT => {
                 // The first file of its directory. Another process may have been faster.
                 let _ = mkdirat(&self.dir, dir_of(file), Mode::from_raw_mode(0o700));
                 self.open_at(file, flags)
             }
             error => Err(error),
-        })?;
-        self.open = Some((file, made));
-        Ok(())
+        })
     }
 
     /// Writes a range.
@@ -79,6 +94,7 @@ impl Files {
     /// Removes a file.
     pub fn unlink(&mut self, file: FileId) -> Result<(), Errno> {
         self.open = self.open.take().filter(|(open, _)| *open != file);
+        self.held.remove(&file);
         unlinkat(&self.dir, name_of(file), AtFlags::empty())
     }
 
@@ -94,7 +110,7 @@ impl Files {
         Ok(())
     }
 
-    /// A child starts with no file open: its parent's offsets and lifetimes are none of its business.
+    /// A child starts with no file open but those that its parent holds: its parent's offsets and lifetimes are none of its business.
     pub fn forked(&mut self) {
         self.open = None;
     }
@@ -102,7 +118,9 @@ impl Files {
     fn keep_open(&mut self, file: FileId) -> Result<(), Errno> {
         if self.open.as_ref().is_none_or(|(open, _)| *open != file) {
             self.open = None;
-            self.open = Some((file, self.open_at(file, OFlags::empty())?));
+            let held = self.held.get(&file).and_then(Weak::upgrade);
+            let fd = held.map_or_else(|| self.open_at(file, OFlags::empty()).map(Rc::new), Ok)?;
+            self.open = Some((file, fd));
         }
         Ok(())
     }

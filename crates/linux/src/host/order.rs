@@ -17,6 +17,10 @@ pub struct LoadOrder {
     pub scenario: String,
     /// Seed in place of the scenario's.
     pub seed: u64,
+    /// Variant of the scenario; `None` for its own settings.
+    pub variant: Option<String>,
+    /// Scale, as it is written on the command line.
+    pub scale: String,
     /// Memory in place of the scenario's, MiB: what the workload's sizes follow.
     pub memory_mib: u32,
     /// Seconds in place of the scenario's.

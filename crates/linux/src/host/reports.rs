@@ -100,6 +100,7 @@ mod tests {
             owed: vec![TaskId(9)],
             timings: (0..timings).map(timing).collect(),
             marks: vec![Mark { label: 1, at: 2, counters: BTreeMap::from([("pgfault".to_owned(), 3)]) }],
+            spans: Vec::new(),
         };
         let sent = [report(1, 700), report(2, 0)];
         for report in &sent {

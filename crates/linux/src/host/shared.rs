@@ -5,6 +5,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use rustix::thread::futex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
+use workload::MEETINGS;
 
 /// Most root tasks that a run can have.
 pub const MAX_ROOTS: usize = 250;
@@ -22,6 +23,8 @@ pub struct Shared {
     interrupted: AtomicBool,
     /// Which roots have done their quota.
     done: [AtomicBool; MAX_ROOTS],
+    /// Tasks that have come to each meeting.
+    meetings: [AtomicU32; MEETINGS as usize],
 }
 
 impl Shared {
@@ -81,6 +84,16 @@ impl Shared {
     /// Tasks that were killed.
     pub fn killed(&self) -> u64 {
         self.killed.load(SeqCst)
+    }
+
+    /// Comes to a meeting, and waits until so many tasks have; not beyond the end of the run.
+    pub fn meet(&self, number: u16, tasks: u32) {
+        const LOOK_NANOS: u64 = 1_000_000;
+        let come = &self.meetings[usize::from(number.min(MEETINGS - 1))];
+        come.fetch_add(1, SeqCst);
+        while come.load(SeqCst) < tasks && !self.over() {
+            self.sleep(LOOK_NANOS);
+        }
     }
 
     /// Sleeps, but not beyond the end of the run.

@@ -48,6 +48,12 @@ pub enum RecordError {
         /// The directory.
         path: PathBuf,
     },
+    /// The recording is still being made.
+    #[error("{}: its recorder still runs; end it with SIGINT, which completes the recording", path.display())]
+    StillRecording {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The kernel has none of the events that were asked for.
     #[error("{}: the kernel has none of the events to record; it needs CONFIG_TRACEPOINTS and the kmem events", path.display())]
     NoEvents {

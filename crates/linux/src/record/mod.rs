@@ -21,6 +21,7 @@ mod owner_tests;
 mod plan;
 mod probes;
 mod recorder;
+mod salvage;
 mod session;
 mod snapshot;
 mod store;
@@ -39,6 +40,7 @@ pub use options::{RecordOptions, parse_duration, parse_size};
 pub use owner::Leftovers;
 pub use plan::Plan;
 pub use recorder::{Recorder, Status, StopReason, Summary};
+pub use salvage::{Salvaged, salvage};
 
 use std::path::Path;
 

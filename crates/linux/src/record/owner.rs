@@ -50,6 +50,11 @@ impl Owner {
     }
 }
 
+/// Whether the recorder of an instance of this name still runs; `None` if the name is none of ours.
+pub(crate) fn recorder_lives(instance: &str, proc: &Path) -> Option<bool> {
+    Owner::of_name(instance, '-').map(|owner| owner.is_alive(proc))
+}
+
 /// Start time of a process: field 22 of its `stat`, counted behind the name, which may hold anything.
 fn start_of(proc: &Path, pid: u32) -> Option<u64> {
     let stat = kernel_file::read_text(&proc.join(pid.to_string()).join("stat")).ok()?;

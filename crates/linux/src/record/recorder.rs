@@ -7,6 +7,7 @@ use super::facts::{self, Roots};
 use super::kernel_file;
 use super::memmap::Memmap;
 use super::options::RecordOptions;
+use super::owner::Owner;
 use super::session::{Session, counts};
 use super::snapshot;
 use super::stream::{Reader, Shared};
@@ -312,6 +313,9 @@ fn save_choices(
 ) -> Result<u64, RecordError> {
     let mut text = format!("recorder=fraglab {}\n", env!("CARGO_PKG_VERSION"));
     let mut line = |name: &str, value: &str| text.push_str(&format!("{name}={}\n", value.replace('\n', " ")));
+    line("owner", &Owner::this_process().instance());
+    line("clock", session.clock);
+    line("uname", &uname());
     line("events", options.events.name());
     line("missing_events", &session.missing.join(" "));
     line("probes", &session.probing.join(" "));

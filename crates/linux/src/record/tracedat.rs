@@ -5,7 +5,7 @@
 
 use super::error::RecordError;
 use std::fs::{File, OpenOptions};
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// The first bytes: magic number, version 7, little endian, longs of 8 bytes.
@@ -27,6 +27,12 @@ mod id {
     pub(super) const PRINTK: u16 = 20;
     pub(super) const CMDLINES: u16 = 21;
 }
+
+/// Bytes before the first section: the above, the page size between them, and the offset of the options.
+const HEAD: usize = MAGIC.len() + 4 + COMPRESSION.len() + 8;
+
+/// The sections that are written at the start.
+const FORMATS: [u16; 4] = [id::HEADER_INFO, id::FTRACE_EVENTS, id::EVENT_FORMATS, id::PRINTK];
 
 /// What the kernel says of the trace's form: texts of tracefs, as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -98,6 +104,67 @@ impl TraceDat {
         trace.put(&[0; 8])?;
         trace.put_formats(formats)?;
         Ok(trace)
+    }
+
+    /// Goes on with a file that has its formats and nothing else: its recorder was killed.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no such file: then it is as it was.
+    pub fn reopen(path: &Path) -> Result<Self, RecordError> {
+        let file = OpenOptions::new().read(true).write(true).open(path);
+        let file = file.map_err(RecordError::io(path, "opening"))?;
+        let wrong = |problem: &str| RecordError::Unexpected { path: path.to_path_buf(), problem: problem.to_owned() };
+        let size = file.metadata().map_err(RecordError::io(path, "reading"))?.len();
+        let mut head = [0; HEAD];
+        let mut reader = &file;
+        reader.read_exact(&mut head).map_err(RecordError::io(path, "reading"))?;
+        let (magic, rest) = head.split_at(MAGIC.len());
+        let (page_size, rest) = rest.split_at(4);
+        if magic != MAGIC || !rest.starts_with(COMPRESSION) {
+            return Err(wrong("it is no trace.dat of fraglab's recorder"));
+        }
+        if rest[COMPRESSION.len()..] != [0; 8] {
+            return Err(wrong("the trace is complete: there is nothing to put together"));
+        }
+        let page_size = u32::from_le_bytes(page_size.try_into().unwrap_or_default());
+        let options_at = (HEAD - 8) as u64;
+        let (path, sections) = (path.to_path_buf(), Vec::new());
+        let mut trace =
+            Self { path, file, at: HEAD as u64, page_size, options_at, sections, cpus: Vec::new(), buffer: None };
+        trace.find_sections(size)?;
+        Ok(trace)
+    }
+
+    /// Notes the sections that are there, and goes to their end.
+    fn find_sections(&mut self, size: u64) -> Result<(), RecordError> {
+        let path = self.path.clone();
+        let wrong = |problem: &str| RecordError::Unexpected { path: path.clone(), problem: problem.to_owned() };
+        while self.at < size {
+            let mut header = [0; SECTION_HEADER as usize];
+            self.file.read_exact(&mut header).map_err(RecordError::io(&path, "reading"))?;
+            let id = u16::from_le_bytes([header[0], header[1]]);
+            let length = u64::from_le_bytes(header[8..].try_into().unwrap_or_default());
+            let end = self.at.checked_add(SECTION_HEADER + length).filter(|&end| end <= size);
+            match end {
+                Some(end) if FORMATS.contains(&id) => {
+                    self.sections.push((id, self.at));
+                    self.seek(end)?;
+                    self.at = end;
+                }
+                Some(_) => return Err(wrong("its recorder was killed while it put the trace together")),
+                None => return Err(wrong("its formats are incomplete: the recorder was killed before it recorded")),
+            }
+        }
+        if self.sections.len() == FORMATS.len() {
+            Ok(())
+        } else {
+            Err(wrong("its formats are incomplete: the recorder was killed before it recorded"))
+        }
+    }
+
+    /// Bytes of a ring-buffer page.
+    pub fn page_size(&self) -> u32 {
+        self.page_size
     }
 
     fn put_formats(&mut self, formats: &Formats) -> Result<(), RecordError> {

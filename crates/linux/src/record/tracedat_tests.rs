@@ -1,5 +1,6 @@
 //! What is written is what our own reader, and trace-cmd where it is installed, read.
 
+use super::salvage::salvage;
 use super::tracedat::{Ending, Formats, TraceDat};
 use recording::{Event, Trace};
 use std::io::Write;
@@ -124,4 +125,64 @@ fn trace_cmd_reads_what_is_written() {
     let first = out.lines().find(|line| line.contains("mm_page_free:")).unwrap();
     assert!(first.contains("cc1-42") && first.contains("[000]") && first.contains("pfn=0x0 order=0"), "{first}");
     assert!(!out.to_lowercase().contains("warning"), "{out}");
+}
+
+/// The directory of a recorder that was killed in the middle of a page.
+fn killed(directory: &Path, owner: &str) {
+    let path = directory.join("trace.dat");
+    drop(TraceDat::create(&path, 4096, &formats()).unwrap());
+    let mut half = page(2_000_000, 100..110);
+    half.truncate(100);
+    std::fs::write(directory.join("trace.dat.cpu0"), [page(1_000_000, 0..100), half].concat()).unwrap();
+    std::fs::write(directory.join("trace.dat.cpu1"), page(1_500_000, 1000..1007)).unwrap();
+    std::fs::create_dir(directory.join("meta")).unwrap();
+    let choices = format!("recorder=fraglab 0\nowner={owner}\nclock=mono\nuname=Linux host 6.18\n");
+    std::fs::write(directory.join("meta/fraglab"), choices).unwrap();
+}
+
+#[test]
+fn what_a_killed_recorder_left_becomes_a_trace() {
+    let directory = tempfile::tempdir().unwrap();
+    // No process started at tick 0 but the first one.
+    killed(directory.path(), "fraglab-999999999-0");
+    let salvaged = salvage(directory.path()).unwrap();
+    assert_eq!((salvaged.bytes, salvaged.cpus), (8192, 2));
+    let trace = Trace::open(&salvaged.trace).unwrap();
+    let records: Vec<_> = trace.records().unwrap().map(Result::unwrap).collect();
+    assert_eq!(records.len(), 107);
+    let Trace::Dat(dat) = &trace else { panic!("it is no trace.dat") };
+    assert_eq!(dat.main_buffer().clock, "mono");
+    let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+    let again = salvage(directory.path()).expect_err("it is complete").to_string();
+    assert!(again.ends_with("the trace is complete: there is nothing to put together"), "{again}");
+    if Command::new("trace-cmd").arg("--version").output().is_err() {
+        println!("skipped the second half: trace-cmd is not installed");
+        return;
+    }
+    let report = Command::new("trace-cmd").args(["report", "-i"]).arg(&salvaged.trace).output().unwrap();
+    let (out, errors) = (String::from_utf8_lossy(&report.stdout), String::from_utf8_lossy(&report.stderr));
+    assert!(report.status.success() && errors.is_empty(), "{errors}");
+    assert_eq!(out.lines().filter(|line| line.contains("mm_page_free:")).count(), 107, "{out}");
+}
+
+#[test]
+fn what_cannot_be_salvaged_stays_as_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = std::process::id();
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let start = stat.rsplit_once(") ").unwrap().1.split(' ').nth(19).unwrap().to_owned();
+    killed(directory.path(), &format!("fraglab-{own}-{start}"));
+    let said = salvage(directory.path()).expect_err("its recorder lives").to_string();
+    assert!(said.contains("still runs"), "{said}");
+    assert!(directory.path().join("trace.dat.cpu1").exists());
+    let other = tempfile::tempdir().unwrap();
+    killed(other.path(), "fraglab-999999999-0");
+    let trace = other.path().join("trace.dat");
+    let bytes = std::fs::read(&trace).unwrap();
+    for length in [10, 40, bytes.len() - 1] {
+        std::fs::write(&trace, &bytes[..length]).unwrap();
+        assert!(salvage(other.path()).is_err(), "{length} bytes");
+        assert!(other.path().join("trace.dat.cpu0").metadata().unwrap().len() > 4096);
+    }
 }

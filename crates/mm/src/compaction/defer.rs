@@ -40,6 +40,11 @@ impl ZoneCompaction {
         }
     }
 
+    /// Where deferral is, in one number: it comes back to where it was.
+    pub(crate) fn deferral(&self) -> u64 {
+        u64::from(self.considered) << 32 | u64::from(self.defer_shift) << 8 | u64::from(self.order_failed)
+    }
+
     /// Whether the longest deferral has just run out: the hints are then reset (11.4).
     pub(super) fn restarting(&self, order: Order) -> bool {
         order >= self.order_failed && self.defer_shift == MAX_DEFER_SHIFT && self.considered >= 1 << self.defer_shift

@@ -78,13 +78,14 @@ impl<W: World> State<W> {
         self.compaction_suitable(zone, order, mark, highest)
     }
 
-    /// pgdat_balanced of those kernels: every zone for order 0, else a quarter of the memory. Hopeless zones pass.
+    /// pgdat_balanced of those kernels: every zone for order 0, else a quarter of the memory. Hopeless zones pass. Each zone is
+    /// judged for requests that end at it (own knowledge): what it reserves against higher ones does not count.
     pub(super) fn zones_balanced(&mut self, node: NodeId, order: Order, highest: ZoneType) -> bool {
         let (mut managed, mut balanced) = (0, 0);
         for zone in self.managed_zones_up_to(node, highest) {
-            let pages = self.alloc.zone_info(zone).managed;
+            let (pages, kind) = (self.alloc.zone_info(zone).managed, self.alloc.zone_info(zone).kind);
             managed += pages;
-            if self.zone_hopeless(zone) || self.zone_balanced(zone, order, 0, highest, false) {
+            if self.zone_hopeless(zone) || self.zone_balanced(zone, order, 0, kind, false) {
                 balanced += pages;
             } else if order == 0 {
                 return false;

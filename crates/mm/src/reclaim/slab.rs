@@ -4,8 +4,9 @@ use super::ScanControl;
 use crate::env::{Env, TaskContext, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::owner::Owner;
+use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
-use pagealloc::{Counter, NodeId};
+use pagealloc::{Counter, FrameState, NodeId, Pfn};
 
 /// Objects per call of a shrinker.
 const SHRINK_BATCH: u64 = 128;
@@ -67,7 +68,13 @@ impl<W: World> Mm<W> {
             let now = self.env.now();
             let scanned = {
                 let mut state = self.state.borrow_mut();
-                let scanned = state.owner.shrinker_scan(shrinker, node, objects, now, &mut sc.slab_freed);
+                let scanned = {
+                    let State { owner, pages, alloc, .. } = &mut *state;
+                    let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK).with(PageFlags::PINNED);
+                    let droppable =
+                        |pfn: Pfn| alloc.frames.state(pfn) == FrameState::LRU && !pages.flags(pfn).intersects(busy);
+                    owner.shrinker_scan(shrinker, node, objects, now, &droppable, &mut sc.slab_freed)
+                };
                 sc.nr_reclaimed += state.free_slab_pages(&mut sc.slab_freed, task);
                 state.alloc.vmstat.add(Counter::SlabsScanned, scanned);
                 scanned

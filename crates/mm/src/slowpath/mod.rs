@@ -22,12 +22,14 @@ mod flags;
 mod retry;
 mod round;
 mod stall;
+mod turn;
 
 pub(crate) use defrag::active as defrag_rules;
 pub use defrag::work_order;
+pub use turn::{Retry, Turn};
 
 use crate::compaction::{CompactPriority, CompactResult};
-use crate::env::{TaskContext, TaskFlags};
+use crate::env::{Env, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
 use pagealloc::policy::{FairZones, LruRule, SlowpathScheme};
@@ -106,7 +108,7 @@ impl<W: World> State<W> {
     }
 
     #[inline]
-    fn trace_alloc(&mut self, pfn: Option<Pfn>, request: &Request) {
+    pub(crate) fn trace_alloc(&mut self, pfn: Option<Pfn>, request: &Request) {
         let Request { order, migratetype, gfp, .. } = *request;
         self.alloc.observer.kmem(&Event::MmPageAlloc { pfn, order, migratetype, gfp_flags: gfp });
     }
@@ -128,6 +130,7 @@ impl<W: World> Mm<W> {
             return None; // Refused before anything is tried or traced (8.1b).
         }
         let page = self.slow_path(request, task).await;
+        self.env.slow_path_ended(task);
         let mut state = self.state.borrow_mut();
         if page.is_none() && !request.gfp.contains(Gfp::NOWARN) {
             let Request { order, gfp, .. } = *request;
@@ -142,9 +145,9 @@ impl<W: World> Mm<W> {
         self.state.borrow().alloc.zonelist(request, 0)?;
         let mut outcome = self.enter(&mut slow).await;
         loop {
-            match outcome {
+            let retry = match outcome {
                 Round::Page(page) => return Some(page),
-                Round::Retry => {}
+                Round::Retry(retry) => retry,
                 Round::GiveUp => {
                     if !request.gfp.contains(Gfp::NOFAIL | Gfp::DIRECT_RECLAIM) {
                         return None;
@@ -152,8 +155,11 @@ impl<W: World> Mm<W> {
                     if let Some(page) = self.nofail_attempts(request) {
                         return Some(page);
                     }
+                    Retry::NoFail
                 }
-            }
+            };
+            let turn = self.state.borrow().turn(&slow, retry);
+            self.env.slow_path_turn(&slow.task, &turn);
             outcome = self.round(&mut slow).await;
         }
     }
@@ -189,7 +195,7 @@ impl<W: World> Mm<W> {
             (policy.slowpath.scheme, policy.fragment_stall.is_some() && policy.sysctl.fragment_stall_order > 0)
         };
         if scheme != SlowpathScheme::Priorities {
-            return Round::Retry;
+            return Round::Retry(Retry::Enter);
         }
         self.wake_all_kswapds(slow);
         let page = if stalls && slow.request.gfp.contains(Gfp::MOVABLE | Gfp::DIRECT_RECLAIM) {
@@ -210,7 +216,7 @@ impl<W: World> Mm<W> {
         let nonmovable = rules.initial_compaction_nonmovable && order > 0 && migratetype != Migratetype::Movable;
         let wanted = gfp.contains(Gfp::DIRECT_RECLAIM) && slow.can_compact && (slow.costly || nonmovable);
         if !wanted || self.reserve_override(slow) != AllocFlags::NONE {
-            return Round::Retry;
+            return Round::Retry(Retry::Enter);
         }
         if let Some(page) = self.direct_compact(slow, CompactPriority::Async).await {
             return Round::Page(page);
@@ -222,7 +228,7 @@ impl<W: World> Mm<W> {
             }
             slow.priority = CompactPriority::Async;
         }
-        Round::Retry
+        Round::Retry(Retry::Enter)
     }
 
     /// One pass over the free lists (chapter 7) with the wake-ups that it asks for (7.8).

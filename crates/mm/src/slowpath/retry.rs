@@ -111,6 +111,11 @@ impl<W: World> State<W> {
     }
 }
 
+/// Fruitless rounds as far as they matter: above the limit all are alike.
+pub(super) fn forgiven(no_progress_loops: u32) -> u32 {
+    no_progress_loops.min(MAX_RECLAIM_RETRIES + 1)
+}
+
 fn max_compact_retries(order: Order) -> u32 {
     if order > PAGE_ALLOC_COSTLY_ORDER { MAX_COMPACT_RETRIES / 4 } else { MAX_COMPACT_RETRIES }
 }

@@ -1,6 +1,6 @@
 //! One round of the slow path: attempt, reclaim and compact, and the decision what next (8.1.5 to 8.1.18, 8.13).
 
-use super::{Slow, defrag};
+use super::{Retry, Slow, defrag};
 use crate::compaction::{CompactPriority, CompactResult};
 use crate::env::{Env, TaskFlags, Work};
 use crate::oom::OomStep;
@@ -13,7 +13,7 @@ pub(super) enum Round {
     /// With a page.
     Page(Pfn),
     /// Undecided: the next round follows.
-    Retry,
+    Retry(Retry),
     /// `nopage` (8.1.19).
     GiveUp,
 }
@@ -50,7 +50,7 @@ impl<W: World> Mm<W> {
         let gfp = slow.request.gfp;
         if let Some(flags) = defrag::lift_ban_nonreclaiming(policy, gfp, &slow.task, slow.flags) {
             slow.flags = flags;
-            return Some(Round::Retry);
+            return Some(Round::Retry(Retry::DefragMode));
         }
         if !gfp.contains(Gfp::DIRECT_RECLAIM) {
             return Some(Round::GiveUp);
@@ -76,15 +76,15 @@ impl<W: World> Mm<W> {
             return Round::GiveUp;
         }
         if self.should_reclaim_retry(slow).await {
-            return Round::Retry;
+            return Round::Retry(Retry::Reclaim);
         }
         if slow.progress > 0 && slow.can_compact && self.should_compact_retry(slow) {
-            return Round::Retry;
+            return Round::Retry(Retry::Compaction);
         }
         let lifted = defrag::lift_ban(&self.state.borrow().alloc.policy, slow.flags);
         if let Some(flags) = lifted {
             slow.flags = flags;
-            return Round::Retry;
+            return Round::Retry(Retry::DefragMode);
         }
         self.after_oom(slow).await
     }
@@ -113,7 +113,7 @@ impl<W: World> Mm<W> {
                 return Round::GiveUp;
             }
         }
-        Round::Retry
+        Round::Retry(Retry::Oom)
     }
 
     fn never_fragments(&self, slow: &Slow) -> bool {
@@ -140,11 +140,11 @@ impl<W: World> Mm<W> {
         if !gfp.contains(Gfp::NORETRY) {
             slow.reclaimed += slow.progress;
             if slow.progress > 0 && !slow.costly || repeats(slow) {
-                return Round::Retry;
+                return Round::Retry(Retry::Progress);
             }
             match self.may_oom(&slow.request, AllocFlags::NONE, &mut slow.task) {
                 OomStep::Page(page) => return Round::Page(page),
-                OomStep::Progress => return Round::Retry,
+                OomStep::Progress => return Round::Retry(Retry::Oom),
                 OomStep::Stuck => {}
             }
         }
@@ -175,11 +175,11 @@ impl<W: World> Mm<W> {
                 return Round::GiveUp;
             }
             slow.restart = true;
-            return Round::Retry;
+            return Round::Retry(Retry::Oom);
         }
         slow.reclaimed += slow.progress;
         if !gfp.contains(Gfp::NORETRY) && (nofail || !slow.costly || repeats(slow)) {
-            return Round::Retry;
+            return Round::Retry(Retry::Progress);
         }
         self.last_compaction(slow).await
     }

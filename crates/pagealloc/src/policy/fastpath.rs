@@ -95,6 +95,15 @@ pub enum FairZones {
     LocalNode,
 }
 
+/// Automatic NUMA balancing: when address spaces are scanned, and which pages a hint fault migrates (14.2 to 14.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumaBalancing {
+    /// 3.x: a scan each 100 to 5000 ms once a task has run on a second node; a node takes 128 MB in 100 ms (14.7).
+    RateLimited,
+    /// 3.13+: each 1000 to 60000 ms, slower while faults are local; a page moves on the second fault from a node (14.2 to 14.5).
+    TwoStage,
+}
+
 /// Judging free blocks for a high-order request (6.6, 6.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatermarkTest {

@@ -50,6 +50,8 @@ pub struct Policy {
     pub boost: Boost,
     /// Fair zone allocation (7.10, 7.11).
     pub fair_zones: FairZones,
+    /// Automatic NUMA balancing (14.2 to 14.7).
+    pub numa_balancing: NumaBalancing,
     /// Skip nodes whose kswapd is awake in the first scan of the zonelist (7.1d).
     pub skip_kswapd_nodes: bool,
     /// How a high-order watermark test judges free blocks (6.6, 6.8).

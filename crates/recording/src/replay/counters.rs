@@ -3,11 +3,19 @@
 use pagealloc::{Counter, VmStat};
 use std::collections::BTreeMap;
 
-/// Counters that a replay cannot know, so that they have no rows: 0 would be a claim. Block I/O is not modelled; khugepaged
-/// needs page tables, and what it did in the recorded kernel is in the demand; partial unmaps are not in a trace.
-const UNKNOWN: [Counter; 7] = [
+/// Counters that a replay cannot know, so that they have no rows: 0 would be a claim. Block I/O is not modelled; faults, NUMA
+/// balancing and khugepaged need page tables, and what they did in the recorded kernel is in the demand; partial unmaps are not
+/// in a trace.
+const UNKNOWN: [Counter; 14] = [
+    Counter::Pgfault,
+    Counter::Pgmajfault,
     Counter::PgpgIn,
     Counter::PgpgOut,
+    Counter::NumaPteUpdates,
+    Counter::NumaHugePteUpdates,
+    Counter::NumaHintFaults,
+    Counter::NumaHintFaultsLocal,
+    Counter::NumaPagesMigrated,
     Counter::PgscanKhugepaged,
     Counter::PgstealKhugepaged,
     Counter::ThpCollapseAlloc,

@@ -56,6 +56,7 @@ const DIRECTIONS: &[(&str, Better)] = &[
 
 /// Rows that a comparison shows by default, in this order: what the postings argue with.
 pub(super) const HEADLINES: &[&str] = &[
+    "measure.*",
     "success*",
     "extfrag_total",
     "extfrag.*",

@@ -17,7 +17,7 @@ const COLUMN: usize = VALUE + PERCENT + 4;
 
 /// All rows: those with a direction, then those without.
 pub(super) fn table(text: &mut String, comparison: &Comparison) {
-    let direction = |row: &str| comparison.options.directions.of(row);
+    let direction = |row: &str| comparison.better(row);
     let (judged, neutral): (Vec<&str>, Vec<&str>) =
         comparison.rows_worth_a_line().into_iter().partition(|row| direction(row).is_some());
     let statistics = if comparison.options.full { FULL } else { BRIEF };
@@ -66,11 +66,13 @@ struct Cell {
 }
 
 fn cell(comparison: &Comparison, statistic: Statistic, row: &str, variant: usize) -> Cell {
-    let better = comparison.options.directions.of(row);
-    let samples = |at: usize| comparison.variants[at].samples(row);
+    let better = comparison.better(row);
+    let samples = |at: usize| comparison.variants[at].pooled(row);
     let (base, values) = (samples(0), samples(variant));
     let (base_value, value) = (statistic.of(&base, better), statistic.of(&values, better));
-    let judged = statistic == Statistic::Amean && variant > 0;
+    // Samples of a single run say nothing of how runs differ.
+    let repeated = [0, variant].iter().all(|&at| comparison.variants[at].runs.len() > 1);
+    let judged = statistic == Statistic::Amean && variant > 0 && repeated;
     let verdict = judged.then(|| comparison.options.rule.judge(&base, &values)).flatten();
     let percent = match (base_value, value) {
         (Some(base), Some(value)) => percent(statistic.better(better), base, value),

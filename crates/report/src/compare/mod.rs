@@ -18,7 +18,7 @@ mod vmstat;
 
 pub use direction::{Better, Directions};
 pub use rule::{Rule, Verdict, change, improvement};
-pub use run::{Replay, Run};
+pub use run::{Measured, Replay, Run};
 pub use trend::RowTrend;
 pub use variant::{Selection, Variant};
 
@@ -181,6 +181,12 @@ impl Comparison {
         (!verdicts.is_empty()).then_some(2 * not < verdicts.len())
     }
 
+    /// Which way a row is better: as the user said, as it is known, or as the experiment that measured it says.
+    fn better(&self, row: &str) -> Option<Better> {
+        let measured = || self.variants.iter().flat_map(|variant| &variant.runs).find_map(|run| run.measured(row));
+        self.options.directions.of(row).or_else(|| measured()?.better())
+    }
+
     /// What stands behind the line of a row.
     fn mark(&self, row: &str) -> &'static str {
         if self.calibrated(row) == Some(false) { " !" } else { "" }
@@ -222,11 +228,12 @@ fn row_names(variants: &[Variant]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for run in variants.iter().flat_map(|variant| &variant.runs) {
         let mut after = 0;
-        for row in run.rows.iter() {
-            match names.iter().position(|name| *name == row.name) {
+        let measured = run.measures.iter().map(|measured| &measured.row);
+        for row in measured.chain(run.rows.iter().map(|row| &row.name)) {
+            match names.iter().position(|name| name == row) {
                 Some(at) => after = at + 1,
                 None => {
-                    names.insert(after, row.name.clone());
+                    names.insert(after, row.clone());
                     after += 1;
                 }
             }

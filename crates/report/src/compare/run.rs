@@ -1,6 +1,6 @@
 //! Reading run directories: what `fraglab replay -o DIR` left, column by column.
 
-use super::CompareError;
+use super::{Better, CompareError};
 use crate::calibration::Verdict;
 use crate::json::SCHEMA_VERSION;
 use crate::manifest::SCHEMA;
@@ -29,6 +29,8 @@ pub struct Run {
     pub replay: Option<Replay>,
     /// Its rows.
     pub rows: Rows,
+    /// What an experiment measured in it, by row name.
+    pub measures: Vec<Measured>,
     /// Whether rows are calibrated, where the run was compared with the recorded kernel.
     pub calibrated: BTreeMap<String, bool>,
     /// Length of the window in seconds, where samples tell.
@@ -37,12 +39,41 @@ pub struct Run {
     pub series: BTreeMap<String, Vec<(u64, u64)>>,
 }
 
+impl Run {
+    /// A row that an experiment measured.
+    pub fn measured(&self, row: &str) -> Option<&Measured> {
+        self.measures.iter().find(|measured| measured.row == row)
+    }
+}
+
+/// What an experiment measured: one row, with all samples of the run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct Measured {
+    /// Name of the row.
+    #[serde(skip)]
+    pub row: String,
+    /// Which way is better: `lower` or `higher`.
+    better: String,
+    /// Samples in the order in which they were taken.
+    pub samples: Vec<f64>,
+}
+
+impl Measured {
+    /// Which way is better.
+    pub fn better(&self) -> Option<Better> {
+        [Better::Lower, Better::Higher].into_iter().find(|better| better.name() == self.better)
+    }
+}
+
 /// What decided a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Replay {
     /// The column's name.
     #[serde(rename = "policy")]
     column: String,
+    /// Variant of the scenario that ran.
+    #[serde(default)]
+    pub variant: Option<String>,
     /// Name of the policy that the engine ran.
     pub preset: String,
     /// Sysctls by name below `vm.`; `None` where computed from the machine.
@@ -65,19 +96,19 @@ struct Contents {
     version: String,
     recording: String,
     #[serde(default)]
-    calibration: Option<Measured>,
+    calibration: Option<Mirrored>,
     runs: Vec<Replay>,
 }
 
 /// The mirror error; without rows where it was not measured.
 #[derive(Deserialize)]
-struct Measured {
+struct Mirrored {
     #[serde(default)]
-    rows: Vec<MeasuredRow>,
+    rows: Vec<MirroredRow>,
 }
 
 #[derive(Deserialize)]
-struct MeasuredRow {
+struct MirroredRow {
     row: String,
     verdict: String,
 }
@@ -95,6 +126,7 @@ pub(super) fn read(dir: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Run>
     let counters: serde_json::Map<String, serde_json::Value> =
         parse(dir, "counters.json", &file(dir, "counters.json")?)?;
     let mut samples = samples(dir, wanted)?;
+    let mut measures = measures(dir)?;
     let kernel = counters.contains_key(KERNEL).then(|| (KERNEL.to_owned(), None));
     let calibrated = manifest.calibrated();
     let replays = manifest.runs.into_iter().map(|replay| (replay.column.clone(), Some(replay)));
@@ -105,8 +137,9 @@ pub(super) fn read(dir: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Run>
             let rows = rows(dir, counters.get(&column).ok_or_else(missing)?)?;
             let Samples { seconds, series } = samples.remove(&column).unwrap_or_default().finish();
             let calibrated = calibrated.clone();
+            let measures = measures.remove(&column).unwrap_or_default();
             let (recording, version) = (manifest.recording.clone(), manifest.version.clone());
-            Ok(Run { dir: dir.into(), recording, version, column, replay, rows, calibrated, seconds, series })
+            Ok(Run { dir: dir.into(), recording, version, column, replay, rows, measures, calibrated, seconds, series })
         })
         .collect()
 }
@@ -149,6 +182,24 @@ fn rows(dir: &Path, column: &serde_json::Value) -> Result<Rows, CompareError> {
         Ok(Row { name: name.clone(), value: value.as_u64().ok_or_else(not_a_count)? })
     };
     rows.iter().map(row).collect::<Result<_, _>>().map(Rows::read)
+}
+
+/// What was measured, by column. Only runs of scenarios have the file.
+fn measures(dir: &Path) -> Result<BTreeMap<String, Vec<Measured>>, CompareError> {
+    let name = "measures.json";
+    let text = match file(dir, name) {
+        Err(CompareError::Read { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+            return Ok(BTreeMap::new());
+        }
+        text => text?,
+    };
+    let columns: BTreeMap<String, serde_json::Map<String, serde_json::Value>> = parse(dir, name, &text)?;
+    let damaged = |error: serde_json::Error| CompareError::damaged(dir, name, error.to_string());
+    let measured = |(row, value)| Ok(Measured { row, ..serde_json::from_value(value).map_err(damaged)? });
+    let of_column = |(column, rows): (String, serde_json::Map<_, _>)| {
+        Ok((column, rows.into_iter().map(measured).collect::<Result<_, _>>()?))
+    };
+    columns.into_iter().map(of_column).collect()
 }
 
 /// What `vmstat.csv` tells of a column.

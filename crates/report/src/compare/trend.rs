@@ -158,6 +158,7 @@ mod tests {
             version: String::new(),
             column: "recorded".into(),
             replay: None,
+            measures: Vec::new(),
             rows: crate::Rows::default(),
             calibrated: BTreeMap::new(),
             seconds: Some(10.0),

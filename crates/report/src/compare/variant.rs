@@ -2,6 +2,7 @@
 
 use super::CompareError;
 use super::run::{self, KERNEL, Run};
+use crate::stats;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -29,9 +30,18 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// A row over the runs that know it.
+    /// A row over the runs that know it, one value a run.
     pub fn samples(&self, row: &str) -> Vec<f64> {
-        self.runs.iter().filter_map(|run| run.rows.get(row)).map(|value| value as f64).collect()
+        let count = |run: &Run| run.rows.get(row).map(|value| value as f64);
+        let measured = |run: &Run| stats::mean(&run.measured(row)?.samples);
+        self.runs.iter().filter_map(|run| count(run).or_else(|| measured(run))).collect()
+    }
+
+    /// The same with every sample that was taken within the runs, as mmtests pools them.
+    pub fn pooled(&self, row: &str) -> Vec<f64> {
+        let pool: Vec<f64> =
+            self.runs.iter().filter_map(|run| run.measured(row)).flat_map(|row| &row.samples).copied().collect();
+        if pool.is_empty() { self.samples(row) } else { pool }
     }
 }
 
@@ -145,7 +155,7 @@ fn windows(variants: &[Variant]) -> Option<String> {
 /// Whether two runs differ in nothing but their seed. The recorded kernel is the same whichever replay it stands beside.
 fn same_policy(a: &Run, b: &Run) -> bool {
     match (&a.replay, &b.replay) {
-        (Some(a), Some(b)) => a.preset == b.preset && a.sysctls == b.sysctls,
+        (Some(a), Some(b)) => a.preset == b.preset && a.sysctls == b.sysctls && a.variant == b.variant,
         (None, None) => true,
         _ => false,
     }

@@ -19,6 +19,12 @@ pub struct Plan {
     pub scenario: String,
     /// Its file, so that a grid is never continued with another one; `null` where others made the recordings.
     pub scenario_text: Option<String>,
+    /// Variant of the scenario; `null` for its own settings.
+    #[serde(default)]
+    pub variant: Option<String>,
+    /// Scale, as it is written on the command line; `null` for the scenario's default.
+    #[serde(default)]
+    pub scale: Option<String>,
     /// Cells.
     pub cells: Vec<Planned>,
 }
@@ -62,7 +68,7 @@ pub enum PlanError {
     #[error("`{0}` is not of the form NAME=VALUE,VALUE...")]
     NotAnAxis(String),
     /// The directory holds recordings of something else.
-    #[error("{} holds a grid of another scenario ({scenario}, or another version of it): name another directory", directory.display())]
+    #[error("{} holds a grid of another scenario ({scenario}, or another version, variant or scale of it): name another directory", directory.display())]
     OtherScenario {
         /// The directory.
         directory: PathBuf,
@@ -155,6 +161,8 @@ impl Plan {
             schema: SCHEMA.to_owned(),
             scenario: scenario.to_owned(),
             scenario_text: Some(scenario_text.to_owned()),
+            variant: None,
+            scale: None,
             cells: cells.map(|id| Planned { recording: place(&id), id }).collect(),
         }
     }
@@ -188,7 +196,8 @@ impl Plan {
             return Ok(self);
         }
         let earlier = Plan::read(directory)?;
-        if earlier.scenario_text != self.scenario_text {
+        let what = |plan: &Plan| (plan.scenario_text.clone(), plan.variant.clone(), plan.scale.clone());
+        if what(&earlier) != what(&self) {
             return Err(PlanError::OtherScenario { directory: directory.to_owned(), scenario: earlier.scenario });
         }
         let known: HashSet<CellId> = self.cells.iter().map(|cell| cell.id.clone()).collect();

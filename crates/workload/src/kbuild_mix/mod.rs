@@ -5,16 +5,16 @@
 //! every few seconds a burst that wants huge pages at once. The same parts in the same sizes made the recordings of real
 //! kernels that the model is tested with.
 
-mod burst;
+pub(crate) mod burst;
 mod compile;
 mod files;
 mod resident;
 mod slab;
 
+use crate::Machine;
 use crate::drive::Program;
 use crate::kind::Kind;
 use crate::rounds::{Script, program, quota};
-use crate::scenario::Machine;
 use crate::{FileId, Root, Scale, Spawn, Workload};
 use serde::Deserialize;
 

@@ -104,7 +104,15 @@ impl Owner for ToyOwner {
     fn shrinker_count(&mut self, _shrinker: usize, _node: NodeId) -> (u64, u32) {
         (self.slab_objects.unwrap_or(0), 2)
     }
-    fn shrinker_scan(&mut self, _s: usize, _node: NodeId, nr: u64, _now: Nanos, freed: &mut Vec<Pfn>) -> u64 {
+    fn shrinker_scan(
+        &mut self,
+        _s: usize,
+        _node: NodeId,
+        nr: u64,
+        _now: Nanos,
+        _droppable: &dyn Fn(Pfn) -> bool,
+        freed: &mut Vec<Pfn>,
+    ) -> u64 {
         let objects = self.slab_objects.as_mut().expect("there is a shrinker");
         let scanned = nr.min(*objects);
         *objects -= scanned;

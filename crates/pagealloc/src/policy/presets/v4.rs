@@ -12,10 +12,11 @@ pub(super) fn linux_4_6() -> Policy {
         reserve: Reserve::HighAtomic,
         fallback: Fallback::HalfMoved,
         fair_zones: FairZones::LocalNode,
+        numa_balancing: NumaBalancing::TwoStage,
         watermark_test: WatermarkTest::OneSuitableBlock,
         watermark_reserve: WatermarkReserve::HighHarder,
         watermark_gap: WatermarkGap::ScaleFactor,
-        reclaim: ReclaimRules { workingset: true, ..base.reclaim },
+        reclaim: ReclaimRules { workingset: true, anon_dirtyable: false, ..base.reclaim },
         kswapd: KswapdRules { kcompactd: true, ..base.kswapd },
         compaction: CompactionRules {
             finish: CompactFinish::ClaimableLowMark,

@@ -16,7 +16,7 @@ pub(super) fn linux_5_0() -> Policy {
 }
 
 /// 6.1. Since 5.0: fast search and capture (5.1; 11.7, 11.13), NOFRAGMENT really set (5.2, 7.6), slab shrunk while
-/// boosting (5.3), no boost in small zones (5.7, 4.9), cost model and swappiness up to 200 (5.8, 10.8), anonymous
+/// boosting (5.3), inodes with page cache left alone by their shrinker (5.16), no boost in small zones (5.7, 4.9), cost model and swappiness up to 200 (5.8, 10.8), anonymous
 /// working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), per-CPU lists of orders
 /// 1 to 3 and THP (5.14, 5.14 in chapter 5), no merges across unmergeable types (5.18); compaction finishes at block
 /// boundaries, and NORETRY leaves on SKIPPED too (11.14, 8.13).
@@ -36,6 +36,7 @@ pub(super) fn linux_6_1() -> Policy {
             anon_workingset: true,
             cost_model: true,
             boost_skips_slab: false,
+            inodes_with_cache: false,
             generations: Some(GENERATIONS_6_1),
             ..base.reclaim
         },
@@ -79,13 +80,13 @@ const GENERATIONS_6_14: GenerationRules =
 
 /// 6.12. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
 /// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second
-/// THP list (6.10; 3.8, 4.10, 5.1), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
+/// THP list (6.10; 3.8, 4.10, 5.1), reclaim by flushed statistics (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
 /// read: all that 6.14 has of these came by 6.12.
 pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.12",
-        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_12), ..base.reclaim },
+        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_12), stats_flush_ms: 2_000, ..base.reclaim },
         reserve: Reserve::HighAtomicOnePercent,
         reserve_held_back: ReserveHeldBack::FreePages,
         fallback: Fallback::FreeAndAlikeStrict,

@@ -1,0 +1,211 @@
+//! `fraglab paper` and `fraglab question`: runs of all variants with all seeds, and what they come to.
+
+use crate::failure::{Failure, warn};
+use crate::output::{self, Format};
+use crate::pool::{Cache, Order, Pool, PoolError, digest_of};
+use crate::run_args::ScenarioArgs;
+use crate::scenarios;
+use crate::study_args::StudyArgs;
+use anstream::eprintln;
+use pagealloc::policy::closest;
+use report::SCHEMA_VERSION;
+use report::study::{self, CellId, FailedRun, Results, RunFigures, Study};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::num::NonZero;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// What the two commands differ in.
+pub struct Shelf {
+    /// The command.
+    command: &'static str,
+    /// What it lists its studies under in JSON, and the directory of its pages.
+    plural: &'static str,
+    /// Head and first paragraph of the list of its pages.
+    title: &'static str,
+    about: &'static str,
+    /// Its studies by name.
+    studies: &'static [(&'static str, &'static str)],
+}
+
+/// Documents.
+pub const PAPERS: Shelf = Shelf {
+    command: "paper",
+    plural: "papers",
+    title: "The five documents, run again",
+    about: "Each page has the document's tables with ours beside them. A figure agrees when the change between variants has the \
+        same direction and ranking where the authors call it a result, and is within a factor of two of theirs; shares are \
+        compared as they are.",
+    studies: study::PAPERS,
+};
+
+/// Questions.
+pub const QUESTIONS: Shelf = Shelf {
+    command: "question",
+    plural: "questions",
+    title: "Questions that the threads left open",
+    about: "Each page has the question, the runs that answer it, and the command that makes it again.",
+    studies: study::QUESTIONS,
+};
+
+/// What stands for all of a shelf.
+const ALL: &str = "all";
+
+/// Runs, prints, and writes pages if asked to.
+pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
+    if args.format == Format::Csv {
+        return Err(Failure::Usage(format!("{} prints a table or JSON", shelf.command)));
+    }
+    let studies = find(&args.name, shelf)?;
+    let cells = cells(&studies);
+    let sizes = sizes(&cells, args)?;
+    let runs = runs(&cells, args)?;
+    let all: Vec<(&Study, Results)> =
+        studies.iter().map(|study| (study, results(study, &runs, &sizes, args))).collect();
+    if let Some(directory) = &args.output {
+        write(directory, &all, args, shelf)?;
+    }
+    match args.format {
+        Format::Json => {
+            let studies: Vec<_> = all.iter().map(|(study, results)| study::json(study, results)).collect();
+            let (schema, version) = (format!("fraglab.{}", shelf.plural), SCHEMA_VERSION);
+            output::print_json(&json!({ "schema": schema, "version": version, shelf.plural: studies }))?;
+        }
+        _ => {
+            let tables: Vec<String> = all.iter().map(|(study, results)| study::text(study, results)).collect();
+            output::print(&tables.join("\n"))?;
+        }
+    }
+    match runs.values().filter(|run| run.is_err()).count() {
+        0 => Ok(()),
+        lost => Err(Failure::Invariant(format!("{lost} of {} runs were lost", runs.len()))),
+    }
+}
+
+fn find(name: &str, shelf: &Shelf) -> Result<Vec<Study>, Failure> {
+    let parse = |name: &str, text: &str| Study::parse(text).map_err(|error| Failure::Input(format!("{name}: {error}")));
+    if name == ALL {
+        return shelf.studies.iter().map(|(name, text)| parse(name, text)).collect();
+    }
+    if let Some((name, text)) = shelf.studies.iter().find(|(known, _)| *known == name) {
+        return Ok(vec![parse(name, text)?]);
+    }
+    match fs::read_to_string(name) {
+        Ok(text) => Ok(vec![parse(name, &text)?]),
+        Err(error) if name.contains(['/', '.']) => Err(Failure::Input(format!("{name}: {error}"))),
+        Err(_) => {
+            let names: Vec<&str> = shelf.studies.iter().map(|(name, _)| *name).collect();
+            let meant = closest(name, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
+            let (command, known) = (shelf.command, names.join(", "));
+            Err(Failure::Usage(format!(
+                "unknown {command} `{name}`{}; there are {known} and all",
+                meant.unwrap_or_default()
+            )))
+        }
+    }
+}
+
+/// Cells of all studies, each once.
+fn cells(studies: &[Study]) -> Vec<CellId> {
+    let mut cells: Vec<CellId> = Vec::new();
+    for cell in studies.iter().flat_map(Study::cells) {
+        if !cells.contains(&cell) {
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
+/// Size of each scenario, in words. A scenario or variant that is not there is told before hours of work.
+fn sizes(cells: &[CellId], args: &StudyArgs) -> Result<BTreeMap<String, String>, Failure> {
+    let size = |cell: &CellId| {
+        let scenario = cell.scenario.clone();
+        let args = ScenarioArgs { scenario, scale: args.scale, seed: None, memory: None, ops: None };
+        let chosen = scenarios::choose(&args, cell.variant.as_deref())?;
+        let memory = chosen.scenario.machine.memory_mib;
+        Ok((cell.scenario.clone(), format!("memory {memory} MiB, {}", scenarios::size(&chosen))))
+    };
+    cells.iter().map(size).collect()
+}
+
+/// What became of every run.
+type Runs = BTreeMap<(CellId, u64), Result<RunFigures, PoolError>>;
+
+fn runs(cells: &[CellId], args: &StudyArgs) -> Result<Runs, Failure> {
+    let mut orders = Vec::new();
+    for cell in cells {
+        let file = digest_of(scenarios::read(&cell.scenario)?.0.as_bytes());
+        orders.extend(args.seeds.from(1).map(|seed| Order { cell: cell.clone(), seed, scale: args.scale, file }));
+    }
+    let cpus = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+    let open = |directory: &Path| {
+        Cache::open(directory).map_err(|error| Failure::Output(format!("{}: {error}", directory.display())))
+    };
+    let pool = Pool { workers: args.workers.unwrap_or(cpus), cache: args.cache.as_deref().map(open).transpose()? };
+    let (done, started) = (AtomicUsize::new(0), Instant::now());
+    let results = pool.run(&orders, &|at, result| {
+        let (count, order) = (done.fetch_add(1, Ordering::Relaxed) + 1, &orders[at]);
+        let seconds = started.elapsed().as_secs();
+        let lost = if result.is_err() { ", lost" } else { "" };
+        eprintln!("{count} of {}, {seconds} s: {} seed {}{lost}", orders.len(), order.cell, order.seed);
+    });
+    for error in results.iter().filter_map(|result| result.as_ref().err()) {
+        warn(&error.to_string());
+    }
+    let keys = orders.into_iter().map(|order| (order.cell, order.seed));
+    Ok(keys.zip(results).collect())
+}
+
+/// The runs that a study needs.
+fn results(study: &Study, all: &Runs, sizes: &BTreeMap<String, String>, args: &StudyArgs) -> Results {
+    let seeds = args.seeds.from(1);
+    let mut results = Results { seeds: format!("{} to {}", seeds.start(), seeds.end()), ..Results::default() };
+    for cell in study.cells() {
+        results.sizes.extend(sizes.get_key_value(&cell.scenario).map(|(name, size)| (name.clone(), size.clone())));
+        for seed in seeds.clone() {
+            match all.get(&(cell.clone(), seed)) {
+                Some(Ok(run)) => results.runs.entry(cell.clone()).or_default().push(run.clone()),
+                Some(Err(why)) => results.failed.push(FailedRun { cell: cell.clone(), seed, why: why.to_string() }),
+                None => {}
+            }
+        }
+    }
+    results
+}
+
+/// Pages, plots, and the list of pages if all were run.
+fn write(directory: &Path, all: &[(&Study, Results)], args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
+    let directory = directory.join(shelf.plural);
+    let write = |name: String, text: String| {
+        let path = directory.join(name);
+        fs::write(&path, text).map_err(|error| Failure::Output(format!("{}: {error}", path.display())))
+    };
+    fs::create_dir_all(&directory).map_err(|error| Failure::Output(format!("{}: {error}", directory.display())))?;
+    for (study, results) in all {
+        write(format!("{}.md", study.name), study::page(study, results, &command(&study.name, args, shelf)))?;
+        for plot in &study.plots {
+            if let Some(svg) = plot.to_svg(results) {
+                write(format!("{}.svg", plot.name), svg)?;
+            }
+        }
+    }
+    if args.name == ALL {
+        let all: Vec<(&Study, &Results)> = all.iter().map(|(study, results)| (*study, results)).collect();
+        write("README.md".to_owned(), study::index(shelf.title, shelf.about, &all))?;
+    }
+    Ok(())
+}
+
+/// The command that makes a page again.
+fn command(name: &str, args: &StudyArgs, shelf: &Shelf) -> String {
+    let seeds = args.seeds.from(1);
+    let seeds = match *seeds.start() {
+        1 => seeds.end().to_string(),
+        first => format!("{first}..{}", seeds.end()),
+    };
+    let scale = args.scale.map(|scale| format!(" --scale {scale}")).unwrap_or_default();
+    format!("fraglab {} {name} --seeds {seeds}{scale}", shelf.command)
+}

@@ -1,0 +1,294 @@
+//! What shall hold of a study's runs: bars with a name, each computed from the runs and printed with what was measured.
+
+use super::definition::Statistic;
+use super::expression::Expression;
+use super::judge::{ALPHA, estimate, ratio, slope};
+use super::results::{CellId, Results};
+use crate::stats::{self, Interval};
+use crate::text::number;
+use serde::Deserialize;
+
+/// A bar.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// What shall hold, in a sentence.
+    pub says: String,
+    /// How that is seen.
+    pub test: Test,
+    /// Why it does not hold, where that is known.
+    pub cause: Option<String>,
+}
+
+/// How a bar is seen.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Test {
+    /// A mean, as a multiple of another cell's.
+    Ratio {
+        /// Of what.
+        figure: Expression,
+        /// Of whom.
+        of: CellId,
+        /// Compared with whom.
+        base: CellId,
+        /// It is at least this.
+        min: Option<f64>,
+        /// It is at most this.
+        max: Option<f64>,
+    },
+    /// A value over the runs.
+    Value {
+        /// Of what.
+        figure: Expression,
+        /// Of whom.
+        of: CellId,
+        /// Which value; the mean unless said.
+        #[serde(default)]
+        statistic: Statistic,
+        /// It is at least this.
+        min: Option<f64>,
+        /// It is at most this.
+        max: Option<f64>,
+    },
+    /// A mean lies between two other cells'.
+    Between {
+        /// Of what.
+        figure: Expression,
+        /// Of whom.
+        of: CellId,
+        /// Below it.
+        low: CellId,
+        /// Above it.
+        high: CellId,
+    },
+    /// A series falls, rises, or at least does not fall.
+    Trend {
+        /// Name of the measure.
+        series: String,
+        /// Of whom.
+        of: CellId,
+        /// What it does.
+        want: Want,
+    },
+    /// Two cells' means differ by nothing that the runs would tell from chance.
+    Unchanged {
+        /// Of what.
+        figure: Expression,
+        /// Of whom.
+        of: CellId,
+        /// Compared with whom.
+        base: CellId,
+    },
+    /// Ranks tell two cells apart, in this direction.
+    Differs {
+        /// Of what.
+        figure: Expression,
+        /// Of whom.
+        of: CellId,
+        /// Compared with whom.
+        base: CellId,
+        /// What it does.
+        want: Want,
+    },
+    /// Means of several figures, the largest first.
+    Descending {
+        /// Of what.
+        figures: Vec<Expression>,
+        /// Of whom.
+        of: CellId,
+    },
+    /// Shares are near the published ones.
+    Points {
+        /// Of what.
+        figures: Vec<Expression>,
+        /// What was published.
+        published: Vec<f64>,
+        /// Of whom.
+        of: CellId,
+        /// How far each may be off.
+        points: f64,
+    },
+}
+
+/// A direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Want {
+    /// Down, beyond chance.
+    Falls,
+    /// Up, beyond chance.
+    Rises,
+    /// Not down beyond chance.
+    DoesNotFall,
+}
+
+/// What came of a bar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// Whether it holds. What could not be measured does not.
+    pub holds: bool,
+    /// What was measured.
+    pub measured: String,
+}
+
+impl Check {
+    /// The cells that it needs.
+    pub fn cells(&self) -> Vec<CellId> {
+        match &self.test {
+            Test::Ratio { of, base, .. } | Test::Unchanged { of, base, .. } | Test::Differs { of, base, .. } => {
+                vec![of.clone(), base.clone()]
+            }
+            Test::Between { of, low, high, .. } => vec![of.clone(), low.clone(), high.clone()],
+            Test::Value { of, .. } | Test::Trend { of, .. } | Test::Descending { of, .. } | Test::Points { of, .. } => {
+                vec![of.clone()]
+            }
+        }
+    }
+
+    /// Looks at the runs.
+    pub fn look(&self, results: &Results) -> Finding {
+        let nothing = || Finding { holds: false, measured: "not measured".to_owned() };
+        self.test.look(results).unwrap_or_else(nothing)
+    }
+}
+
+impl Test {
+    fn look(&self, results: &Results) -> Option<Finding> {
+        match self {
+            Test::Ratio { figure, of, base, min, max } => {
+                let [base, of] = [base, of].map(|cell| results.samples(cell, figure));
+                let (value, interval) = ratio(&base, &of, Statistic::Mean);
+                Some(bounded(value?, interval, *min, *max))
+            }
+            Test::Value { figure, of, statistic, min, max } => {
+                let (value, interval) = estimate(&results.samples(of, figure), *statistic);
+                Some(bounded(value?, interval, *min, *max))
+            }
+            Test::Between { figure, of, low, high } => {
+                let mean = |cell| stats::mean(&results.samples(cell, figure));
+                let (low, value, high) = (mean(low)?, mean(of)?, mean(high)?);
+                let measured = format!("{}, {}, {}", number(low), number(value), number(high));
+                Some(Finding { holds: low < value && value < high, measured })
+            }
+            Test::Trend { series, of, want } => {
+                let (slope, Interval { low, high }, p) = slope(&results.series(of, series))?;
+                let share = |share: f64| format!("{:+.2}%", 100.0 * share);
+                let measured = format!("{} a repetition [{}, {}], p={p:.4}", share(slope), share(low), share(high));
+                Some(Finding { holds: want.holds(slope, p), measured })
+            }
+            Test::Unchanged { figure, of, base } => {
+                let (change, p) = difference(results, figure, of, base)?;
+                Some(Finding { holds: p >= ALPHA, measured: format!("{change}, p={p:.4}") })
+            }
+            Test::Differs { figure, of, base, want } => {
+                let [from, to] = [base, of].map(|cell| stats::mean(&results.samples(cell, figure)));
+                let (change, p) = difference(results, figure, of, base)?;
+                Some(Finding { holds: want.holds(to? - from?, p), measured: format!("{change}, p={p:.4}") })
+            }
+            Test::Descending { figures, of } => {
+                let means = figures.iter().map(|figure| stats::mean(&results.samples(of, figure)));
+                let means: Vec<f64> = means.collect::<Option<_>>()?;
+                let measured = means.iter().map(|&mean| number(mean)).collect::<Vec<_>>().join(" > ");
+                Some(Finding { holds: means.windows(2).all(|pair| pair[0] > pair[1]), measured })
+            }
+            Test::Points { figures, published, of, points } => {
+                let means = figures.iter().map(|figure| stats::mean(&results.samples(of, figure)));
+                let means: Vec<f64> = means.collect::<Option<_>>()?;
+                let pairs = || means.iter().zip(published);
+                let said: Vec<String> =
+                    pairs().map(|(&ours, &published)| format!("{} ({})", number(ours), number(published))).collect();
+                let holds = pairs().all(|(ours, published)| (ours - published).abs() <= *points);
+                Some(Finding { holds, measured: said.join(", ") })
+            }
+        }
+    }
+}
+
+impl Want {
+    fn holds(self, change: f64, p: f64) -> bool {
+        match self {
+            Want::Falls => change < 0.0 && p < ALPHA,
+            Want::Rises => change > 0.0 && p < ALPHA,
+            Want::DoesNotFall => change >= 0.0 || p >= ALPHA,
+        }
+    }
+}
+
+/// A change in words, and the p of Mann and Whitney; 1 where all values are the same.
+fn difference(results: &Results, figure: &Expression, of: &CellId, base: &CellId) -> Option<(String, f64)> {
+    let [base, of] = [base, of].map(|cell| results.samples(cell, figure));
+    let (from, to) = (stats::mean(&base)?, stats::mean(&of)?);
+    let p = stats::mann_whitney(&base, &of).map_or(1.0, |test| test.p);
+    Some((format!("{} to {}", number(from), number(to)), p))
+}
+
+fn bounded(value: f64, interval: Option<Interval>, min: Option<f64>, max: Option<f64>) -> Finding {
+    let around = interval.map(|i| format!(" [{}, {}]", number(i.low), number(i.high))).unwrap_or_default();
+    let bound = match (min, max) {
+        (Some(min), Some(max)) => format!(", wanted {} to {}", number(min), number(max)),
+        (Some(min), None) => format!(", wanted at least {}", number(min)),
+        (None, Some(max)) => format!(", wanted at most {}", number(max)),
+        (None, None) => String::new(),
+    };
+    let holds = min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max);
+    Finding { holds, measured: format!("{}{around}{bound}", number(value)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::RunFigures;
+
+    fn results() -> Results {
+        let runs = |values: &[f64]| {
+            let run = |&value: &f64| RunFigures {
+                figures: [("f".to_owned(), value), ("g".to_owned(), 2.0 * value)].into(),
+                series: [("m".to_owned(), vec![value, value - 1.0, value - 2.1, value - 2.9])].into(),
+                ..RunFigures::default()
+            };
+            values.iter().map(run).collect::<Vec<_>>()
+        };
+        let cell = |name: &str| name.parse::<CellId>().expect("a cell");
+        let runs = [
+            (cell("s:a"), runs(&[10.0, 11.0, 12.0, 13.0, 14.0])),
+            (cell("s:b"), runs(&[100.0, 110.0, 120.0, 130.0, 140.0])),
+        ];
+        Results { runs: runs.into(), ..Results::default() }
+    }
+
+    fn finding(test: &str) -> Finding {
+        let check: Check = toml::from_str(&format!("says = \"it holds\"\ntest = {test}")).expect("a check");
+        check.look(&results())
+    }
+
+    #[test]
+    fn bars_are_computed_from_the_runs() {
+        let ratio = finding("{ kind = \"ratio\", figure = \"f\", of = \"s:b\", base = \"s:a\", max = 9.0 }");
+        assert!(
+            !ratio.holds && ratio.measured.starts_with("10 [") && ratio.measured.ends_with("at most 9"),
+            "{ratio:?}"
+        );
+        assert!(finding("{ kind = \"value\", figure = \"f\", of = \"s:a\", min = 12, max = 12 }").holds);
+        assert!(
+            finding("{ kind = \"differs\", figure = \"f\", of = \"s:b\", base = \"s:a\", want = \"rises\" }").holds
+        );
+        assert!(!finding("{ kind = \"unchanged\", figure = \"f\", of = \"s:b\", base = \"s:a\" }").holds);
+        assert!(finding("{ kind = \"unchanged\", figure = \"f\", of = \"s:a\", base = \"s:a\" }").holds);
+        assert!(finding("{ kind = \"descending\", figures = [\"g\", \"f\"], of = \"s:a\" }").holds);
+        assert!(finding("{ kind = \"trend\", series = \"m\", of = \"s:a\", want = \"falls\" }").holds);
+        assert!(!finding("{ kind = \"trend\", series = \"m\", of = \"s:a\", want = \"does-not-fall\" }").holds);
+        assert!(finding("{ kind = \"points\", figures = [\"f\"], published = [20], of = \"s:a\", points = 8 }").holds);
+        assert!(!finding("{ kind = \"points\", figures = [\"f\"], published = [20], of = \"s:a\", points = 7 }").holds);
+        let between = "{ kind = \"between\", figure = \"f\", of = \"s:b\", low = \"s:a\", high = \"s:b\" }";
+        assert!(!finding(between).holds, "not above itself");
+    }
+
+    #[test]
+    fn what_was_not_measured_does_not_hold() {
+        let unknown = finding("{ kind = \"value\", figure = \"h\", of = \"s:a\", max = 1.0 }");
+        assert_eq!(unknown, Finding { holds: false, measured: "not measured".into() });
+        let nobody = finding("{ kind = \"unchanged\", figure = \"f\", of = \"s:c\", base = \"s:a\" }");
+        assert!(!nobody.holds);
+    }
+}

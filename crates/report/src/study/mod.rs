@@ -1,0 +1,48 @@
+//! Studies: what a published document ran and printed, run again, with ours beside it; and questions, answered in the same way
+//! without a published side. A study is a file of data; nothing here runs anything.
+
+mod check;
+mod definition;
+mod expression;
+mod figures;
+mod judge;
+mod layout;
+mod page;
+mod plot;
+mod results;
+
+pub use check::{Check, Finding};
+pub use definition::{Percent, Row, Series, Statistic, Study, StudyError, Table};
+pub use expression::{Expression, ExpressionError};
+pub use figures::RunFigures;
+pub use judge::{Kind, Verdict, verdicts};
+pub use layout::text;
+pub use page::{index, json, page};
+pub use plot::{Line, Plot};
+pub use results::{CellId, FailedRun, Results};
+
+/// Documents that come with fraglab, by name.
+pub const PAPERS: &[(&str, &str)] = &[
+    ("gorman2018", include_str!("../../papers/gorman2018.toml")),
+    ("weiner2013", include_str!("../../papers/weiner2013.toml")),
+    ("weiner2025", include_str!("../../papers/weiner2025.toml")),
+    ("hocko2016", include_str!("../../papers/hocko2016.toml")),
+    ("babka2016", include_str!("../../papers/babka2016.toml")),
+];
+
+/// Questions that come with fraglab, by name.
+pub const QUESTIONS: &[(&str, &str)] = &[];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shipped_can_be_read() {
+        for (name, text) in PAPERS.iter().chain(QUESTIONS) {
+            let study = Study::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(study.name, *name);
+            assert!(!study.cells().is_empty() && (study.checks.len() + study.tables.len()) > 1, "{name}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! A study as a page of the documentation, and as JSON.
+
+use super::definition::Study;
+use super::judge::{Verdict, verdicts};
+use super::layout::{checks, disagreement, tables};
+use super::results::Results;
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// The page: what was run and how, the tables, what disagrees with its cause, what shall hold, plots.
+pub fn page(study: &Study, results: &Results, command: &str) -> String {
+    let mut text = format!("# {}: {}\n\n{}.\n\n", study.name, study.title, study.document);
+    text.push_str("This page is made by the command below; nothing on it is written by hand.\n\n");
+    for paragraph in &study.about {
+        let _ = writeln!(text, "{paragraph}\n");
+    }
+    let _ = writeln!(text, "```sh\n{command}\n```\n");
+    for (scenario, size) in &results.sizes {
+        let _ = writeln!(text, "- `{scenario}`: {size}");
+    }
+    let _ = writeln!(
+        text,
+        "- seeds {}; figures of ours are means over the runs, brackets are 95 % intervals\n",
+        results.seeds
+    );
+    for table in &study.tables {
+        let mut block = String::new();
+        tables(&mut block, table, results);
+        // The page's own heading stands in for the table's.
+        let body = block.trim_start().splitn(3, '\n').nth(2).unwrap_or_default();
+        let _ = writeln!(text, "## {}\n\n```text\n{}\n```\n", table.title, body.trim_end());
+    }
+    for plot in study.plots.iter().filter(|plot| plot.to_svg(results).is_some()) {
+        let _ = writeln!(text, "![{}]({}.svg)\n", plot.title, plot.name);
+    }
+    rows_that_miss(&mut text, &verdicts(study, results));
+    if !study.checks.is_empty() {
+        let _ = writeln!(text, "## What shall hold\n\n```text\n{}```\n", checks(study, results));
+    }
+    for failed in &results.failed {
+        let _ = writeln!(text, "Run lost: {} seed {}: {}\n", failed.cell, failed.seed, failed.why);
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn rows_that_miss(text: &mut String, verdicts: &[Verdict]) {
+    let judged = verdicts.iter().filter(|verdict| verdict.agrees.is_some()).count();
+    if judged == 0 {
+        return;
+    }
+    let apart: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.agrees == Some(false)).collect();
+    let _ = writeln!(text, "## Rows that disagree\n\n{} of {judged} published figures agree.\n", judged - apart.len());
+    apart.iter().for_each(|verdict| {
+        let _ = writeln!(text, "- {}", disagreement(verdict));
+    });
+    if !apart.is_empty() {
+        text.push('\n');
+    }
+}
+
+/// A study as JSON.
+pub fn json(study: &Study, results: &Results) -> Value {
+    let row = |verdict: &Verdict| {
+        json!({
+            "row": verdict.row,
+            "kind": verdict.kind.name(),
+            "published": verdict.published,
+            "ours": verdict.ours,
+            "low": verdict.interval.map(|interval| interval.low),
+            "high": verdict.interval.map(|interval| interval.high),
+            "agrees": verdict.agrees,
+            "how": verdict.how,
+            "cause": verdict.cause,
+        })
+    };
+    let check = |check: &super::check::Check| {
+        let finding = check.look(results);
+        json!({ "says": check.says, "holds": finding.holds, "measured": finding.measured, "cause": check.cause })
+    };
+    let failed =
+        |run: &super::results::FailedRun| json!({ "run": run.cell.to_string(), "seed": run.seed, "why": run.why });
+    json!({
+        "paper": study.name,
+        "seeds": results.seeds,
+        "sizes": results.sizes,
+        "rows": verdicts(study, results).iter().map(row).collect::<Vec<_>>(),
+        "checks": study.checks.iter().map(check).collect::<Vec<_>>(),
+        "lost": results.failed.iter().map(failed).collect::<Vec<_>>(),
+        "digest": results.digest(),
+    })
+}
+
+/// A list of pages: how many rows agree, how many bars hold.
+pub fn index(title: &str, about: &str, studies: &[(&Study, &Results)]) -> String {
+    let mut text =
+        format!("# {title}\n\n{about}\n\n| page | | figures that agree | what holds |\n| --- | --- | --- | --- |\n");
+    for (study, results) in studies {
+        let verdicts = verdicts(study, results);
+        let judged = verdicts.iter().filter(|verdict| verdict.agrees.is_some()).count();
+        let agree = verdicts.iter().filter(|verdict| verdict.agrees == Some(true)).count();
+        let holds = study.checks.iter().filter(|check| check.look(results).holds).count();
+        let share = |part: usize, whole: usize| if whole == 0 { "-".to_owned() } else { format!("{part} of {whole}") };
+        let _ = writeln!(
+            text,
+            "| [{name}]({name}.md) | {} | {} | {} |",
+            study.title,
+            share(agree, judged),
+            share(holds, study.checks.len()),
+            name = study.name
+        );
+    }
+    text
+}

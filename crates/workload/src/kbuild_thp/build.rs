@@ -1,0 +1,83 @@
+//! Builds one after the other, and the slots of `make -j` within one.
+
+use super::compile::map_and_write;
+use super::tree::{Kind, file, read_whole, write_new};
+use super::{BUILD, BUILT, CLEAN, KIB, LD, MAKE, MIB, Parameters, SH};
+use crate::rounds::Script;
+use crate::{Op, RegionId, Spawn};
+
+/// Who builds: makes the tree once, then builds and cleans.
+pub struct Builds {
+    parameters: Parameters,
+    spawn: Spawn,
+    forked: u64,
+}
+
+impl Builds {
+    pub fn new(parameters: Parameters, spawn: &Spawn) -> Builds {
+        Builds { parameters, spawn: *spawn, forked: 0 }
+    }
+
+    fn fork(&mut self, ops: &mut Vec<Op>, role: u16, argument: u64) {
+        ops.push(Op::Fork(self.spawn.child(self.forked, role, argument)));
+        self.forked += 1;
+    }
+}
+
+impl Script for Builds {
+    fn begin(&mut self, ops: &mut Vec<Op>) {
+        let text = u64::from(self.parameters.cc1.text_mib.max(1)) * MIB;
+        write_new(ops, file(Kind::Program, 0), text);
+        self.parameters.tree.create(self.spawn.seed, ops);
+    }
+
+    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        ops.push(Op::Mark { label: BUILD });
+        let tree = self.parameters.tree;
+        for number in 0..tree.makefiles.into() {
+            let bytes = tree.bytes(Kind::Makefile, number, self.spawn.seed);
+            read_whole(ops, file(Kind::Makefile, number), bytes);
+        }
+        for slot in 0..u64::from(self.parameters.jobs.get()) {
+            self.fork(ops, MAKE, slot);
+        }
+        ops.push(Op::Wait);
+        for pass in 0..self.parameters.link.passes.into() {
+            self.fork(ops, LD, pass);
+            ops.push(Op::Wait);
+        }
+        ops.push(Op::Mark { label: BUILT });
+        self.fork(ops, CLEAN, 0);
+        ops.push(Op::Wait);
+        true
+    }
+}
+
+/// A slot: every `jobs`-th source, one after the other.
+pub struct Make {
+    parameters: Parameters,
+    spawn: Spawn,
+    next: u64,
+}
+
+impl Make {
+    pub fn new(parameters: Parameters, spawn: &Spawn) -> Make {
+        Make { parameters, spawn: *spawn, next: spawn.argument }
+    }
+}
+
+impl Script for Make {
+    fn begin(&mut self, ops: &mut Vec<Op>) {
+        map_and_write(ops, RegionId(u32::from(MAKE) << 16), u64::from(self.parameters.make_kib.get()) * KIB);
+    }
+
+    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        let (source, jobs) = (self.next, u64::from(self.parameters.jobs.get()));
+        if source >= self.parameters.tree.sources.get().into() {
+            return false;
+        }
+        self.next += jobs;
+        ops.extend([Op::Fork(self.spawn.child(source / jobs, SH, source)), Op::Wait]);
+        true
+    }
+}

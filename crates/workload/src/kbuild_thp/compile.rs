@@ -1,0 +1,254 @@
+//! A compilation: a shell, the compiler proper, the assembler, and the list of dependencies.
+
+use super::tree::{Kind, drawn, file, random_of, read_whole, write_new};
+use super::{AS, CC1, FIXDEP, KIB, MIB, Parameters};
+use crate::rounds::Script;
+use crate::{Access, Op, RegionId, Spawn};
+
+/// What each process of a compilation writes to beside its own work: the data of its program and of its libraries, and its
+/// stack.
+const PROGRAM_DATA: u64 = 192 * KIB;
+/// What the break moves by (`M_TOP_PAD` and what is asked for).
+const BRK: u64 = 132 * KIB;
+/// What the compiler's garbage collector maps at a time; aligned mappings since 6.7, so a huge page may serve each.
+const QUIRE: u64 = 2 * MIB;
+/// What is written of a mapping before the compiler does something else.
+const STEP: u64 = 512 * KIB;
+
+/// Each process has numbers of mappings of its own: children inherit those of their parents.
+fn regions(role: u16) -> u32 {
+    u32::from(role) << 16
+}
+
+/// A program that is one round long.
+struct Once(bool);
+
+impl Once {
+    fn first(&mut self) -> bool {
+        !std::mem::replace(&mut self.0, true)
+    }
+}
+
+pub(super) fn map_and_write(ops: &mut Vec<Op>, region: RegionId, bytes: u64) {
+    ops.extend([Op::Map { region, bytes }, Op::Touch { region, offset: 0, bytes, access: Access::Write }]);
+}
+
+/// Memory of a compilation, bytes: it belongs to the source.
+fn heap(parameters: &Parameters, source: u64, seed: u64) -> u64 {
+    const HEAP: u64 = 100;
+    let range = parameters.cc1.heap_kib;
+    random_of(HEAP, source, seed).log_uniform(range.low, range.high) * KIB / 4096 * 4096
+}
+
+/// The shell that runs the commands of one target.
+pub struct Shell {
+    spawn: Spawn,
+    once: Once,
+}
+
+impl Shell {
+    pub fn new(spawn: &Spawn) -> Shell {
+        Shell { spawn: *spawn, once: Once(false) }
+    }
+}
+
+impl Script for Shell {
+    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        if !self.once.first() {
+            return false;
+        }
+        map_and_write(ops, RegionId(regions(self.spawn.role)), PROGRAM_DATA);
+        for (nth, role) in [CC1, AS, FIXDEP].into_iter().enumerate() {
+            ops.extend([Op::Fork(self.spawn.child(nth as u64, role, self.spawn.argument)), Op::Wait]);
+        }
+        true
+    }
+}
+
+/// The compiler proper.
+pub struct Compiler {
+    parameters: Parameters,
+    spawn: Spawn,
+    once: Once,
+}
+
+impl Compiler {
+    pub fn new(parameters: Parameters, spawn: &Spawn) -> Compiler {
+        Compiler { parameters, spawn: *spawn, once: Once(false) }
+    }
+
+    /// Steps of the heap: the garbage collector's mappings, written in pieces, and moves of the break in between.
+    fn steps(&self, bytes: u64) -> Vec<Vec<Op>> {
+        let brk = self.parameters.cc1.brk_percent.of(bytes);
+        let quires = (bytes - brk).div_ceil(QUIRE);
+        let breaks = brk.div_ceil(BRK);
+        let (quire, moved) = (regions(CC1), regions(CC1) + (1 << 14));
+        let mut steps = vec![Vec::new(); (quires * (QUIRE / STEP)) as usize];
+        for number in 0..quires {
+            let region = RegionId(quire + number as u32);
+            let first = (number * (QUIRE / STEP)) as usize;
+            steps[first].push(Op::Map { region, bytes: QUIRE });
+            for (step, offset) in (first..).zip((0..QUIRE).step_by(STEP as usize)) {
+                steps[step].push(Op::Touch { region, offset, bytes: STEP, access: Access::Write });
+            }
+        }
+        let count = steps.len().max(1) as u64;
+        steps.resize(count as usize, Vec::new());
+        for number in 0..breaks {
+            let step = (number * count / breaks) as usize;
+            map_and_write(&mut steps[step], RegionId(moved + number as u32), BRK);
+        }
+        steps
+    }
+
+    /// The program, as far as it is used.
+    fn text(&self, ops: &mut Vec<Op>) {
+        let bytes = u64::from(self.parameters.cc1.text_mib) * MIB;
+        let program = file(Kind::Program, 0);
+        ops.extend((0..bytes).step_by(FAULT_AROUND as usize).map(|offset| Op::Read {
+            file: program,
+            offset,
+            bytes: 4096,
+        }));
+    }
+
+    /// A name that is looked for in vain: nearly always one of the tree's headers in a directory that comes earlier on the
+    /// path, the same for all sources; else in the source's own.
+    fn missed(&self, random: &mut crate::Random) -> u64 {
+        let headers = u64::from(self.parameters.tree.headers.get());
+        if random.chance(90) {
+            self.header(random) * 2 + random.below(2)
+        } else {
+            (self.spawn.argument / DIRECTORY + 1) << 32 | random.below(headers.div_ceil(8))
+        }
+    }
+
+    /// A header: most inclusions are of the same few.
+    fn header(&self, random: &mut crate::Random) -> u64 {
+        let headers = u64::from(self.parameters.tree.headers.get());
+        let common = headers.div_ceil(8);
+        if random.chance(75) { random.below(common) } else { random.below(headers) }
+    }
+}
+
+/// Sources of a directory.
+const DIRECTORY: u64 = 16;
+/// What the kernel maps around a fault in a file that is in memory (`fault_around_bytes`).
+const FAULT_AROUND: u64 = 64 * KIB;
+
+impl Script for Compiler {
+    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        if !self.once.first() {
+            return false;
+        }
+        let (Parameters { tree, cc1, .. }, seed, source) = (self.parameters, self.spawn.seed, self.spawn.argument);
+        let mut random = random_of(u64::from(CC1), source, seed);
+        map_and_write(ops, RegionId(regions(CC1) + (1 << 15)), PROGRAM_DATA);
+        self.text(ops);
+        read_whole(ops, file(Kind::Source, source), tree.bytes(Kind::Source, source, seed));
+        let bytes = heap(&self.parameters, source, seed);
+        let steps = self.steps(bytes);
+        let count = steps.len() as u64;
+        let nanos = bytes * u64::from(cc1.cpu_us_per_mib) * 1_000 / MIB / count;
+        let share = |whole: u32, step: u64| u64::from(whole) * (step + 1) / count - u64::from(whole) * step / count;
+        for (number, step) in (0..).zip(steps) {
+            for _ in 0..share(cc1.headers, number) {
+                let header = self.header(&mut random);
+                read_whole(ops, file(Kind::Header, header), tree.bytes(Kind::Header, header, seed));
+            }
+            for _ in 0..share(cc1.misses, number) {
+                ops.push(Op::Lookup { name: self.missed(&mut random), count: 1 });
+            }
+            ops.extend(step);
+            ops.push(Op::Compute { nanos });
+        }
+        write_new(ops, file(Kind::Assembly, source), drawn(cc1.assembly_kib, Kind::Assembly, source, seed));
+        true
+    }
+}
+
+/// The assembler: reads the text between them, and makes an object of it.
+pub struct Assemble {
+    parameters: Parameters,
+    spawn: Spawn,
+    once: Once,
+}
+
+impl Assemble {
+    pub fn new(parameters: Parameters, spawn: &Spawn) -> Assemble {
+        Assemble { parameters, spawn: *spawn, once: Once(false) }
+    }
+}
+
+impl Script for Assemble {
+    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        if !self.once.first() {
+            return false;
+        }
+        let (parameters, seed, source) = (&self.parameters, self.spawn.seed, self.spawn.argument);
+        let text = file(Kind::Assembly, source);
+        read_whole(ops, text, drawn(parameters.cc1.assembly_kib, Kind::Assembly, source, seed));
+        let bytes = parameters.assembler.heap_percent.of(heap(parameters, source, seed)) + PROGRAM_DATA;
+        for number in 0..bytes.div_ceil(BRK) {
+            map_and_write(ops, RegionId(regions(AS) + number as u32), BRK);
+        }
+        ops.push(Op::Compute { nanos: bytes * u64::from(parameters.cc1.cpu_us_per_mib) * 1_000 / MIB });
+        write_new(ops, file(Kind::Object, source), drawn(parameters.assembler.object_kib, Kind::Object, source, seed));
+        ops.push(Op::Unlink { file: text });
+        true
+    }
+}
+
+/// Turns the compiler's list of dependencies into the one that `make` reads.
+pub struct Fixdep {
+    parameters: Parameters,
+    spawn: Spawn,
+    once: Once,
+}
+
+impl Fixdep {
+    pub fn new(parameters: Parameters, spawn: &Spawn) -> Fixdep {
+        Fixdep { parameters, spawn: *spawn, once: Once(false) }
+    }
+}
+
+impl Script for Fixdep {
+    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        if !self.once.first() {
+            return false;
+        }
+        let source = self.spawn.argument;
+        map_and_write(ops, RegionId(regions(FIXDEP)), PROGRAM_DATA);
+        let bytes = drawn(self.parameters.assembler.cmd_kib, Kind::Cmd, source, self.spawn.seed);
+        write_new(ops, file(Kind::Cmd, source), bytes);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+
+    #[test]
+    fn a_heap_is_mapped_in_quires_and_moves_of_the_break() {
+        let mut scenario = Scenario::shipped("kbuild-thp").expect("it is shipped");
+        scenario.scale("1/8".parse().expect("a scale"));
+        let workload = scenario.workload();
+        let kbuild = workload.roots()[0];
+        let make =
+            workload.program(&kbuild.spawn).find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None });
+        let child = |of: &Spawn| {
+            workload
+                .program(of)
+                .find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None })
+                .expect("forks")
+        };
+        let cc1 = child(&child(&make.expect("forks")));
+        let maps: Vec<u64> = workload
+            .program(&cc1)
+            .filter_map(|op| if let Op::Map { bytes, .. } = op { Some(bytes) } else { None })
+            .collect();
+        assert!(maps.contains(&QUIRE) && maps.contains(&BRK), "{maps:?}");
+    }
+}

@@ -1,0 +1,213 @@
+//! `kbuild-thp`: one kernel build after the other on a machine that is a little short of memory, and somebody who wants huge
+//! pages at once every 20 seconds.
+//!
+//! The test load of defrag_mode ("mm: reliable huge page allocator", Johannes Weiner, March 2025): `make -j16` of an x86-64
+//! defconfig kernel on 8 CPUs, 15 times without a reboot; 80 MB are mapped, advised, written and unmapped beside it. The build
+//! takes huge pages as they come, only the bursts reclaim and compact for them. The scripts were not published.
+//!
+//! Every build asks for the same: sizes belong to a source file, not to a process. What differs between builds is the system's.
+
+mod build;
+mod compile;
+mod link;
+mod measures;
+mod services;
+mod tree;
+
+use crate::bounds::{Between, Percent};
+use crate::drive::Program;
+use crate::kbuild_mix::burst;
+use crate::kind::Kind;
+use crate::rounds::{program, quota};
+use crate::{Machine, Measure, Root, RunReport, Scale, Spawn, Workload};
+use serde::Deserialize;
+use std::num::NonZero;
+
+pub use tree::Tree;
+
+/// Parameters: the section `[kbuild-thp]`.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Builds in a row.
+    pub builds: NonZero<u32>,
+    /// Jobs at a time: `make -j`.
+    pub jobs: NonZero<u16>,
+    /// The source tree.
+    pub tree: Tree,
+    /// Memory of each `make`, KiB.
+    pub make_kib: NonZero<u32>,
+    /// Idle services, MiB: written once; 0 for none.
+    pub services_mib: u32,
+    /// The compiler proper.
+    pub cc1: Cc1,
+    /// The assembler.
+    pub assembler: Assembler,
+    /// Linking.
+    pub link: Link,
+    /// Bursts.
+    pub bursts: Bursts,
+}
+
+/// The compiler proper.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Cc1 {
+    /// Smallest and largest memory, KiB.
+    pub heap_kib: Between,
+    /// Of this, what `malloc` takes by moving the break; the rest is mapped 2 MiB at a time by the garbage collector.
+    pub brk_percent: Percent,
+    /// What of its program is used, MiB: read from its file, as programs are mapped there and not here.
+    pub text_mib: u32,
+    /// Headers read.
+    pub headers: u32,
+    /// Names of headers looked for where they are not.
+    pub misses: u32,
+    /// CPU time, microseconds for each MiB of memory.
+    pub cpu_us_per_mib: u32,
+    /// Smallest and largest assembly text, KiB.
+    pub assembly_kib: Between,
+}
+
+/// The assembler, and what is made of its output.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Assembler {
+    /// Memory, percent of the compiler's.
+    pub heap_percent: Percent,
+    /// Smallest and largest object file, KiB.
+    pub object_kib: Between,
+    /// Smallest and largest list of dependencies (`.cmd`), KiB.
+    pub cmd_kib: Between,
+}
+
+/// Linking, at the end of a build.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Runs: of the linker and of what reads its output.
+    pub passes: u32,
+    /// Memory of each, MiB.
+    pub heap_mib: NonZero<u32>,
+    /// CPU time of each, milliseconds.
+    pub cpu_ms: u32,
+    /// Size of what is written by each, MiB.
+    pub output_mib: NonZero<u32>,
+}
+
+/// Bursts.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Bursts {
+    /// Size, MiB; 0 for none.
+    pub mib: u32,
+    /// Time from the start of one to the start of the next, milliseconds.
+    pub period_ms: u32,
+}
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+pub struct KbuildThp {
+    parameters: Parameters,
+    seed: u64,
+}
+
+const ROLES: [&str; 10] = ["kbuild", "make", "sh", "cc1", "as", "fixdep", "ld", "clean", "burst", "services"];
+const KBUILD: u16 = 0;
+const MAKE: u16 = 1;
+const SH: u16 = 2;
+const CC1: u16 = 3;
+const AS: u16 = 4;
+const FIXDEP: u16 = 5;
+const LD: u16 = 6;
+const CLEAN: u16 = 7;
+const BURST: u16 = 8;
+const SERVICES: u16 = 9;
+
+const LABELS: [&str; 3] = ["burst", "build", "built"];
+const BUILD: u16 = 1;
+const BUILT: u16 = 2;
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+impl Kind for Parameters {
+    fn workload(&self, _machine: &Machine, seed: u64) -> Box<dyn Workload> {
+        Box::new(KbuildThp { parameters: *self, seed })
+    }
+
+    /// Memory of processes, the number of files and that of compilations follow the scale. CPU time of a compilation follows its
+    /// memory, so that pages are asked for at the same rate as at full size; a build takes less time by the square of the
+    /// scale, and so do the pauses between bursts: as many fall into a build.
+    fn scale(&mut self, scale: Scale) {
+        let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
+        self.make_kib = scaled(self.make_kib);
+        self.services_mib = scale.of_u32(self.services_mib);
+        let Parameters { tree, cc1, link, bursts, .. } = self;
+        tree.scale(scale);
+        cc1.text_mib = scale.of_u32(cc1.text_mib);
+        cc1.heap_kib = Between { low: scale.of(cc1.heap_kib.low), high: scale.of(cc1.heap_kib.high) };
+        cc1.assembly_kib = Between { low: scale.of(cc1.assembly_kib.low), high: scale.of(cc1.assembly_kib.high) };
+        cc1.headers = scale.of_u32(cc1.headers);
+        cc1.misses = scale.of_u32(cc1.misses);
+        (link.heap_mib, link.output_mib) = (scaled(link.heap_mib), scaled(link.output_mib));
+        link.cpu_ms = scale.of_u32(scale.of_u32(link.cpu_ms));
+        bursts.mib = scale.of_u32(bursts.mib);
+        bursts.period_ms = scale.of_u32(scale.of_u32(bursts.period_ms));
+    }
+}
+
+impl KbuildThp {
+    fn build(&self, spawn: &Spawn) -> build::Builds {
+        build::Builds::new(self.parameters, spawn)
+    }
+
+    fn burst(&self) -> burst::Process {
+        let Bursts { mib, period_ms } = self.parameters.bursts;
+        let unit_kib = NonZero::new(mib * 1024).unwrap_or(NonZero::<u32>::MIN);
+        burst::Process::new(burst::Bursts { mib, unit_kib, period_ms, rounds: 0 })
+    }
+}
+
+impl Workload for KbuildThp {
+    fn roots(&self) -> Vec<Root> {
+        let kbuild = Spawn::root(0, KBUILD, 0, self.seed);
+        let owed = quota(self.build(&kbuild), self.parameters.builds.get());
+        let mut roots = vec![Root { spawn: kbuild, quota: owed }];
+        if self.parameters.bursts.mib > 0 {
+            roots.push(Root { spawn: Spawn::root(1, BURST, 0, self.seed), quota: 0 });
+        }
+        if self.parameters.services_mib > 0 {
+            roots.push(Root { spawn: Spawn::root(2, SERVICES, 0, self.seed), quota: 0 });
+        }
+        roots
+    }
+
+    fn program(&self, spawn: &Spawn) -> Program {
+        let parameters = self.parameters;
+        match spawn.role {
+            KBUILD => program(self.build(spawn)),
+            MAKE => program(build::Make::new(parameters, spawn)),
+            SH => program(compile::Shell::new(spawn)),
+            CC1 => program(compile::Compiler::new(parameters, spawn)),
+            AS => program(compile::Assemble::new(parameters, spawn)),
+            FIXDEP => program(compile::Fixdep::new(parameters, spawn)),
+            LD => program(link::Linker::new(parameters, spawn)),
+            CLEAN => program(link::Clean::new(parameters, spawn)),
+            SERVICES => program(services::Services::new(parameters)),
+            _ => program(self.burst()),
+        }
+    }
+
+    fn roles(&self) -> Vec<&str> {
+        ROLES.to_vec()
+    }
+
+    fn labels(&self) -> Vec<&str> {
+        LABELS.to_vec()
+    }
+
+    fn measures(&self, run: &RunReport, huge_bytes: u64) -> Vec<Measure> {
+        measures::measures(run, huge_bytes)
+    }
+}
