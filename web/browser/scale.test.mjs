@@ -5,6 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, it } from "node:test";
 import { createDeflateRaw } from "node:zlib";
 import { once } from "node:events";
+import { availableParallelism, loadavg } from "node:os";
 import { chunk, random } from "../scripts/fixture.mjs";
 import { counts, launch, open, painted, report, settled, skip } from "./harness.mjs";
 
@@ -17,7 +18,11 @@ const STRETCH = 16;
 const FRAMES_PER_SECOND = 30;
 /** Short measurements, so that one of them falls between what else the machine does; the best one counts. */
 const MEASURED_FRAMES = 24;
-const TRIES = 20;
+const TRIES = 8;
+const MEASURE_MS = 10_000;
+/** With so many runnable processes a CPU, frames a second say how busy the machine is; CPU time a frame still counts. */
+const BUSY = 2;
+const isBusy = () => loadavg()[0] / availableParallelism() > BUSY;
 
 /** A film, packed as it is made, and how many blocks with pinned pages each sample has. */
 async function film(seed) {
@@ -84,6 +89,7 @@ describe("a machine of one TiB", { skip }, () => {
   let browser;
   let page;
   let films;
+  let devtools;
   before(async () => {
     films = [await film(1), await film(2)];
     const view = { schema: "fraglab.view", version: 1, title: "One TiB", runs: [run("one", films[0].frames), run("two", films[1].frames)] };
@@ -91,6 +97,8 @@ describe("a machine of one TiB", { skip }, () => {
     browser = await launch();
     const start = performance.now();
     page = await open(browser, url);
+    devtools = await page.context().newCDPSession(page);
+    await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
     await page.waitForSelector(".stage canvas[data-painted]", { timeout: 60_000 });
     const first = performance.now() - start;
     await painted(page);
@@ -116,33 +124,46 @@ describe("a machine of one TiB", { skip }, () => {
   const drag = Array.from({ length: MEASURED_FRAMES }, (_, i) => 100 + i * 8);
   const jumps = Array.from({ length: MEASURED_FRAMES }, (_, i) => (i * 617) % SAMPLES);
 
-  /** Measures until one measurement reaches the bar; the rates of all. */
-  async function measure(what, samples, bar) {
+  /** Milliseconds of CPU that the page's thread has used. */
+  async function cpu() {
+    const { metrics } = await devtools.send("Performance.getMetrics");
+    return metrics.find(({ name }) => name === "TaskDuration").value * 1000;
+  }
+
+  /** Measures until one measurement holds the bar: frames a second, on a busy machine CPU time a frame instead. */
+  async function hold(what, samples, bar) {
     const rates = [];
-    while (rates.length < TRIES && !rates.some((rate) => rate >= bar)) {
+    const costs = [];
+    const deadline = performance.now() + MEASURE_MS;
+    while (rates.length < TRIES && performance.now() < deadline && !rates.some((rate) => rate >= bar)) {
+      const before = await cpu();
       const { rate, drawn } = await scrub(page, samples);
+      costs.push(((await cpu()) - before) / samples.length);
       // The picture of the last move may still be on its way.
       assert.ok(drawn >= samples.length - 2, `${drawn} of ${samples.length} pictures were drawn`);
       rates.push(rate);
     }
-    console.log(`${what}: ${rates.map((rate) => rate.toFixed(1)).join(", ")} frames a second`);
-    return Math.max(...rates);
+    const best = Math.max(...rates);
+    const cost = Math.min(...costs);
+    console.log(`${what}: ${rates.map((rate) => rate.toFixed(1)).join(", ")} frames a second; ${cost.toFixed(1)} ms of CPU a frame`);
+    if (best >= bar) return;
+    assert.ok(isBusy(), `at best ${best.toFixed(1)} frames a second`);
+    console.log(`  busy machine (load ${loadavg()[0].toFixed(1)}): held to the CPU time of ${bar} frames a second instead`);
+    assert.ok(cost <= 1000 / bar, `at best ${cost.toFixed(1)} ms of CPU a frame`);
   }
 
   for (const mode of ["Side by side", "Difference"]) {
     it(`dragging, ${mode.toLowerCase()}: at least ${FRAMES_PER_SECOND} frames a second`, async () => {
       await page.getByRole("button", { name: mode }).click();
       await settled(page);
-      const best = await measure(`dragging, ${mode.toLowerCase()}`, drag, FRAMES_PER_SECOND);
-      assert.ok(best >= FRAMES_PER_SECOND, `at best ${best.toFixed(1)} frames a second`);
+      await hold(`dragging, ${mode.toLowerCase()}`, drag, FRAMES_PER_SECOND);
     });
   }
 
   it("jumping anywhere, where nearly every pixel changes: at least a third of that", async () => {
     await page.getByRole("button", { name: "Side by side" }).click();
     await settled(page);
-    const best = await measure("jumping anywhere, side by side", jumps, FRAMES_PER_SECOND / 3);
-    assert.ok(best >= FRAMES_PER_SECOND / 3, `at best ${best.toFixed(1)} frames a second`);
+    await hold("jumping anywhere, side by side", jumps, FRAMES_PER_SECOND / 3);
   });
 
   it("is zoomed to one block at the same rate", async () => {
@@ -151,8 +172,7 @@ describe("a machine of one TiB", { skip }, () => {
     for (let i = 0; i < 20; i++) await stage.press("+");
     await settled(page);
     assert.ok((await page.locator(".mark.selected").first().boundingBox()).width > 100);
-    const best = await measure("zoomed to one block", drag, FRAMES_PER_SECOND);
-    assert.ok(best >= FRAMES_PER_SECOND, `at best ${best.toFixed(1)} frames a second`);
+    await hold("zoomed to one block", drag, FRAMES_PER_SECOND);
     assert.deepEqual(page.problems, []);
   });
 });
