@@ -49,4 +49,4 @@ pub use executor::Executor;
 pub use livelock::Livelock;
 pub use speeds::Speeds;
 pub use watch::Watch;
-pub use zones::{sample, zones};
+pub use zones::{extfrag_by_node, sample, zones};

@@ -54,6 +54,31 @@ pub struct Machine {
     pub scale: Scale,
 }
 
+/// What a variant changes of the machine: shape and page sizes, but no size that the workload follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineChange {
+    /// NUMA nodes.
+    pub nodes: Option<NonZero<u8>>,
+    /// Size of a base page, KiB.
+    pub page_kib: Option<PageKib>,
+    /// Order of a pageblock.
+    pub pageblock_order: Option<u8>,
+}
+
+impl Machine {
+    /// This machine with a variant's changes.
+    #[must_use]
+    pub fn with(self, change: MachineChange) -> Machine {
+        Machine {
+            nodes: change.nodes.unwrap_or(self.nodes),
+            page_kib: change.page_kib.unwrap_or(self.page_kib),
+            pageblock_order: change.pageblock_order.or(self.pageblock_order),
+            ..self
+        }
+    }
+}
+
 fn default_distance() -> u8 {
     20
 }

@@ -1,7 +1,7 @@
 //! A scenario: the machine, its settings, and the workload with its parameters, as a TOML file.
 
 use crate::kind::Kind;
-use crate::machine::Machine;
+use crate::machine::{Machine, MachineChange};
 use crate::{Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
@@ -109,6 +109,9 @@ pub struct Variant {
     /// Kernel settings beside the sysctls.
     #[serde(default)]
     pub settings: Settings,
+    /// What is changed of the machine.
+    #[serde(default)]
+    pub machine: MachineChange,
     /// Sysctls below `vm.`.
     #[serde(default)]
     vm: BTreeMap<Spanned<String>, u64>,
@@ -288,6 +291,7 @@ impl Scenario {
         let mut changed = self.clone();
         changed.policy = variant.policy.clone().or(changed.policy);
         changed.settings = variant.settings.or(changed.settings);
+        changed.machine = changed.machine.with(variant.machine);
         changed.vm.extend(variant.vm.clone());
         Ok(changed)
     }
