@@ -16,7 +16,7 @@ const executablePath = KNOWN.find((path) => path && existsSync(path));
 export const skip = executablePath ? false : "Chromium is not installed (CHROMIUM names another place)";
 
 /** Software rendering, so that figures and pictures do not hang on a GPU. */
-const ARGS = ["--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--force-device-scale-factor=1"];
+const ARGS = ["--disable-gpu", "--enable-unsafe-swiftshader", "--force-device-scale-factor=1"];
 
 export function launch() {
   const root = process.getuid?.() === 0;
@@ -72,40 +72,37 @@ export function framesOf(run) {
   return frames;
 }
 
-/** Movable blocks with pinned pages. */
-export const polluted = (frame) => frame.filter((byte) => (byte & 3) === 1 && byte >> 6 > 0).length;
+/** Blocks with pinned pages. */
+export const pinned = (frame) => frame.filter((byte) => byte >> 6 > 0).length;
 
 /** Numbers of a row of the counts table. */
-export const counts = (page, row = "Movable blocks with pinned pages") =>
+export const counts = (page, row = "Blocks with pinned pages") =>
   page.evaluate((label) => {
     const line = [...document.querySelectorAll(".counts tbody tr")].find((one) => one.querySelector("th").textContent === label);
     return [...line.querySelectorAll("td")].map((cell) => Number(cell.textContent.replace(/\s/g, "").replace("−", "-")));
   }, row);
 
-/** Pixels of a PNG, decoded by the browser. */
-async function pixels(page, png) {
+/** Share of pixels of two PNGs in which one channel differs by more than `tolerance`; 1 if the sizes differ. */
+export async function difference(page, a, b, tolerance = 24) {
   const blank = await page.context().browser().newPage();
-  try {
-    return await blank.evaluate(async (data) => {
+  const compare = async ([one, other, most]) => {
+    const pixels = async (data) => {
       const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${data}`)).blob());
-      const canvas = new OffscreenCanvas(image.width, image.height);
-      const context = canvas.getContext("2d");
+      const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
       context.drawImage(image, 0, 0);
-      return { width: image.width, height: image.height, data: [...context.getImageData(0, 0, image.width, image.height).data] };
-    }, png.toString("base64"));
+      return context.getImageData(0, 0, image.width, image.height);
+    };
+    const [x, y] = [await pixels(one), await pixels(other)];
+    if (x.width !== y.width || x.height !== y.height) return 1;
+    let differing = 0;
+    for (let i = 0; i < x.data.length; i += 4) {
+      if ([0, 1, 2].some((channel) => Math.abs(x.data[i + channel] - y.data[i + channel]) > most)) differing++;
+    }
+    return differing / (x.width * x.height);
+  };
+  try {
+    return await blank.evaluate(compare, [a.toString("base64"), b.toString("base64"), tolerance]);
   } finally {
     await blank.close();
   }
-}
-
-/** Share of pixels in which one channel differs by more than `tolerance`; 1 if the sizes differ. */
-export async function difference(page, a, b, tolerance = 24) {
-  const [one, other] = [await pixels(page, a), await pixels(page, b)];
-  if (one.width !== other.width || one.height !== other.height) return 1;
-  let differing = 0;
-  for (let i = 0; i < one.data.length; i += 4) {
-    const most = Math.max(...[0, 1, 2].map((channel) => Math.abs(one.data[i + channel] - other.data[i + channel])));
-    if (most > tolerance) differing++;
-  }
-  return differing / (one.width * one.height);
 }

@@ -48,8 +48,7 @@ function link(context: Context): void {
 
 function build(view: View): HTMLElement[] {
   const machines = view.runs.map((run, index) => new Machine(run, index));
-  const durations = machines.map((machine) => machine.duration);
-  const store = new Store(initialState(durations), (flush) => requestAnimationFrame(flush));
+  const store = new Store(initialState(machines), (flush) => requestAnimationFrame(flush));
   const context: Context = { view, machines, store };
   link(context);
   const reels = new Reels(context);
@@ -95,7 +94,8 @@ function build(view: View): HTMLElement[] {
 /** The address belongs to the deep link, so the skip link moves the focus by itself. */
 function skip(event: Event): void {
   event.preventDefault();
-  document.querySelector<HTMLElement>(".stage, main section")?.focus();
+  const target = document.querySelector<HTMLElement>(".stage") ?? document.querySelector<HTMLElement>("main section");
+  target?.focus();
 }
 
 function start(): void {

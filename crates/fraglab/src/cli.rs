@@ -6,7 +6,7 @@ use crate::grid_args::{GridArgs, Seeds};
 use crate::output::Format;
 use crate::run_args::{OpsArgs, RunArgs};
 use crate::study_args::{StudyArgs, WorkerArgs};
-use crate::view_args::ReportArgs;
+use crate::view_args::{ExportArgs, MapArgs, ReportArgs, WatchArgs};
 use crate::vm_args::VmArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -55,6 +55,12 @@ pub enum Command {
     Compare(CompareArgs),
     /// Put runs into one page that works offline: block map, plots, comparison
     Report(ReportArgs),
+    /// Show the block map of a run or a recording in the terminal
+    Map(MapArgs),
+    /// Watch this host, a run or a recording in the terminal
+    Watch(WatchArgs),
+    /// Hand a run to other tools: Perfetto, ftrace text, CSV, JSON
+    Export(ExportArgs),
     /// Show what a recording holds
     Inspect(InspectArgs),
     /// Record this host's memory management, or what it does while a command runs

@@ -14,6 +14,7 @@ mod failure;
 mod grid;
 mod grid_args;
 mod machines;
+mod map_text;
 mod output;
 mod pool;
 mod progress;
@@ -25,6 +26,7 @@ mod study_args;
 mod view_args;
 mod views;
 mod vm_args;
+mod watch;
 
 use clap::Parser;
 use cli::{Cli, Command};
@@ -43,6 +45,9 @@ fn main() -> ExitCode {
         Command::Validate(args) => commands::validate::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
         Command::Report(args) => commands::report::run(&args),
+        Command::Map(args) => commands::map::run(&args),
+        Command::Watch(args) => commands::watch::run(&args),
+        Command::Export(args) => commands::export::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Record(args) => commands::record::run(&args),
         Command::Cut(args) => commands::cut::run(&args),

@@ -50,6 +50,20 @@ fn replay(loaded: &Loaded, column: &ColumnSpec) -> Result<(recording::replay::Re
     replay_column(loaded, column, Run { seed: SEED, check: false, sampling: Some(Sampling::default()) })
 }
 
+/// The run of that name, or all of them.
+///
+/// # Errors
+/// [`Failure::Usage`] when there is none of that name.
+pub fn chosen<T>(runs: Vec<T>, only: Option<&str>, name: impl Fn(&T) -> &str) -> Result<Vec<T>, Failure> {
+    let Some(only) = only else { return Ok(runs) };
+    let names = runs.iter().map(|run| name(run).to_owned()).collect::<Vec<_>>().join("  ");
+    let chosen: Vec<T> = runs.into_iter().filter(|run| name(run) == only).collect();
+    if chosen.is_empty() {
+        return Err(Failure::Usage(format!("no run is called `{only}`; there are: {names}")));
+    }
+    Ok(chosen)
+}
+
 /// Of this process.
 pub fn provenance() -> Provenance {
     Provenance::of_this_process(env!("CARGO_PKG_VERSION"))

@@ -65,8 +65,16 @@ impl Cpus {
     fn know(&mut self, task: TaskId) {
         if self.seats.len() <= task {
             self.seats.resize(task + 1, Seat::None);
-            self.last.resize(task + 1, 0);
+            let homes = self.last.len()..task + 1;
+            let homes: Vec<usize> = homes.map(|task| self.home(task)).collect();
+            self.last.extend(homes);
         }
+    }
+
+    /// Where a new task begins: on the nodes in turn, as the kernel spreads those that are forked.
+    fn home(&self, task: usize) -> usize {
+        let nodes = self.nodes.iter().map(|node| node.index()).max().map_or(1, |last| last + 1);
+        self.nodes.iter().position(|node| node.index() == task % nodes).unwrap_or(0)
     }
 
     /// Whether the task has a CPU now; otherwise it is queued for one.

@@ -328,10 +328,10 @@ impl VirtualEnv {
     }
 
     /// Time until work that costs this much is done there.
-    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos) -> Nanos {
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, stretch: u64) -> Nanos {
         let done = lane.get().max(self.now()) + cost;
         lane.set(done);
-        (done - self.now()).max(cost * self.speeds.stretch / 1024)
+        (done - self.now()).max(cost * stretch / 1024)
     }
 }
 
@@ -349,12 +349,14 @@ impl Env for VirtualEnv {
 
     fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
         let cost = self.cost(task, work);
+        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
+        let stretch = if kswapd { self.speeds.stretch_kswapd } else { self.speeds.stretch };
         async move {
             if cost == 0 {
                 return;
             }
             match self.free_lane() {
-                Some(lane) => drop(self.sleep(self.work_in(lane, cost)).await),
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost, stretch)).await),
                 None => self.run(cost).await,
             }
         }

@@ -10,6 +10,8 @@ pub struct Speeds {
     /// How much longer work takes than it keeps a CPU busy, in 1/1024, because tasks that the run does not model have
     /// their turns between.
     pub stretch: u64,
+    /// The same for kswapd.
+    pub stretch_kswapd: u64,
     /// From the moment at which kswapd is woken until it runs.
     pub kswapd_latency: u64,
     /// Looking at a page for migration.
@@ -41,6 +43,7 @@ impl Default for Speeds {
             shrink: 500,
             shrink_kswapd: 500,
             stretch: 1024,
+            stretch_kswapd: 1024,
             kswapd_latency: 0,
             scan_migrate: 20,
             scan_free: 10,

@@ -16,6 +16,8 @@ pub struct Watch {
     pub extfrag: Vec<ExtfragAt>,
     /// Requests that ended without a page so far.
     pub failures: Vec<FailedAttempt>,
+    /// Microseconds that each stall against fragmentation lasted so far.
+    pub fragment_stalls: Vec<u64>,
     /// What took time so far, if that is to be kept.
     pub activities: Option<Activities>,
 }
@@ -23,7 +25,8 @@ pub struct Watch {
 impl Watch {
     /// A watcher that has seen nothing.
     pub fn new(clock: Clock) -> Watch {
-        Watch { clock, digest: Digest::default(), extfrag: Vec::new(), failures: Vec::new(), activities: None }
+        let (extfrag, failures, fragment_stalls) = (Vec::new(), Vec::new(), Vec::new());
+        Watch { clock, digest: Digest::default(), extfrag, failures, fragment_stalls, activities: None }
     }
 
     /// Digest of all events so far.
@@ -101,6 +104,9 @@ impl MmObserver for Watch {
         let now = self.clock.get();
         self.fold(7 << 60 ^ now);
         event.hash(&mut Folding(self));
+        if let MmEvent::FragmentationStall { duration, .. } = event {
+            self.fragment_stalls.push(*duration);
+        }
         if let Some(activities) = &mut self.activities {
             activities.note(now, event);
         }

@@ -24,6 +24,13 @@ pub enum References {
 pub trait Owner {
     /// Looks at and clears the references of a page on an LRU list.
     fn referenced(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> References;
+    /// Whether a page of the page cache that reaches the tail of the inactive list had been used twice through file
+    /// descriptors on its way there. For owners that do not call [`State::mark_accessed`](crate::State::mark_accessed) as
+    /// uses happen, because they learn of them too late: the page is activated then as if they had.
+    fn used_on_the_way(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {
+        let _ = (tag, pfn, now);
+        false
+    }
     /// Looks at and clears the references of a mapped page by a walk through page tables, which needs no lock that leads
     /// from the page to them: whether it was used.
     fn walked(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {
@@ -45,6 +52,11 @@ pub trait Owner {
     /// Number of slab shrinkers.
     fn shrinkers(&self) -> usize {
         0
+    }
+    /// Whether a shrinker may have to call the filesystem: reclaim for a request without `__GFP_FS` leaves it alone.
+    fn shrinker_needs_fs(&self, shrinker: usize) -> bool {
+        let _ = shrinker;
+        false
     }
     /// Freeable objects of a shrinker on a node, and its seeks (2 normally, 0 for cheap ones).
     fn shrinker_count(&mut self, shrinker: usize, node: NodeId) -> (u64, u32) {

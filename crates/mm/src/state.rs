@@ -48,6 +48,8 @@ pub struct ZoneState {
     pub compaction: ZoneCompaction,
     /// LRU lists of kernels that keep them per zone (up to 4.7).
     pub lru: LruState,
+    /// Pages that kswapd, and that direct reclaim has scanned on the zone's own lists.
+    pub scanned: [u64; 2],
     /// LRU pages of this zone by list: inactive anon, active anon, inactive file, active file, unevictable.
     pub lru_pages: [u64; 5],
 }

@@ -1,5 +1,6 @@
 //! Events of a run that tell what took time, with the kernel's names and the fields that its tracepoints print.
 
+use crate::view::everything_that_took_time;
 use crate::{Report, csv};
 use lab::activity::Activity;
 use lab::timeline::{Shape, Timeline};
@@ -17,6 +18,20 @@ pub(crate) fn csv(report: &Report) -> String {
         for at in column.timeline.iter().flat_map(|timeline| &timeline.activities.events) {
             let (event, fields) = describe(at, column.timeline);
             let _ = writeln!(text, "{name},{},{event},{}", at.ts, csv::field(&fields));
+        }
+    }
+    text
+}
+
+/// `slices.csv`: everything that took time, in every run that was followed.
+pub(crate) fn slices_csv(report: &Report) -> String {
+    let mut text = String::from("column,track,name,start_ns,end_ns\n");
+    for column in &report.columns {
+        let name = csv::field(&column.name);
+        let of_column = column.timeline.into_iter().flat_map(|t| everything_that_took_time(t, column.outcome));
+        for slice in of_column {
+            let (track, what) = (csv::field(&slice.track), csv::field(&slice.name));
+            let _ = writeln!(text, "{name},{track},{what},{},{}", slice.start, slice.end);
         }
     }
     text

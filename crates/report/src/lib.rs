@@ -20,6 +20,7 @@ pub mod bars;
 pub mod calibration;
 pub mod compare;
 mod csv;
+pub mod export;
 pub mod grid;
 mod json;
 pub mod latency;

@@ -138,6 +138,7 @@ fn tables(report: &Report) -> Vec<NewFile> {
         ("vmstat.csv", vmstat(report)),
         ("requests.csv", requests(report)),
         ("activity.csv", activity::csv(report)),
+        ("slices.csv", activity::slices_csv(report)),
     ]
 }
 

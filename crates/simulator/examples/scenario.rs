@@ -47,6 +47,27 @@ fn main() -> Result<(), Box<dyn Error>> {
                 .or_insert(0u64) += 1;
         }
         println!("extfrag {}: {cells:?}", cells.values().sum::<u64>());
+        let mut over_time = vec![0; 24];
+        let end = simulated.report.elapsed.max(1);
+        for at in simulated.outcome.extfrag.iter().filter(|at| at.event.fragmenting()) {
+            over_time[(at.ts * 24 / (end + 1)) as usize] += 1;
+        }
+        println!("over time {over_time:?}");
+        if std::env::var_os("BURSTS").is_some() {
+            let events: Vec<_> = simulated.outcome.extfrag.iter().filter(|at| at.event.fragmenting()).collect();
+            for at in events.iter().skip(900).take(60) {
+                println!(
+                    "at {:.6} pfn {} order {} <- {} {:?} <- {:?} own {}",
+                    at.ts as f64 / 1e9,
+                    at.event.pfn.0,
+                    at.event.alloc_order,
+                    at.event.fallback_order,
+                    at.event.alloc_migratetype,
+                    at.event.fallback_migratetype,
+                    at.event.change_ownership
+                );
+            }
+        }
         for measure in workload.measures(&simulated.report, 2 << 20) {
             println!("{:>20} {:?} of {} {}", measure.name, measure.mean(), measure.samples.len(), measure.unit);
         }

@@ -7,13 +7,14 @@ use crate::folio::{Folio, Folios, KernelUse, Use};
 use crate::sim::Sim;
 use crate::slab::Slabs;
 use crate::spec::MachineSpec;
+use crate::xfs::Xfs;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
 use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use workload::{Root, Scale};
+use workload::{Filesystem, Root, Scale};
 
 /// Bytes of a stream of writes that a device takes at once before it looks at others (`max_sectors_kb` of disks: 512).
 const BATCH_BYTES: u64 = 512 << 10;
@@ -21,7 +22,8 @@ const BATCH_BYTES: u64 = 512 << 10;
 /// A machine at its start.
 pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root]) -> Result<Sim, MachineError> {
     let clock = Rc::new(Cell::new(0));
-    let policy = &at_scale(spec, policy)?;
+    let full = full_size(spec, policy)?;
+    let policy = &at_scale(spec, policy, full.as_ref());
     let alloc = PageAllocator::new(&spec.machine(), policy.clone(), Watch::new(Rc::clone(&clock)))?;
     let state = State::new(alloc, computer(spec, policy, seed));
     let costs = &spec.costs;
@@ -44,15 +46,21 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
     Ok(sim)
 }
 
+/// The page allocator of the machine at full size, if it is not of full size itself.
+fn full_size(spec: &MachineSpec, policy: &Policy) -> Result<Option<PageAllocator<()>>, MachineError> {
+    let full = || PageAllocator::new_unplaced(&spec.full_size().machine(), policy.clone(), ());
+    (spec.scale != Scale::FULL).then(full).transpose()
+}
+
 /// The policy with the reserves of a machine of full size, brought to scale: of themselves, they follow the square root of memory
 /// and the number of zones.
-fn at_scale(spec: &MachineSpec, policy: &Policy) -> Result<Policy, MachineError> {
+fn at_scale(spec: &MachineSpec, policy: &Policy, full: Option<&PageAllocator<()>>) -> Policy {
     let mut policy = policy.clone();
-    if spec.scale != Scale::FULL && policy.sysctl.min_free_kbytes.is_none() {
-        let full = PageAllocator::new(&spec.full_size().machine(), policy.clone(), ())?;
+    let full = full.filter(|_| policy.sysctl.min_free_kbytes.is_none());
+    if let Some(full) = full {
         policy.sysctl.min_free_kbytes = Some(spec.scale.of(full.min_free_kbytes()) as u32);
     }
-    Ok(policy)
+    policy
 }
 
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
@@ -75,6 +83,9 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
         inodes_with_cache: policy.reclaim.inodes_with_cache,
         chance: Chance::new(seed ^ 0x5eed),
+        xfs: (spec.disks.filesystem == Filesystem::Xfs).then(|| {
+            Box::new(Xfs::new(spec.disks.directory_block, spec.page() as u32, usize::from(spec.nodes.max(1))))
+        }),
     }
 }
 

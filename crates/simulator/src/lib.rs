@@ -46,6 +46,8 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod writeback;
+mod xfs;
+mod zone_scans;
 
 pub use costs::Costs;
 pub use simulation::{Hang, Simulated, Simulation, SimulationError};

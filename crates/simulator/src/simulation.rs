@@ -7,6 +7,7 @@ use crate::sim::{Birth, Sim};
 use crate::slab::Cache;
 use crate::spec::MachineSpec;
 use crate::system::Task;
+use crate::zone_scans::scans_by_type;
 use lab::outcome::{Outcome, Sample};
 use lab::timeline::{Sampling, Timeline};
 use lab::{Executor, Livelock, sample, start_daemons, zones};
@@ -181,6 +182,7 @@ impl Run<'_> {
         let mut executor = Executor::default();
         start_daemons(&mut executor, &sim.mm);
         executor.spawn_daemon(env, sim.flush_forever());
+        executor.spawn_daemon(env, sim.log_forever());
         executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
         while sim.alive.get() > 0 {
             let birth = sim.births.borrow_mut().pop_front();
@@ -281,10 +283,14 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
     let requests = sim.requests.take();
     let elapsed = sim.mm.env.now();
     let share = |busy: Nanos| busy as f64 / elapsed.max(1) as f64;
+    let mut counters = counters(&state.alloc.vmstat, at_boot);
+    counters.extend(scans_by_type(&state));
     let outcome = Outcome {
-        counters: counters(&state.alloc.vmstat, at_boot),
+        counters,
         extfrag: state.alloc.observer.extfrag.clone(),
         failures: Some(state.alloc.observer.failures.clone()),
+        extfrag_by_node: lab::extfrag_by_node(&state.alloc),
+        fragment_stalls: state.alloc.observer.fragment_stalls.clone(),
         untraced: false,
         zones: zones(&state.alloc),
         slow_requests: requests.slow,

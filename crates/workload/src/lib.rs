@@ -16,6 +16,7 @@
 
 pub mod bounds;
 mod drive;
+pub mod fsmark;
 pub mod kbuild_mix;
 pub mod kbuild_thp;
 mod kind;
@@ -32,6 +33,7 @@ mod saved;
 mod scale;
 mod scenario;
 mod spawn;
+pub mod stress_highalloc;
 mod system;
 pub mod thpfioscale;
 mod timed_faults;
@@ -39,7 +41,7 @@ mod words;
 mod workload;
 
 pub use drive::{Mark, Program, Span, TaskReport, Timing, drive};
-pub use machine::{CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, PageKib};
+pub use machine::{CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, MachineChange, PageKib};
 pub use measure::{Better, Measure};
 pub use op::{Access, Advice, FileId, GfpClass, HandleId, MEETINGS, Op, RegionId};
 pub use paper::{on_paper, ready};

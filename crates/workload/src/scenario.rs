@@ -1,8 +1,8 @@
 //! A scenario: the machine, its settings, and the workload with its parameters, as a TOML file.
 
 use crate::kind::Kind;
-use crate::machine::Machine;
-use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, parallelio, thpfioscale};
+use crate::machine::{Machine, MachineChange};
+use crate::{Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -12,11 +12,13 @@ use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
 const SHIPPED: &[(&str, &str)] = &[
+    ("fsmark-xfs64k", include_str!("../scenarios/fsmark-xfs64k.toml")),
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
     ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
     ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
     ("parallelio-memcachetest", include_str!("../scenarios/parallelio-memcachetest.toml")),
+    ("stress-highalloc", include_str!("../scenarios/stress-highalloc.toml")),
     ("thpfioscale", include_str!("../scenarios/thpfioscale.toml")),
     ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
     ("thpfioscale-2s", include_str!("../scenarios/thpfioscale-2s.toml")),
@@ -45,10 +47,12 @@ macro_rules! kinds {
 }
 
 kinds! {
+    fsmark "fsmark",
     kbuild_mix "kbuild-mix",
     kbuild_thp "kbuild-thp",
     oom_loop "oom-loop",
     parallelio "parallelio",
+    stress_highalloc "stress-highalloc",
     thpfioscale "thpfioscale",
 }
 
@@ -81,6 +85,7 @@ pub struct Scenario {
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
     /// Parameters of the workload, of exactly one kind.
+    fsmark: Option<fsmark::Parameters>,
     #[serde(rename = "kbuild-mix")]
     kbuild_mix: Option<kbuild_mix::Parameters>,
     #[serde(rename = "kbuild-thp")]
@@ -88,6 +93,8 @@ pub struct Scenario {
     #[serde(rename = "oom-loop")]
     oom_loop: Option<oom_loop::Parameters>,
     parallelio: Option<parallelio::Parameters>,
+    #[serde(rename = "stress-highalloc")]
+    stress_highalloc: Option<stress_highalloc::Parameters>,
     thpfioscale: Option<thpfioscale::Parameters>,
 }
 
@@ -102,6 +109,9 @@ pub struct Variant {
     /// Kernel settings beside the sysctls.
     #[serde(default)]
     pub settings: Settings,
+    /// What is changed of the machine.
+    #[serde(default)]
+    pub machine: MachineChange,
     /// Sysctls below `vm.`.
     #[serde(default)]
     vm: BTreeMap<Spanned<String>, u64>,
@@ -281,6 +291,7 @@ impl Scenario {
         let mut changed = self.clone();
         changed.policy = variant.policy.clone().or(changed.policy);
         changed.settings = variant.settings.or(changed.settings);
+        changed.machine = changed.machine.with(variant.machine);
         changed.vm.extend(variant.vm.clone());
         Ok(changed)
     }

@@ -1,110 +1,193 @@
-// The same picture without a GPU: pixel by pixel what the shader in gl.ts does.
+// The same picture without a GPU: pixel by pixel what the shader in gl.ts does, but only where something has changed.
 
 import { MOVABLE, freeOf, isHole, movableOf, pinnedOf, typeOf } from "../data/byte";
-import type { Rgb } from "../core/colour";
-import { gapOf, insetOf, LEVEL_SHARE, MOST_SAMPLES, rimOf, STACK_FROM, type Painter, type Scene } from "./scene";
-import type { Band } from "./layout";
+import { Grid } from "./grid";
+import type { Palette } from "./palette";
+import { gapOf, insetOf, LEVEL_SHARE, rimOf, STACK_FROM, type Painter, type Scene } from "./scene";
 
 const opaque = (r: number, g: number, b: number): number => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
 
-function blockAt(scene: Scene, band: Band, x: number, y: number): number {
-  const column = Math.floor(x);
-  if (column < 0 || column >= scene.layout.columns || y < 0) return -1;
-  const index = Math.floor(y) * scene.layout.columns + column;
-  return index < band.blocks ? band.first + index : -1;
+/** From this share of changed blocks on, painting all pixels is quicker than finding out which. */
+const MANY_CHANGES = 0.3;
+
+/** Colours as the loops below want them: ready to be stored, and as weighted squares, to be added up. */
+interface Table {
+  pixels: Uint32Array;
+  squares: Float32Array;
 }
 
-/** Offset of a block's colour in the table, which is chosen by `other`. */
-function entryOf(scene: Scene, block: number): number {
-  const byte = scene.frame[block];
-  return 4 * (scene.other ? byte * 256 + scene.other[block] : byte);
-}
+const tables = new WeakMap<Uint8Array, Table>();
 
-function inside(scene: Scene, byte: number, x: number, y: number): Rgb {
-  const { types, polluted, paper } = scene.palette.inks;
-  const type = typeOf(byte);
-  const [rim, inset] = [rimOf(scene.cell), insetOf(scene.cell)];
-  const side = scene.cell - gapOf(scene.cell);
-  const edge = Math.min(x, y, side - Math.max(x, y));
-  if (edge < rim) return types[type];
-  if (edge < rim + inset) return paper;
-  const pinned = LEVEL_SHARE[pinnedOf(byte)];
-  const movable = LEVEL_SHARE[movableOf(byte)];
-  const free = LEVEL_SHARE[freeOf(byte)];
-  const height = ((side - rim - inset - y) / (side - 2 * (rim + inset))) * (pinned + movable + free);
-  if (height <= pinned) return type === MOVABLE ? polluted : types[type];
-  return height <= pinned + movable ? types[MOVABLE] : paper;
-}
-
-/** Colour of a pixel of a band whose cells are at least a pixel large, or -1 for paper. */
-function large(scene: Scene, band: Band, table: Uint8Array, pixelX: number, pixelY: number): number {
-  const { cell } = scene;
-  const block = blockAt(scene, band, pixelX / cell, pixelY / cell);
-  if (block < 0) return -1;
-  const x = pixelX - Math.floor(pixelX / cell) * cell;
-  const y = pixelY - Math.floor(pixelY / cell) * cell;
-  if (Math.max(x, y) >= cell - gapOf(cell)) return -1;
-  const byte = scene.frame[block];
-  if (scene.palette.stacked && !scene.other && cell >= STACK_FROM && !isHole(byte)) {
-    return opaque(...(inside(scene, byte, x, y) as [number, number, number]));
+function tableOf(colours: Uint8Array): Table {
+  const known = tables.get(colours);
+  if (known) return known;
+  const entries = colours.length / 4;
+  const table = { pixels: new Uint32Array(entries), squares: new Float32Array(colours.length) };
+  for (let i = 0; i < entries; i++) {
+    const [r, g, b, weight] = colours.subarray(i * 4, i * 4 + 4);
+    table.pixels[i] = opaque(r, g, b);
+    table.squares.set([r * r * weight, g * g * weight, b * b * weight, weight], i * 4);
   }
-  const at = entryOf(scene, block);
-  return opaque(table[at], table[at + 1], table[at + 2]);
+  tables.set(colours, table);
+  return table;
 }
 
-/** Colour of a pixel that stands for several blocks: their weighted mean, or -1 for paper. */
-function small(scene: Scene, band: Band, table: Uint8Array, pixelX: number, pixelY: number): number {
-  const samples = Math.min(MOST_SAMPLES, Math.ceil(1 / scene.cell));
-  let [red, green, blue, weights] = [0, 0, 0, 0];
-  for (let j = 0; j < samples; j++) {
-    const y = (pixelY - 0.5 + (j + 0.5) / samples) / scene.cell;
-    for (let i = 0; i < samples; i++) {
-      const block = blockAt(scene, band, (pixelX - 0.5 + (i + 0.5) / samples) / scene.cell, y);
-      if (block < 0) continue;
-      const at = entryOf(scene, block);
-      const weight = table[at + 3];
-      red += table[at] * table[at] * weight;
-      green += table[at + 1] * table[at + 1] * weight;
-      blue += table[at + 2] * table[at + 2] * weight;
-      weights += weight;
-    }
-  }
-  if (weights === 0) return -1;
-  return opaque(Math.sqrt(red / weights), Math.sqrt(green / weights), Math.sqrt(blue / weights));
-}
+const entryOf = ({ frame, other }: Scene, block: number): number =>
+  other ? (frame[block] << 8) | other[block] : frame[block];
 
 export class CanvasPainter implements Painter {
   readonly kind = "Canvas2D";
   private readonly context: CanvasRenderingContext2D;
   private image: ImageData | null = null;
+  private pixels = new Uint32Array(0);
+  private grid: Grid | null = null;
+  private palette: Palette | null = null;
+  private shown = new Uint8Array(0);
+  private shownOther: Uint8Array | null = null;
+  private changed = new Uint32Array(0);
+  /** Of every block, the entry of the table that it is painted with. */
+  private entries = new Uint16Array(0);
 
   constructor(context: CanvasRenderingContext2D) {
     this.context = context;
   }
 
   paint(scene: Scene): void {
-    const { width, height, cell } = scene;
-    if (width === 0 || height === 0) return;
-    if (this.image?.width !== width || this.image.height !== height) {
-      this.image = this.context.createImageData(width, height);
-    }
-    const pixels = new Uint32Array(this.image.data.buffer);
-    const [r, g, b] = scene.palette.inks.paper;
-    pixels.fill(opaque(r, g, b));
-    const table = scene.other ? scene.palette.pair : scene.palette.single;
-    const colour = cell >= 1 ? large : small;
-    const left = Math.max(0, Math.floor(scene.left));
-    const right = Math.min(width, Math.ceil(scene.left + scene.layout.columns * cell));
-    for (const band of scene.layout.bands) {
-      const top = scene.top + band.top * cell;
-      const to = Math.min(height, Math.ceil(top + band.rows * cell));
-      for (let y = Math.max(0, Math.floor(top)); y < to; y++) {
-        for (let x = left; x < right; x++) {
-          const value = colour(scene, band, table, x + 0.5 - scene.left, y + 0.5 - top);
-          if (value >= 0) pixels[y * width + x] = value;
-        }
+    if (scene.width === 0 || scene.height === 0) return;
+    if (this.stays(scene)) this.repaint(scene, this.grid as Grid);
+    else this.begin(scene);
+    this.shown.set(scene.frame);
+    if (scene.other) this.shownOther?.set(scene.other);
+    this.context.putImageData(this.image as ImageData, 0, 0);
+  }
+
+  /** Whether only bytes can differ from what was painted last. */
+  private stays(scene: Scene): boolean {
+    return (
+      this.grid?.fits(scene) === true &&
+      this.palette === scene.palette &&
+      this.shown.length === scene.frame.length &&
+      (this.shownOther === null) === (scene.other === null)
+    );
+  }
+
+  private begin(scene: Scene): void {
+    this.image = this.context.createImageData(scene.width, scene.height);
+    this.pixels = new Uint32Array(this.image.data.buffer);
+    this.grid = new Grid(scene);
+    this.palette = scene.palette;
+    this.shown = new Uint8Array(scene.frame.length);
+    this.shownOther = scene.other ? new Uint8Array(scene.frame.length) : null;
+    this.changed = new Uint32Array(scene.frame.length);
+    this.entries = new Uint16Array(scene.frame.length);
+    for (let block = 0; block < scene.frame.length; block++) this.entries[block] = entryOf(scene, block);
+    this.all(scene, this.grid);
+  }
+
+  private repaint(scene: Scene, grid: Grid): void {
+    const count = this.collect(scene);
+    for (let i = 0; i < count; i++) this.entries[this.changed[i]] = entryOf(scene, this.changed[i]);
+    if (count > scene.frame.length * MANY_CHANGES) return this.all(scene, grid);
+    const color = this.painterOf(scene, grid);
+    grid.forEachPixel(this.changed, count, color);
+  }
+
+  private all(scene: Scene, grid: Grid): void {
+    const color = this.painterOf(scene, grid);
+    for (let y = 0; y < scene.height; y++) for (let x = 0; x < scene.width; x++) color(x, y);
+  }
+
+  /** Lists the blocks whose bytes differ from what is on the canvas, four at a time. */
+  private collect(scene: Scene): number {
+    let count = 0;
+    const { changed, shown, shownOther } = this;
+    const { frame, other } = scene;
+    const words = (bytes: Uint8Array): Uint32Array => new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >> 2);
+    const [a, b] = [words(frame), words(shown)];
+    const [c, d] = other && shownOther ? [words(other), words(shownOther)] : [a, a];
+    for (let word = 0; word < a.length; word++) {
+      if (a[word] === b[word] && c[word] === d[word]) continue;
+      for (let block = word * 4; block < word * 4 + 4; block++) {
+        if (frame[block] !== shown[block] || (other && shownOther && other[block] !== shownOther[block])) changed[count++] = block;
       }
     }
-    this.context.putImageData(this.image, 0, 0);
+    for (let block = a.length * 4; block < frame.length; block++) changed[count++] = block;
+    return count;
+  }
+
+  private painterOf(scene: Scene, grid: Grid): (x: number, y: number) => void {
+    if (scene.cell < 1) return this.small(scene, grid);
+    return scene.cell >= STACK_FROM && scene.palette.stacked && !scene.other ? this.open(scene, grid) : this.large(scene, grid);
+  }
+
+  /** Pixels that stand for several blocks: the weighted mean of some of them. */
+  private small({ other, palette, width }: Scene, { samples, columns, rows, ends }: Grid): (x: number, y: number) => void {
+    const { squares } = tableOf(other ? palette.pair : palette.single);
+    const paper = opaque(...palette.inks.paper);
+    const { pixels, entries } = this;
+    return (x, y) => {
+      let red = 0;
+      let green = 0;
+      let blue = 0;
+      let weights = 0;
+      for (let j = y * samples; j < (y + 1) * samples; j++) {
+        const row = rows[j];
+        if (row < 0) continue;
+        for (let i = x * samples; i < (x + 1) * samples; i++) {
+          const block = row + columns[i];
+          if (columns[i] < 0 || block >= ends[j]) continue;
+          const at = entries[block] << 2;
+          red += squares[at];
+          green += squares[at + 1];
+          blue += squares[at + 2];
+          weights += squares[at + 3];
+        }
+      }
+      pixels[y * width + x] =
+        weights === 0 ? paper : opaque(Math.sqrt(red / weights), Math.sqrt(green / weights), Math.sqrt(blue / weights));
+    };
+  }
+
+  /** Cells of a pixel or more, each in one colour. */
+  private large(scene: Scene, { columns, rows, ends, withinX, withinY }: Grid): (x: number, y: number) => void {
+    const { other, palette, width, cell } = scene;
+    const colours = tableOf(other ? palette.pair : palette.single).pixels;
+    const paper = opaque(...palette.inks.paper);
+    const side = cell - gapOf(cell);
+    const { pixels, entries } = this;
+    return (x, y) => {
+      const block = rows[y] + columns[x];
+      const outside = rows[y] < 0 || columns[x] < 0 || block >= ends[y] || withinX[x] >= side || withinY[y] >= side;
+      pixels[y * width + x] = outside ? paper : colours[entries[block]];
+    };
+  }
+
+  /** Cells that are large enough to show what is in the block. */
+  private open(scene: Scene, { columns, rows, ends, withinX, withinY }: Grid): (x: number, y: number) => void {
+    const { frame, palette, width, cell } = scene;
+    const { pixels: colours } = tableOf(palette.single);
+    const types = palette.inks.types.map((ink) => opaque(...ink));
+    const polluted = opaque(...palette.inks.polluted);
+    const paper = opaque(...palette.inks.paper);
+    const [rim, inset] = [rimOf(cell), insetOf(cell)];
+    const side = cell - gapOf(cell);
+    const inside = (byte: number, withinOfX: number, withinOfY: number): number => {
+      const edge = Math.min(withinOfX, withinOfY, side - Math.max(withinOfX, withinOfY));
+      if (isHole(byte)) return colours[byte];
+      if (edge < rim) return types[typeOf(byte)];
+      if (edge < rim + inset) return paper;
+      const pinned = LEVEL_SHARE[pinnedOf(byte)];
+      const movable = LEVEL_SHARE[movableOf(byte)];
+      const sum = pinned + movable + LEVEL_SHARE[freeOf(byte)];
+      const height = ((side - rim - inset - withinOfY) / (side - 2 * (rim + inset))) * sum;
+      if (height <= pinned) return typeOf(byte) === MOVABLE ? polluted : types[typeOf(byte)];
+      return height <= pinned + movable ? types[MOVABLE] : paper;
+    };
+    const { pixels } = this;
+    return (x, y) => {
+      const block = rows[y] + columns[x];
+      const outside = rows[y] < 0 || columns[x] < 0 || block >= ends[y] || withinX[x] >= side || withinY[y] >= side;
+      pixels[y * width + x] = outside ? paper : inside(frame[block], withinX[x], withinY[y]);
+    };
   }
 }

@@ -38,7 +38,7 @@ out vec4 colour;
 const float LEVEL_SHARE[4] = float[4](${LEVEL_SHARE.map((share) => share.toFixed(6)).join(", ")});
 
 uint byteOf(usampler2D map, int block) {
-  return texelFetch(map, ivec2(block % ${TEXTURE_COLUMNS}, block / ${TEXTURE_COLUMNS}), 0).r;
+  return texelFetch(map, ivec2(block & ${TEXTURE_COLUMNS - 1}, block >> ${Math.log2(TEXTURE_COLUMNS)}), 0).r;
 }
 
 vec4 colourOf(int block) {

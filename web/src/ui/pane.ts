@@ -17,8 +17,9 @@ const KEY_STEP = 1.6;
 /** A press that moves less than this is a click. */
 const CLICK_PIXELS = 4;
 
-/** Test hook: `#painter=Canvas2D` cannot be a deep link, so it is asked for in the query. */
-const wantedPainter = new URLSearchParams(location.search).get("painter") === "Canvas2D" ? "Canvas2D" : "auto";
+/** For tests, and for those whose GPU lies: `?painter=Canvas2D` or `?painter=WebGL2`. */
+const asked = new URLSearchParams(location.search).get("painter");
+const wantedPainter = asked === "Canvas2D" || asked === "WebGL2" ? asked : null;
 
 export interface PaneEvents {
   /** The block under the pointer, or none. */

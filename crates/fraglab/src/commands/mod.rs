@@ -2,8 +2,10 @@
 
 pub mod compare;
 pub mod cut;
+pub mod export;
 pub mod generate;
 pub mod inspect;
+pub mod map;
 pub mod ops;
 pub mod policies;
 pub mod record;
@@ -14,6 +16,7 @@ pub mod scenarios;
 pub mod study;
 pub mod validate;
 pub mod vm;
+pub mod watch;
 pub mod worker;
 
 use crate::backend::{self, Loaded, Run};

@@ -66,12 +66,17 @@ impl<W: World> State<W> {
         adjust(&mut reclaim.writeback, writeback, writeback_after);
     }
 
-    /// Pages of a node that could hold dirty page cache: free beyond the reserves, and page cache.
+    /// Pages of a node that could hold dirty page cache: free beyond the reserves, and page cache; anonymous memory too where the
+    /// policy says so.
     pub fn dirtyable(&self, node: NodeId) -> u64 {
+        let counts_anon = self.alloc.policy.reclaim.anon_dirtyable && self.can_reclaim_anon();
+        let anon = [LruList::InactiveAnon, LruList::ActiveAnon].map(|list| self.nr_lru(node, list));
+        let anon = if counts_anon { anon.iter().sum() } else { 0 };
         let free: u64 = self.node_zones(node, ZoneType::Movable).map(|zone| self.alloc.free_pages(zone)).sum();
         free.saturating_sub(self.alloc.totalreserve(node))
             + self.nr_lru(node, LruList::InactiveFile)
             + self.nr_lru(node, LruList::ActiveFile)
+            + anon
     }
 
     /// Whether a node may take more pages that will be dirtied (7.1b).

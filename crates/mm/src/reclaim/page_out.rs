@@ -37,6 +37,11 @@ impl Rules {
         }
     }
 
+    /// When the batch began.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
     /// Whether a page may be written under the request's mask: swap needs only I/O.
     fn may_enter_fs(&self, flags: PageFlags) -> bool {
         self.gfp.contains(Gfp::FS) || flags.contains(PageFlags::SWAPCACHE) && self.gfp.contains(Gfp::IO)

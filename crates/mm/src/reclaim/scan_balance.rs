@@ -1,6 +1,7 @@
 //! How much of which list? (10.5, 10.7, 10.8)
 
 use super::{ANON, DEF_PRIORITY, FILE, ScanControl};
+use crate::env::Nanos;
 use crate::lru::{LruList, LruvecId};
 use crate::owner::Owner;
 use crate::state::{State, World};
@@ -51,20 +52,21 @@ impl<W: World> State<W> {
 
     /// inactive_is_low (10.7).
     pub(crate) fn inactive_is_low(&self, id: LruvecId, file: bool) -> bool {
-        let pages = self.lruvec(id).pages;
+        let pages = self.stats(id).pages;
         let (inactive, active) = (pages[LruList::inactive(file) as usize], pages[LruList::active(file) as usize]);
         inactive * inactive_ratio(inactive + active, self.alloc.geometry.page_shift) < active
     }
 
     /// prepare_scan_control (10.5).
-    pub(crate) fn prepare_scan(&self, id: LruvecId, sc: &ScanControl) -> Balance {
-        let lru = self.lruvec(id);
+    pub(crate) fn prepare_scan(&mut self, id: LruvecId, sc: &ScanControl, now: Nanos) -> Balance {
+        self.flush_stats(id, now);
+        let (stats, snapshot) = (self.stats(id), self.lruvec(id).activated_snapshot);
         let may_deactivate = [false, true].map(|file| {
             sc.force_deactivate
-                || lru.activated[usize::from(file)] != lru.activated_snapshot[usize::from(file)]
+                || stats.activated[usize::from(file)] != snapshot[usize::from(file)]
                 || self.inactive_is_low(id, file)
         });
-        let inactive_file = lru.pages[LruList::InactiveFile as usize];
+        let inactive_file = stats.pages[LruList::InactiveFile as usize];
         let cache_trim_mode = inactive_file >> sc.priority != 0 && !may_deactivate[FILE] && !sc.no_cache_trim_mode;
         let file_is_tiny = !may_deactivate[ANON] && self.file_is_tiny(id, sc);
         Balance { may_deactivate, cache_trim_mode, file_is_tiny }

@@ -97,13 +97,16 @@ impl<W: World> State<W> {
         writes: &mut Vec<Pfn>,
     ) -> Batch {
         let file = list.is_file();
-        let mut taken = self.isolate_lru(id, list, quota, sc);
+        let mut taken = self.isolate_lru(id, list, quota, sc, rules.now());
         let mut batch = Batch { examined: taken.examined, taken: taken.taken, ..Batch::default() };
         let node = self.node_of(id);
         self.nodes[node.index()].reclaim.isolated[usize::from(file)] += i64::from(batch.taken);
         self.judge_pages(&mut taken, rules, &mut batch, writes);
         self.account_inactive(id, file, &batch);
         self.count_scanned(file, sc.kswapd, &batch);
+        if let LruvecId::Zone(zone) = id {
+            self.zones[zone.index()].scanned[usize::from(!sc.kswapd)] += u64::from(batch.examined);
+        }
         self.count_reclaimed(file, sc.kswapd, &batch);
         if batch.taken != 0 {
             self.trace_inactive(node, file, sc.priority, &batch);

@@ -3,7 +3,7 @@
 use super::scan_balance::{Balance, Quotas};
 use super::throttle::ThrottleReason;
 use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
-use crate::env::TaskContext;
+use crate::env::{Env, TaskContext};
 use crate::lru::{LruList, LruvecId};
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ impl<W: World> Mm<W> {
         let mut progress = false;
         let cache_trim_mode = loop {
             let before = sc.nr_reclaimed;
-            let balance = self.state.borrow().prepare_scan(id, sc);
+            let balance = self.state.borrow_mut().prepare_scan(id, sc, self.env.now());
             let mut totals = PassTotals::default();
             self.shrink_lruvec(id, &balance, sc, &mut totals, task).await;
             if slab {

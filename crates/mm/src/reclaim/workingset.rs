@@ -97,7 +97,8 @@ impl<W: World> State<W> {
         };
         let evicted_from = self.lruvec(id);
         let distance = evicted_from.nonresident_age.wrapping_sub(shadow.age);
-        let sizes = LruList::EVICTABLE.map(|list| evicted_from.pages[list as usize]);
+        let known = self.stats(id).pages;
+        let sizes = LruList::EVICTABLE.map(|list| known[list as usize]);
         if is_recent(distance, sizes, file, self.can_reclaim_anon(), rules.anon_workingset) {
             self.activate_refault(pfn, file, pages, shadow.workingset);
         }
@@ -130,8 +131,8 @@ impl<W: World> State<W> {
     /// snapshot_refaults (9.7, 10.3): later activations of refaults permit deactivation (10.5).
     pub fn snapshot_refaults(&mut self, node: NodeId) {
         for id in self.lruvecs_up_to(node, ZoneType::Movable) {
-            let lru = self.lruvec_mut(id);
-            lru.activated_snapshot = lru.activated;
+            let known = self.stats(id).activated;
+            self.lruvec_mut(id).activated_snapshot = known;
         }
     }
 }

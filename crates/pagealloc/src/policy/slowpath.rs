@@ -51,6 +51,10 @@ pub struct ReclaimRules {
     pub anon_workingset: bool,
     /// Scan balance by cost of refaults and rotations (5.8+) rather than by the share of rotated pages.
     pub cost_model: bool,
+    /// Milliseconds between two flushes of the statistics by which reclaim compares its lists and notices refaults; 0: they
+    /// are always up to date. With `CONFIG_MEMCG` they are the root group's, summed up over CPUs; since 6.11 reclaim
+    /// leaves that to the worker that does it every two seconds (own knowledge).
+    pub stats_flush_ms: u32,
     /// Whether kswapd writes dirty file pages that it meets (up to 6.18 in the rare case of 10.12).
     pub kswapd_writes_file: bool,
     /// Boosted kswapd runs don't shrink slab (5.0 to 5.2).
@@ -60,6 +64,9 @@ pub struct ReclaimRules {
     /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
     /// knowledge.
     pub inodes_with_cache: bool,
+    /// Whether anonymous memory that could be swapped counts as memory that page cache may dirty (own knowledge: up to 3.13). Where
+    /// it takes most of memory, all of the page cache may then be dirty.
+    pub anon_dirtyable: bool,
     /// When the tables that describe swap slots are allocated.
     pub swap_tables: SwapTableRule,
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when

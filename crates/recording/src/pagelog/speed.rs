@@ -44,15 +44,18 @@ impl Turns {
     }
 }
 
-/// Cost of one kind of work, as a running sum.
+/// Cost of one kind of work, as a running sum: of steps that nobody else had a turn in, and of all steps with the turns
+/// of others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     ns: u64,
     pages: u64,
+    wall_ns: u64,
+    wall_pages: u64,
 }
 
 impl Cost {
-    /// A step of this many pages took this long.
+    /// An undisturbed step of this many pages took this long.
     pub fn add(&mut self, ns: u64, pages: u64) {
         if ns <= LONGEST_STEP_NS && pages > 0 {
             self.ns += ns;
@@ -60,9 +63,32 @@ impl Cost {
         }
     }
 
+    /// A step of this many pages: the time that it took if nobody else had a turn, and the time that passed in any case.
+    pub fn step(&mut self, worked: Option<u64>, wall: Option<u64>, pages: u64) {
+        self.add(worked.unwrap_or(u64::MAX), pages);
+        if let Some(wall) = wall.filter(|wall| *wall <= LONGEST_STEP_NS && pages > 0) {
+            self.wall_ns += wall;
+            self.wall_pages += pages;
+        }
+    }
+
     fn mean(self, default: u64) -> u64 {
         self.ns.checked_div(self.pages).unwrap_or(default)
     }
+
+    /// What all its steps would have taken undisturbed, and what they took.
+    fn undisturbed_and_wall(self) -> (u64, u64) {
+        let undisturbed = u128::from(self.ns) * u128::from(self.wall_pages);
+        let undisturbed = undisturbed.checked_div(u128::from(self.pages)).unwrap_or(0) as u64;
+        if undisturbed == 0 { (0, 0) } else { (undisturbed, self.wall_ns) }
+    }
+}
+
+/// Time that steps of these kinds took over the time that they would have taken undisturbed, in 1/1024.
+fn stretch_of(kinds: &[Cost]) -> Option<u64> {
+    let sums = kinds.iter().map(|kind| kind.undisturbed_and_wall());
+    let (undisturbed, wall) = sums.fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
+    Some((wall * 1024).checked_div(undisturbed)?.max(1024))
 }
 
 /// Sums over a trace.
@@ -70,8 +96,6 @@ impl Cost {
 pub(super) struct Measured {
     /// Scanning by tasks for themselves, and by kswapd, which has more pages to share the fixed costs.
     shrink: [Cost; 2],
-    /// The same with the turns that others had on the CPU meanwhile.
-    shrink_wall: [Cost; 2],
     /// From a wake-up of kswapd until it ran; and when it was woken, if it has not run since.
     kswapd_latency: Cost,
     kswapd_woken: Option<u64>,
@@ -93,10 +117,10 @@ pub(super) struct Measured {
 
 /// Reclaim's flag of batches of anonymous pages (`RECLAIM_WB_ANON`).
 const ANON_BATCH: i32 = 1;
-/// A batch of at least so many pages that were all kept as referenced: they were not, but could not be looked at. Used
-/// pages come mixed with others. Only generations have batches of this size; of the 32 pages of a classic one, all may
-/// well be in use.
-const WHOLE_BATCH: u64 = 64;
+/// A batch of so many pages that were all kept as referenced: they were not, but could not be looked at. Used pages come
+/// mixed with others. Only generations have batches of this size; of the 32 pages of a classic one, all may well be in use,
+/// and so may a huge page.
+const WHOLE_BATCH: std::ops::Range<u64> = 64..512;
 /// A migration that left this many pages or more behind ran out of targets; fewer were held by somebody.
 const BATCH: u64 = 32;
 
@@ -109,25 +133,20 @@ impl Measured {
         }
     }
 
-    /// A step of reclaim: the time that it took if nobody else had a turn, and the time that passed in any case.
+    /// A step of reclaim.
     pub fn shrank(&mut self, kswapd: bool, worked: Option<u64>, wall: Option<u64>, pages: u64) {
-        self.shrink[usize::from(kswapd)].add(worked.unwrap_or(u64::MAX), pages);
-        self.shrink_wall[usize::from(kswapd)].add(wall.unwrap_or(u64::MAX), pages);
+        self.shrink[usize::from(kswapd)].step(worked, wall, pages);
     }
 
-    /// How much longer things take than they work, in 1/1024.
+    /// How much longer things take than they work, in 1/1024: for compaction, and so for all tasks but kswapd. Steps of
+    /// tasks that reclaim for themselves tell nothing about turns: they are also put to sleep (10.14).
     fn stretch(&self) -> Option<u64> {
-        let ratio = |kind: usize| {
-            let (wall, net) = (self.shrink_wall[kind], self.shrink[kind]);
-            Some((wall.ns * 1024 / wall.pages.max(1)).checked_mul(net.pages)?.checked_div(net.ns)?.max(1024))
-        };
-        match (ratio(0), ratio(1)) {
-            (Some(direct), Some(kswapd)) => {
-                let (a, b) = (self.shrink[0].ns, self.shrink[1].ns);
-                (direct * a + kswapd * b).checked_div(a + b)
-            }
-            (one, other) => one.or(other),
-        }
+        stretch_of(&[self.scan_migrate, self.scan_free, self.migrate])
+    }
+
+    /// The same for kswapd, which just works.
+    fn stretch_kswapd(&self) -> Option<u64> {
+        stretch_of(&[self.shrink[1]])
     }
 
     /// Reclaim judged a batch of an inactive list or an oldest generation.
@@ -135,7 +154,7 @@ impl Measured {
         let (scanned, kept) = (shrink.nr_scanned, shrink.nr_ref_keep.unwrap_or(0));
         if shrink.reclaim_flags & ANON_BATCH != 0 {
             self.looked += scanned;
-            if kept >= WHOLE_BATCH && kept == scanned {
+            if WHOLE_BATCH.contains(&kept) && kept == scanned {
                 self.unjudged += kept;
             }
         }
@@ -159,7 +178,8 @@ impl Measured {
         Speeds {
             shrink: self.shrink[0].mean(default.shrink),
             shrink_kswapd: self.shrink[1].mean(default.shrink_kswapd),
-            stretch: self.stretch().unwrap_or(default.stretch),
+            stretch: self.stretch().or(self.stretch_kswapd()).unwrap_or(default.stretch),
+            stretch_kswapd: self.stretch_kswapd().unwrap_or(default.stretch_kswapd),
             kswapd_latency: self.kswapd_latency.mean(default.kswapd_latency),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),
             scan_free: self.scan_free.mean(default.scan_free),

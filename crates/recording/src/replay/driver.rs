@@ -38,6 +38,8 @@ pub(super) enum Asked {
     Readback(ObjectId),
     /// A base page in place of a huge page that the recorded kernel had, or a piece of a large page.
     Piece(ObjectId),
+    /// The end of an operation that was served in pieces.
+    LastPiece(Op),
 }
 
 /// Counts of what the replay met.
@@ -207,8 +209,11 @@ impl<'a> Driver<'a> {
         match what {
             Asked::Op(op) => {
                 self.answer(op, pfn);
-                self.resume(usize::from(op.task));
+                if self.mm.state.borrow().owner.place(op.object) != PIECES {
+                    self.resume(usize::from(op.task));
+                }
             }
+            Asked::LastPiece(op) => self.resume(usize::from(op.task)),
             Asked::Readback(object) => {
                 self.install_or_drop(object, pfn);
                 self.faulting -= 1;
@@ -347,28 +352,24 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// No page of the order could be had, though the recorded kernel had one: its user makes do with single pages.
+    /// No page of the order could be had, though the recorded kernel had one: its user makes do with single pages, which
+    /// its task asks for one after the other.
     fn fall_back_to_pieces(&mut self, op: Op, object: Object) {
         self.mm.state.borrow_mut().owner.set_place(op.object, PIECES);
-        for _ in 0..1u32 << object.order {
-            self.tally.pieces += 1;
-            self.ask_piece(op.object, CpuId(u16::from(op.cpu)));
-        }
-    }
-
-    /// Asks for an order-0 page on behalf of an object.
-    pub fn ask_piece(&mut self, object: ObjectId, cpu: CpuId) {
-        let gfp = self.log.gfps[usize::from(self.log.objects[object as usize].gfp)];
+        let cpu = CpuId(u16::from(op.cpu));
+        let gfp = self.log.gfps[usize::from(object.gfp)];
         let request = Request::new(0, gfp.without(Gfp::NORETRY), cpu);
-        let page = self.mm.state.borrow_mut().alloc_fast_sync(&request, &self.mm.env);
-        if page.is_some() {
-            self.fast_requests[0] += 1;
-            return self.install_piece(object, page);
-        }
+        let task = TaskContext::user(self.log.tasks.get(usize::from(op.task)).copied().unwrap_or(0) as u32, cpu);
         let (mm, served) = (self.mm, self.served);
         self.executor.spawn(&mm.env, async move {
-            let pfn = mm.alloc_slow(&request, &TaskContext::user(0, cpu)).await;
-            served.borrow_mut().push_back(Served { what: Asked::Piece(object), pfn });
+            for _ in 0..1u32 << object.order {
+                if mm.state.borrow().owner.place(op.object) != PIECES {
+                    break;
+                }
+                let pfn = mm.alloc_pages(&request, &task).await;
+                served.borrow_mut().push_back(Served { what: Asked::Piece(op.object), pfn });
+            }
+            served.borrow_mut().push_back(Served { what: Asked::LastPiece(op), pfn: None });
         });
     }
 
@@ -377,6 +378,7 @@ impl<'a> Driver<'a> {
             self.tally.unserved += 1;
             return;
         };
+        self.tally.pieces += u64::from(self.log.objects[object as usize].order > 0);
         let class = self.log.objects[object as usize].class;
         let mut state = self.mm.state.borrow_mut();
         match state.owner.place(object) {

@@ -248,23 +248,27 @@ impl Objects {
         leave != NEVER && now + COLD_AHEAD >= leave
     }
 
-    /// Looks at the page's use since the last look.
+    /// Looks at the use of an anonymous page since the last look.
     fn look(&mut self, tag: Tag, now: Nanos) -> References {
         let now = coarse(now);
         let cold = self.is_cold(tag.0, now);
-        let reuse = coarse(self.reuse(tag.0));
         let slot = &mut self.slots[tag.0 as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        let idle = cold || now - looked.min(now) < reuse;
-        match self.log.objects[tag.0 as usize].class {
-            // The fault that brought it has set the accessed bit of its only mapping.
-            Class::Anon if looked == 0 => References::Ptes(1),
-            Class::Anon if !idle => References::Ptes(1),
-            // Page cache is read and written by system calls: what is read twice is activated there, and a page that
-            // reached the tail of the inactive list was not. Of a page that the kernel kept it is made up for here.
-            Class::File if !idle => References::Ptes(2),
-            _ => References::None,
+        let idle = cold || now - looked.min(now) < coarse(ANON_REUSE_NS);
+        // The fault that brought it has set the accessed bit of its only mapping.
+        if looked == 0 || !idle { References::Ptes(1) } else { References::None }
+    }
+
+    /// Page cache is read and written by system calls: what is used twice is activated then, and a page that was not does
+    /// not outlive its way to the tail of the inactive list. Of one that the kernel kept it is made up for there.
+    fn used_through_files(&mut self, object: ObjectId, now: Nanos) -> bool {
+        if self.log.objects[object as usize].class != Class::File || self.is_cold(object, coarse(now)) {
+            return false;
         }
+        let now = coarse(now);
+        let slot = &mut self.slots[object as usize];
+        let looked = std::mem::replace(&mut slot.looked, now);
+        now - looked.min(now) >= coarse(FILE_REUSE_NS)
     }
 
     /// A large folio whose base pages have no objects of their own: they keep its name.
@@ -295,11 +299,19 @@ fn coarse(now: Nanos) -> u32 {
 
 impl Owner for Objects {
     fn referenced(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> References {
+        // Page cache that is read and written has no page tables to be led to.
+        if self.log.objects[tag.0 as usize].class != Class::Anon {
+            return References::None;
+        }
         if self.rmap_contended(now) { References::Contended } else { self.look(tag, now) }
     }
 
+    fn used_on_the_way(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> bool {
+        self.used_through_files(tag.0, now)
+    }
+
     fn walked(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> bool {
-        self.look(tag, now) != References::None
+        self.log.objects[tag.0 as usize].class == Class::Anon && self.look(tag, now) != References::None
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {

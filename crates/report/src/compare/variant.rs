@@ -183,13 +183,35 @@ fn count_once(variant: &mut Variant, caveats: &mut Vec<String>) {
     variant.runs = seen;
 }
 
-/// Numbers variants that would have the same name: `recorded` of two recordings can be two policies.
+/// Most settings that a name is told apart by; beyond that a number is clearer.
+const MOST_SETTINGS: usize = 3;
+
+/// Tells variants apart that would have the same name, by the settings in which they differ from the first of them, or else
+/// by numbers: `recorded` of two recordings can be two policies.
 fn tell_apart(variants: &mut [Variant]) {
     let names: Vec<String> = variants.iter().map(|variant| variant.name.clone()).collect();
-    for (at, variant) in variants.iter_mut().enumerate() {
-        let before = names[..at].iter().filter(|name| **name == variant.name).count();
-        if before > 0 {
-            variant.name = format!("{} ({})", variant.name, before + 1);
+    for at in 0..variants.len() {
+        let Some(first) = names[..at].iter().position(|name| *name == names[at]) else { continue };
+        let by_settings = differences(&variants[first], &variants[at]).map(|what| format!("{},{what}", names[at]));
+        let taken = |name: &String| variants[..at].iter().any(|other| other.name == *name);
+        let before = names[..at].iter().filter(|name| **name == names[at]).count();
+        let numbered = || format!("{} ({})", names[at], before + 1);
+        variants[at].name = by_settings.filter(|name| !taken(name)).unwrap_or_else(numbered);
+    }
+}
+
+/// Preset and sysctls of `other` that are not those of `first`; nothing if they are many, or not known.
+fn differences(first: &Variant, other: &Variant) -> Option<String> {
+    let (first, other) = (first.runs.first()?.replay.as_ref()?, other.runs.first()?.replay.as_ref()?);
+    let mut differ: Vec<String> = Vec::new();
+    if first.preset != other.preset {
+        differ.push(other.preset.clone());
+    }
+    for (name, value) in &other.sysctls {
+        if first.sysctls.get(name) != Some(value) {
+            differ
+                .push(format!("vm.{name}={}", value.map_or_else(|| "computed".to_owned(), |value| value.to_string())));
         }
     }
+    (1..=MOST_SETTINGS).contains(&differ.len()).then(|| differ.join(","))
 }

@@ -33,6 +33,9 @@ impl RunFigures {
         figures.extend(block.into_iter().map(|(label, value)| (named(label), value.number())));
         figures.extend(measures::values(&ran.measures));
         figures.extend(latencies(ran));
+        figures.extend(stalls(&ran.outcome.fragment_stalls));
+        let nodes = ran.outcome.extfrag_by_node.iter().enumerate();
+        figures.extend(nodes.map(|(node, &events)| (format!("extfrag.node{node}"), events as f64)));
         figures.insert("hang".to_owned(), f64::from(u8::from(ran.run.hang.is_some())));
         let series =
             ran.measures.iter().map(|measure| (format!("{}{}", measures::PREFIX, measure.name), &measure.samples));
@@ -43,6 +46,20 @@ impl RunFigures {
             series: series.map(|(name, samples)| (name, samples.clone())).collect(),
         }
     }
+}
+
+/// `fragment_stall.total_ms`, the share of stalls that lasted one jiffy, and how many lasted how long.
+fn stalls(micros: &[u64]) -> BTreeMap<String, f64> {
+    let mut figures = BTreeMap::from([("fragment_stall.total_ms".to_owned(), micros.iter().sum::<u64>() as f64 / 1e3)]);
+    // The kernel counts whole jiffies: the shortest there is.
+    if let Some(&jiffy) = micros.iter().min() {
+        let shortest = micros.iter().filter(|&&stall| stall == jiffy).count();
+        figures.insert("fragment_stall.shortest_percent".to_owned(), 100.0 * shortest as f64 / micros.len() as f64);
+    }
+    for stall in micros {
+        *figures.entry(format!("fragment_stall.us{stall}")).or_default() += 1.0;
+    }
+    figures
 }
 
 /// `latency.orderN.CLASS.WHAT` of requests that took the slow path, and `requests.orderN` of all.

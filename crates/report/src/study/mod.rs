@@ -22,7 +22,36 @@ pub use plot::{Line, Plot};
 pub use results::{CellId, FailedRun, Results};
 
 /// Documents that come with fraglab, by name.
-pub const PAPERS: &[(&str, &str)] = &[];
+pub const PAPERS: &[(&str, &str)] = &[
+    ("gorman2018", include_str!("../../papers/gorman2018.toml")),
+    ("weiner2013", include_str!("../../papers/weiner2013.toml")),
+    ("weiner2025", include_str!("../../papers/weiner2025.toml")),
+    ("hocko2016", include_str!("../../papers/hocko2016.toml")),
+    ("babka2016", include_str!("../../papers/babka2016.toml")),
+];
 
 /// Questions that come with fraglab, by name.
-pub const QUESTIONS: &[(&str, &str)] = &[];
+pub const QUESTIONS: &[(&str, &str)] = &[
+    ("Q1", include_str!("../../questions/Q1.toml")),
+    ("Q2", include_str!("../../questions/Q2.toml")),
+    ("Q3", include_str!("../../questions/Q3.toml")),
+    ("Q4", include_str!("../../questions/Q4.toml")),
+    ("Q5", include_str!("../../questions/Q5.toml")),
+    ("Q6", include_str!("../../questions/Q6.toml")),
+    ("Q7", include_str!("../../questions/Q7.toml")),
+    ("Q8", include_str!("../../questions/Q8.toml")),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shipped_can_be_read() {
+        for (name, text) in PAPERS.iter().chain(QUESTIONS) {
+            let study = Study::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(study.name, *name);
+            assert!(!study.cells().is_empty() && (study.checks.len() + study.tables.len()) > 1, "{name}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ use super::{Bucket, Cell, Chunk, Events, Kind, Latency, Map, Run, Series, Slice,
 use crate::latency::{self, GfpClass};
 use crate::matrix::{Matrix, type_name};
 use crate::{Facts, Rows};
+use lab::activity;
 use lab::outcome::{EventClass, ExtfragAt, Outcome, SlowRequest};
 use lab::timeline::{Bucket as Sampled, Timeline};
 use pagealloc::Order;
@@ -70,6 +71,7 @@ impl Run {
             digest: of_model.map(|facts| format!("{:016x}", facts.digest)),
             command: ran.command.clone(),
             notes: notes(ran),
+            clock_start_ns: clock.0,
             duration_s: clock.seconds(end(ran)),
             page_size: if ran.timeline.is_some() { timeline.machine.page_size } else { 4096 },
             pageblock_order: if ran.timeline.is_some() { timeline.machine.pageblock_order } else { 9 },
@@ -254,21 +256,28 @@ fn buckets<'a>(at_once: u64, requests: impl Iterator<Item = &'a SlowRequest>) ->
     filled.map(|(upto_ns, count)| Bucket { upto_ns, count }).collect()
 }
 
-/// What took time: what the machinery did, and requests that had to wait.
+/// What took time, for a view.
 fn slices(timeline: &Timeline, outcome: &Outcome, clock: &Clock) -> Vec<Slice> {
-    let of = |track: &str, name: &str, start: u64, end: u64| Slice {
-        track: track.to_owned(),
-        name: name.to_owned(),
-        start_s: clock.seconds(start),
-        end_s: clock.seconds(end),
+    let of = |slice: activity::Slice| Slice {
+        start_s: clock.seconds(slice.start),
+        end_s: clock.seconds(slice.end),
+        track: slice.track,
+        name: slice.name,
     };
-    let done = timeline.slices.iter().map(|slice| of(&slice.track, &slice.name, slice.start, slice.end));
+    everything_that_took_time(timeline, outcome).map(of).collect()
+}
+
+/// What took time: what the machinery did, and requests that had to wait.
+pub(crate) fn everything_that_took_time<'a>(
+    timeline: &'a Timeline,
+    outcome: &'a Outcome,
+) -> impl Iterator<Item = activity::Slice> + 'a {
     let waited = outcome.slow_requests.iter().filter(|request| request.duration > 0).map(|request| {
         let failed = if request.served { "" } else { ", failed" };
         let name = format!("order {} {}{failed}", request.order, GfpClass::of(request.gfp).name());
-        of("stall", &name, request.ts, request.ts + request.duration)
+        activity::Slice { track: "stall".to_owned(), name, start: request.ts, end: request.ts + request.duration }
     });
-    done.chain(waited).collect()
+    timeline.slices.iter().cloned().chain(waited)
 }
 
 /// At most so many slices, the longest, by start.

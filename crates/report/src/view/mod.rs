@@ -4,13 +4,16 @@
 mod build;
 mod chunk;
 mod frames;
+mod grid;
 mod join;
 mod read;
 mod thin;
 
 pub use build::Ran;
+pub(crate) use build::everything_that_took_time;
 pub use chunk::{Chunk, ChunkError, Dtype};
 pub use frames::{FrameReader, MapError, pack_frames};
+pub use grid::{Cell as MapCell, Fill, ZoneGrid, grid};
 pub use join::{Found, join};
 pub use read::ViewError;
 
@@ -75,6 +78,9 @@ pub struct Run {
     /// What is inferred or missing in this run.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// Nanoseconds on the run's own clock at second 0.
+    #[serde(default)]
+    pub clock_start_ns: u64,
     /// Length, seconds.
     pub duration_s: f64,
     /// Bytes of a page.

@@ -28,6 +28,7 @@ fn run() -> Run {
         digest: Some("00000000000000ab".into()),
         command: "fraglab replay demo".into(),
         notes: Vec::new(),
+        clock_start_ns: 0,
         duration_s: 2.0,
         page_size: 4096,
         pageblock_order: 9,

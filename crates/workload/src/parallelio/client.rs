@@ -16,8 +16,10 @@ pub struct Client {
     pub pool_percent: Share,
     /// Value of an item.
     pub value_bytes: NonZero<u32>,
-    /// What an item takes in the server, its value included.
+    /// What an item counts as when the client works out how many fit into the pool.
     pub item_bytes: NonZero<u32>,
+    /// What an item takes in the server: the chunk of a slab.
+    pub chunk_bytes: NonZero<u32>,
     /// Share of requests that write.
     pub sets_percent: Share,
     /// Length of the measurement, milliseconds.
@@ -71,13 +73,13 @@ impl Server {
     }
 
     fn items_a_slab(&self) -> u64 {
-        SLAB / u64::from(self.client.item_bytes.get())
+        SLAB / u64::from(self.client.chunk_bytes.get())
     }
 
     fn request(&self, item: u64, access: Access, ops: &mut Vec<Op>) {
         let per_slab = self.items_a_slab();
         let region = RegionId((item / per_slab) as u32);
-        let offset = item % per_slab * u64::from(self.client.item_bytes.get());
+        let offset = item % per_slab * u64::from(self.client.chunk_bytes.get());
         // Header and key precede the value.
         let bytes = u64::from(self.client.value_bytes.get()) + HEADER;
         ops.push(Op::Compute { nanos: u64::from(self.client.round_trip_us.get()) * 1_000 });

@@ -228,8 +228,31 @@ impl Workload for Parallelio {
             let &(name, unit, better, value) = row;
             Measure { name: format!("{name}-{size}M"), unit, better, samples: found.iter().map(value).collect() }
         };
-        rows.iter().flat_map(|row| worst.iter().map(|of_size| measure(row, of_size))).collect()
+        let rows = rows.iter().flat_map(|row| worst.iter().map(|of_size| measure(row, of_size)));
+        rows.chain(zone_ages(run)).collect()
     }
+}
+
+/// How often each zone's pages were scanned over, and the difference between oldest and youngest zone as a share of the mean,
+/// where the system tells scans by zone. Zones of a hundredth of memory, DMA for one, are left out.
+fn zone_ages(run: &RunReport) -> Vec<Measure> {
+    let marks = || run.tasks.iter().flat_map(|report| &report.marks);
+    let (Some(first), Some(last)) = (marks().min_by_key(|mark| mark.at), marks().max_by_key(|mark| mark.at)) else {
+        return Vec::new();
+    };
+    let zones = || last.counters.iter().filter_map(|(name, &pages)| Some((name.strip_prefix("zone_pages.")?, pages)));
+    let memory: u64 = zones().map(|(_, pages)| pages).sum();
+    let age = |(zone, pages): (&str, u64)| {
+        let scanned = |mark: &crate::Mark| mark.counters.get(&format!("zone_scanned.{zone}")).copied().unwrap_or(0);
+        (format!("zone-age-{zone}"), (scanned(last) - scanned(first)) as f64 / pages as f64)
+    };
+    let ages: Vec<(String, f64)> = zones().filter(|&(_, pages)| pages > memory / 100).map(age).collect();
+    let by = |better: fn(f64, f64) -> f64| ages.iter().map(|(_, age)| *age).reduce(better);
+    let (Some(least), Some(most)) = (by(f64::min), by(f64::max)) else { return Vec::new() };
+    let mean = ages.iter().map(|(_, age)| age).sum::<f64>() / ages.len() as f64;
+    let spread = Measure::single("zone-age-spread", "%", Better::Lower, 100.0 * (most - least) / mean.max(1e-9));
+    let ages = ages.into_iter().map(|(name, age)| Measure::single(name, "", Better::Lower, age));
+    ages.chain([spread]).collect()
 }
 
 /// The share of a whole that a percentage is.

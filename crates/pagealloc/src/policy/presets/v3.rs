@@ -51,10 +51,12 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     lru: LruRule::PerZone,
     anon_workingset: false,
     cost_model: false,
+    stats_flush_ms: 0,
     kswapd_writes_file: true,
     boost_skips_slab: false,
     workingset: false,
     inodes_with_cache: true,
+    anon_dirtyable: true,
     swap_tables: SwapTableRule::AtSwapon,
     generations: None,
 };
@@ -85,7 +87,7 @@ const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
     scheme: SlowpathScheme::AsyncThenSync3x,
     initial_compaction_nonmovable: false,
     noretry_bails_on_skipped: false,
-    stall_counts_deferred: true,
+    stall_counts_deferred: false,
     compact_retry: CompactRetry::Classified,
 };
 

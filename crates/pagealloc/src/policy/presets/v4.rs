@@ -16,7 +16,7 @@ pub(super) fn linux_4_6() -> Policy {
         watermark_test: WatermarkTest::OneSuitableBlock,
         watermark_reserve: WatermarkReserve::HighHarder,
         watermark_gap: WatermarkGap::ScaleFactor,
-        reclaim: ReclaimRules { workingset: true, ..base.reclaim },
+        reclaim: ReclaimRules { workingset: true, anon_dirtyable: false, ..base.reclaim },
         kswapd: KswapdRules { kcompactd: true, ..base.kswapd },
         compaction: CompactionRules {
             finish: CompactFinish::ClaimableLowMark,

@@ -52,20 +52,20 @@ impl Builder<'_> {
             }
             Event::CompactionIsolateMigratepages(scan) => {
                 self.measured.async_blocks += u64::from(state.async_compaction);
-                self.measured.scan_migrate.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
+                self.measured.scan_migrate.step(elapsed, wall, scan.nr_scanned);
             }
             Event::CompactionIsolateFreepages(scan) => {
-                self.measured.scan_free.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
+                self.measured.scan_free.step(elapsed, wall, scan.nr_scanned);
                 let run = state.run;
                 self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
             }
             Event::CompactionFastIsolateFreepages(scan) => {
-                self.measured.scan_free.add(elapsed.unwrap_or(u64::MAX), scan.nr_scanned);
+                self.measured.scan_free.step(elapsed, wall, scan.nr_scanned);
                 let run = state.run;
                 self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
             }
             Event::CompactionMigratepages(migrate) => {
-                self.measured.migrate.add(elapsed.unwrap_or(u64::MAX), migrate.nr_migrated + migrate.nr_failed);
+                self.measured.migrate.step(elapsed, wall, migrate.nr_migrated + migrate.nr_failed);
             }
             _ => return,
         }
