@@ -42,7 +42,7 @@ mod zones;
 
 pub use chance::Chance;
 pub use daemons::start_daemons;
-pub use device::Device;
+pub use device::{Device, Stream};
 pub use digest::Digest;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;

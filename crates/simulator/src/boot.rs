@@ -8,13 +8,14 @@ use crate::number_map::NumberMap;
 use crate::sim::Sim;
 use crate::slab::Slabs;
 use crate::spec::MachineSpec;
+use crate::xfs::Xfs;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
 use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use workload::{Root, Scale};
+use workload::{Filesystem, Root, Scale};
 
 /// Bytes of a stream of writes that a device takes at once before it looks at others (`max_sectors_kb` of disks: 512).
 const BATCH_BYTES: u64 = 512 << 10;
@@ -83,6 +84,9 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
         inodes_with_cache: policy.reclaim.inodes_with_cache,
         chance: Chance::new(seed ^ 0x5eed),
+        xfs: (spec.disks.filesystem == Filesystem::Xfs).then(|| {
+            Box::new(Xfs::new(spec.disks.directory_block, spec.page() as u32, usize::from(spec.nodes.max(1))))
+        }),
     }
 }
 

@@ -16,6 +16,7 @@
 
 pub mod bounds;
 mod drive;
+pub mod fsmark;
 pub mod kbuild_mix;
 pub mod kbuild_thp;
 mod kind;

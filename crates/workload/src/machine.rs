@@ -46,6 +46,9 @@ pub struct Machine {
     /// Swap is a part of the disk: both wait for the same device.
     #[serde(default)]
     pub swap_on_disk: bool,
+    /// These sizes stay at every scale: what is scaled is the work alone.
+    #[serde(default)]
+    pub fixed_size: bool,
     /// The share of the full size that these sizes are: [`Scenario::scale`](crate::Scenario::scale) notes it.
     #[serde(skip, default = "full")]
     pub scale: Scale,
@@ -184,6 +187,9 @@ impl Machine {
 
     /// Brings memory, swap and disk to scale.
     pub(crate) fn scale(&mut self, scale: Scale) {
+        if self.fixed_size {
+            return;
+        }
         let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
         self.memory_mib = scaled(self.memory_mib);
         self.disk_mib = scaled(self.disk_mib);

@@ -2,7 +2,7 @@
 
 use crate::kind::Kind;
 use crate::machine::{Machine, MachineChange};
-use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale, thpscale};
+use crate::{Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale, thpscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
 const SHIPPED: &[(&str, &str)] = &[
+    ("fsmark-xfs64k", include_str!("../scenarios/fsmark-xfs64k.toml")),
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
     ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
@@ -48,6 +49,7 @@ macro_rules! kinds {
 }
 
 kinds! {
+    fsmark "fsmark",
     kbuild_mix "kbuild-mix",
     kbuild_thp "kbuild-thp",
     oom_loop "oom-loop",
@@ -86,6 +88,7 @@ pub struct Scenario {
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
     /// Parameters of the workload, of exactly one kind.
+    fsmark: Option<fsmark::Parameters>,
     #[serde(rename = "kbuild-mix")]
     kbuild_mix: Option<kbuild_mix::Parameters>,
     #[serde(rename = "kbuild-thp")]
