@@ -124,7 +124,13 @@ fn what_agrees_and_what_does_not() {
 fn a_page_says_how_it_was_made() {
     let study = Study::parse(STUDY).expect("a study");
     let page = page(&study, &results(), "fraglab paper made-up --seeds 5");
-    for part in ["# made-up: a document\n", "```sh\nfraglab paper made-up --seeds 5\n```", "## Two columns\n", "## Rows that disagree\n", "Cause: not known"] {
+    for part in [
+        "# made-up: a document\n",
+        "```sh\nfraglab paper made-up --seeds 5\n```",
+        "## Two columns\n",
+        "## Rows that disagree\n",
+        "Cause: not known",
+    ] {
         assert!(page.contains(part), "{part}: {page}");
     }
     assert!(page.ends_with("signal: 9 (SIGKILL)\n") && !page.contains("\n\n\n"), "{page}");

@@ -31,7 +31,8 @@ fn draw(text: &mut String, run: &Run, args: &MapArgs, width: u16, paint: Paint) 
         let _ = writeln!(text, "{}: no block map was kept\n", run.name);
         return Ok(());
     };
-    let _ = writeln!(text, "{}  ({}), {time:.1} s of {:.1} s", run.name, run.preset, run.duration_s);
+    let preset = if run.preset.is_empty() { String::new() } else { format!(" ({})", run.preset) };
+    let _ = writeln!(text, "{}{preset}, {time:.1} s of {:.1} s", run.name, run.duration_s);
     let block_kib = (u64::from(run.page_size) << run.pageblock_order) >> 10;
     for zone in zones.iter().filter(|zone| !zone.cells.is_empty()) {
         text.push_str(&map_text::zone(zone, block_kib, usize::from(width), paint));

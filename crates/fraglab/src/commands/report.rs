@@ -40,11 +40,14 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
 
 /// All directories and files that were named.
 fn paths(runs: &[RunSpec]) -> Vec<&Path> {
-    let of = |spec| match spec {
-        &Selection::Run(ref dir) => vec![dir.as_path()],
-        Selection::Named { dirs, .. } => dirs.iter().map(PathBuf::as_path).collect(),
-    };
-    runs.iter().flat_map(|run| of(&run.selection)).collect()
+    let mut paths = Vec::new();
+    for run in runs {
+        match &run.selection {
+            Selection::Run(dir) => paths.push(dir.as_path()),
+            Selection::Named { dirs, .. } => paths.extend(dirs.iter().map(PathBuf::as_path)),
+        }
+    }
+    paths
 }
 
 /// What the run directories among them tell side by side; nothing if there is no more than one replay.

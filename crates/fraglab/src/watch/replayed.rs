@@ -101,7 +101,7 @@ impl Replayed {
         let line = |at: usize| {
             let class = ["claim", "steal", "pollute"].get(usize::from(*kind.get(at)?))?;
             Some(format!(
-                "{:>8.2} s  {class:<8}block {:>7}  {} from {}",
+                "{:>7.2}s {class:<8}{:>6} {} from {}",
                 time[at],
                 block.get(at)?,
                 wanted.get(at)?,

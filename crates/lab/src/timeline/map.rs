@@ -104,7 +104,8 @@ fn combine(first: &[u32], second: &[u32]) -> Vec<u32> {
                 if xor != 0 {
                     both.push(x & !0xff | xor);
                 }
-                (a.next(), b.next());
+                a.next();
+                b.next();
             }
             (Some(x), y) if y.is_none_or(|y| x >> 8 < y >> 8) => {
                 both.push(x);
