@@ -2,7 +2,9 @@
 
 use crate::kind::Kind;
 use crate::machine::{Machine, MachineChange};
-use crate::{Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale, thpscale};
+use crate::{
+    Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale, thpscale,
+};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
