@@ -6,7 +6,7 @@ RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
 GRIDS ?= target/grids
 
-.PHONY: help demo readme bless validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man
+.PHONY: help demo readme bless validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man web web-check web-test screenshots
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
@@ -21,6 +21,9 @@ help:
 	@echo "make audit   dependencies against the advisory database (needs the network)"
 	@echo "make readme  put the output of make demo into README.md"
 	@echo "make man     man pages into target/man"
+	@echo "make web     build the report page of web/ into crates/fraglab/assets/page.html"
+	@echo "make web-test    tests of the page (part of make test; skipped, with the reason, without Node.js)"
+	@echo "make screenshots pictures of a report into docs/images (REPORT=FILE, else a made-up one)"
 
 demo:
 	$(CARGO) run --release --locked --package fraglab -- replay $(DEMO) --set vm.defrag_mode=1
@@ -56,7 +59,7 @@ validation-grids:
 validation-short:
 	$(CARGO) test --locked --profile optimised-test --package fraglab --test vm_grid -- --ignored --nocapture
 
-test: fmt clippy doc no-std deny test-dev test-optimised validation-short
+test: fmt clippy doc no-std deny test-dev test-optimised web-test validation-short
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -114,3 +117,16 @@ fuzz:
 
 man:
 	$(CARGO) run --release --locked --quiet --package fraglab -- man -o target/man
+
+# The page that `fraglab report` fills is built once, here, and committed: building fraglab needs no Node.js.
+web:
+	cd web && npm ci --silent && npm run --silent build
+
+web-check: web
+	git diff --exit-code -- crates/fraglab/assets/page.html
+
+web-test:
+	web/scripts/check.sh
+
+screenshots:
+	cd web && npm ci --silent && node scripts/screenshots.mjs "$(REPORT)"

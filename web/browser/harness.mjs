@@ -72,11 +72,11 @@ export function framesOf(run) {
   return frames;
 }
 
-/** Movable blocks with pinned pages. */
-export const polluted = (frame) => frame.filter((byte) => (byte & 3) === 1 && byte >> 6 > 0).length;
+/** Blocks with pinned pages. */
+export const pinned = (frame) => frame.filter((byte) => byte >> 6 > 0).length;
 
 /** Numbers of a row of the counts table. */
-export const counts = (page, row = "Movable blocks with pinned pages") =>
+export const counts = (page, row = "Blocks with pinned pages") =>
   page.evaluate((label) => {
     const line = [...document.querySelectorAll(".counts tbody tr")].find((one) => one.querySelector("th").textContent === label);
     return [...line.querySelectorAll("td")].map((cell) => Number(cell.textContent.replace(/\s/g, "").replace("−", "-")));

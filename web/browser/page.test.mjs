@@ -1,11 +1,11 @@
 // The page as somebody uses it, in headless Chromium with software rendering.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { after, before, describe, it } from "node:test";
 import { createRequire } from "node:module";
 import zlib from "node:zlib";
-import { counts, difference, framesOf, launch, open, OUT, painted, polluted, report, settled, skip, view } from "./harness.mjs";
+import { counts, difference, framesOf, launch, open, OUT, painted, pinned, report, settled, skip, view } from "./harness.mjs";
 import { makeView } from "../scripts/fixture.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -35,20 +35,24 @@ describe("the report page", { skip }, () => {
   }
 
   const slider = (page) => page.getByRole("slider", { name: "Time" });
+  /** The address once it has come to rest: it follows the view after a while. */
   const hash = async (page) => {
-    await page.waitForTimeout(600);
-    return new URL(page.url()).hash;
+    for (let before = null, now = page.url(); ; before = now, now = page.url()) {
+      if (before === now) return new URL(now).hash;
+      await settled(page);
+      await page.waitForTimeout(700);
+    }
   };
 
   it("opens from disk, whole, in less than two seconds", async () => {
     const large = report("opening", makeView({ blocks: 8192, samples: 400, seeds: 4 }));
     const bytes = readFileSync(new URL(large)).length;
     const times = [];
-    for (let i = 0; i < 3; i++) {
-      const start = performance.now();
+    for (let i = 0; i < 4; i++) {
       await on(large, async (page) => {
         await painted(page);
-        times.push(performance.now() - start);
+        // Since the page was asked for, which is when the browser starts to read the file.
+        times.push(await page.evaluate(() => performance.now()));
       });
     }
     console.log(`opening 16 GiB x 400 samples x 8 runs (${(bytes / 1e6).toFixed(1)} MB): ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`);
@@ -71,15 +75,15 @@ describe("the report page", { skip }, () => {
     const [a, b] = view.runs.slice(0, 2).map(framesOf);
     await on(url, async (page) => {
       await painted(page);
-      assert.deepEqual(await counts(page), [polluted(a[59]), polluted(b[59]), polluted(b[59]) - polluted(a[59])]);
+      assert.deepEqual(await counts(page), [pinned(a[59]), pinned(b[59]), pinned(b[59]) - pinned(a[59])]);
       for (const sample of [0, 31, 58, 7]) {
         await slider(page).fill(String(sample));
         await settled(page);
-        assert.deepEqual(await counts(page), [polluted(a[sample]), polluted(b[sample]), polluted(b[sample]) - polluted(a[sample])]);
+        assert.deepEqual(await counts(page), [pinned(a[sample]), pinned(b[sample]), pinned(b[sample]) - pinned(a[sample])]);
       }
       await slider(page).press("ArrowRight");
       await settled(page);
-      assert.equal((await counts(page))[0], polluted(a[8]));
+      assert.equal((await counts(page))[0], pinned(a[8]));
       assert.match(await slider(page).getAttribute("aria-valuetext"), /sample 9 of 60/);
     });
   });
@@ -88,7 +92,7 @@ describe("the report page", { skip }, () => {
     await on(url, async (page) => {
       await painted(page);
       const finding = page.locator(".finding");
-      assert.match(await finding.innerText(), /part ways at .* B always has fewer movable blocks with pinned pages than A/);
+      assert.match(await finding.innerText(), /part ways at .* B always has fewer blocks with pinned pages than A/);
       await finding.getByRole("button").click();
       await settled(page);
       const [a, b] = await counts(page);
@@ -107,7 +111,7 @@ describe("the report page", { skip }, () => {
       await page.getByLabel("Run B", { exact: true }).selectOption("defrag_mode/2");
       await settled(page);
       const frames = view.runs.filter((run) => run.name.endsWith("/2")).map((run) => framesOf(run)[59]);
-      assert.deepEqual((await counts(page)).slice(0, 2), frames.map(polluted));
+      assert.deepEqual((await counts(page)).slice(0, 2), frames.map(pinned));
       assert.equal(await page.locator(".stage:visible").count(), 2);
       await page.getByRole("button", { name: "Difference" }).click();
       await settled(page);
@@ -115,7 +119,7 @@ describe("the report page", { skip }, () => {
       assert.match(await page.locator(".legend").innerText(), /More pinned pages in A/);
       await page.getByRole("button", { name: "Swap A and B" }).click();
       await settled(page);
-      assert.deepEqual((await counts(page)).slice(0, 2), frames.reverse().map(polluted));
+      assert.deepEqual((await counts(page)).slice(0, 2), frames.reverse().map(pinned));
       await page.getByLabel("Run B", { exact: true }).selectOption("no second run");
       await settled(page);
       assert.equal(await page.locator(".stage:visible").count(), 1);
@@ -280,26 +284,34 @@ describe("the report page", { skip }, () => {
   }
 
   it("paints the same with WebGL2 and with Canvas2D, at every zoom, alone and as a difference", async () => {
-    for (const state of ["", "zoom=3&x=0.4&y=0.6", "zoom=14&x=0.4&y=0.1", "view=difference", "colour=free", "view=difference&zoom=5&x=0.2&y=0.2"]) {
+    // So many blocks that a pixel stands for several.
+    const many = report("many", makeView({ blocks: 400_000, samples: 3, seeds: 1, seconds: 120 }));
+    for (const [address, state] of [
+      [url, "colour=free"],
+      [url, "zoom=14&x=0.4&y=0.1"],
+      [url, "view=difference&zoom=5&x=0.2&y=0.2"],
+      [many, ""],
+      [many, "view=difference"],
+    ]) {
       const shots = [];
-      for (const query of ["", "?painter=Canvas2D"]) {
-        await on(`${url}${query}#t=90&${state}`, async (page) => {
+      for (const painter of ["WebGL2", "Canvas2D"]) {
+        await on(`${address}?painter=${painter}#t=90&${state}`, async (page) => {
           await painted(page);
           await settled(page);
           const kind = await page.locator(".stage canvas").first().evaluate((canvas) => (canvas.getContext("webgl2") ? "WebGL2" : "Canvas2D"));
-          assert.equal(kind, query === "" ? "WebGL2" : "Canvas2D");
+          assert.equal(kind, painter);
           shots.push(await page.locator(".stage").first().screenshot());
           if (shots.length === 2) {
             const share = await difference(page, shots[0], shots[1]);
             assert.ok(share < PICTURE_TOLERANCE, `${state}: ${share}`);
           }
-        });
+        }, { viewport: { width: 640, height: 560 } });
       }
     }
   });
 
   it("goes on without WebGL2 when the context is lost", async () => {
-    await on(url, async (page) => {
+    await on(`${url}?painter=WebGL2`, async (page) => {
       await painted(page);
       const before = await page.locator(".stage").first().screenshot();
       await page.evaluate(() => document.querySelector(".stage canvas").getContext("webgl2").getExtension("WEBGL_lose_context").loseContext());
@@ -315,11 +327,10 @@ describe("the report page", { skip }, () => {
       await painted(page);
       await settled(page);
       // Only what this page draws itself: text looks different with every font.
-      await page.addStyleTag({ content: ".zones { display: none }" }).catch(() => page.evaluate(() => document.querySelectorAll(".zones").forEach((zones) => zones.remove())));
-      page.problems.length = 0;
+      await page.evaluate(() => document.querySelectorAll(".zones").forEach((zones) => zones.remove()));
       const shot = await page.locator(".stage").first().screenshot();
       writeFileSync(`${OUT}map.png`, shot);
-      if (process.env.FRAGLAB_BLESS || !existsSync(SNAPSHOT)) writeFileSync(SNAPSHOT, shot);
+      if (process.env.FRAGLAB_BLESS) writeFileSync(SNAPSHOT, shot);
       const share = await difference(page, readFileSync(SNAPSHOT), shot);
       assert.ok(share < PICTURE_TOLERANCE, `${(share * 100).toFixed(2)} % of the pixels differ from browser/map.png; see out/map.png`);
     });

@@ -141,10 +141,11 @@ class Toy {
 /** Builds follow one another; memory fills and empties with each. */
 const pressureAt = (share) => 0.28 + 0.55 * Math.abs(Math.sin(share * Math.PI * 7.5)) * (0.75 + 0.25 * share);
 
-function seriesOf(times, columns) {
+/** All by clock 0. */
+function seriesOf(columns) {
   return columns.map(({ name, label, unit, group, zone, value, low, high }) => ({
     name, label, unit, group, zone: zone ?? null,
-    times: chunk(times), value: chunk(value), low: low ? chunk(low) : null, high: high ? chunk(high) : null,
+    times: 0, value: chunk(value), low: low ? chunk(low) : null, high: high ? chunk(high) : null,
   })); // prettier-ignore
 }
 
@@ -202,7 +203,8 @@ function runOf({ name, group, policy, seed, spread, blocks, samples, seconds, ev
       { node: 0, name: "DMA32", first_block: 0, blocks: dma },
       { node: 0, name: "Normal", first_block: dma, blocks: blocks - dma },
     ],
-    series: seriesOf(times, [
+    clocks: [chunk(times)],
+    series: seriesOf([
       { name: "free_pages", label: "Free pages", unit: "pages", group: "free", zone: "0/Normal", value: free, low, high },
       { name: "unusable.order9", label: "Free memory unusable for order 9", unit: "share", group: "fragmentation", zone: "0/Normal", value: unusable },
       { name: "extfrag.pollute", label: "Events that pollute", unit: "per second", group: "events", value: pollute },

@@ -48,8 +48,7 @@ function link(context: Context): void {
 
 function build(view: View): HTMLElement[] {
   const machines = view.runs.map((run, index) => new Machine(run, index));
-  const durations = machines.map((machine) => machine.duration);
-  const store = new Store(initialState(durations), (flush) => requestAnimationFrame(flush));
+  const store = new Store(initialState(machines), (flush) => requestAnimationFrame(flush));
   const context: Context = { view, machines, store };
   link(context);
   const reels = new Reels(context);

@@ -3,7 +3,11 @@ import { readLink, writeLink } from "../src/core/link";
 import { initialState, Store, type State } from "../src/core/store";
 
 const NAMES = ["vanilla/1", "defrag mode & co/1", "vanilla/2"];
-const initial = initialState([60, 90, 30]);
+const initial = initialState([
+  { group: "vanilla", duration: 60 },
+  { group: "defrag", duration: 90 },
+  { group: "vanilla", duration: 100 },
+]);
 const back = (state: State): State => readLink(`#${writeLink(state, initial, NAMES)}`, initial, NAMES);
 
 describe("deep links", () => {
@@ -33,6 +37,15 @@ describe("deep links", () => {
     expect(readLink(wrong, initial, NAMES)).toEqual(initial);
     expect(readLink("block=1.5", initial, NAMES).block).toBeNull();
     expect(readLink("t=-4", initial, NAMES).time).toBe(0);
+  });
+});
+
+describe("the page as it opens", () => {
+  const run = (group: string, duration = 1) => ({ group, duration });
+  it("compares policies, not seeds, where there are several", () => {
+    expect(initialState([run("a"), run("a"), run("b")]).b).toBe(2);
+    expect(initialState([run("a"), run("a")]).b).toBe(1);
+    expect(initialState([run("a", 7)])).toMatchObject({ b: null, time: 7 });
   });
 });
 

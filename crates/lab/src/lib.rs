@@ -42,11 +42,11 @@ mod zones;
 
 pub use chance::Chance;
 pub use daemons::start_daemons;
-pub use device::Device;
+pub use device::{Device, Stream};
 pub use digest::Digest;
 pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;
 pub use livelock::Livelock;
 pub use speeds::Speeds;
 pub use watch::Watch;
-pub use zones::{sample, zones};
+pub use zones::{extfrag_by_node, sample, zones};

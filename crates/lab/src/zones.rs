@@ -11,6 +11,17 @@ pub fn zones<O: Observer>(alloc: &PageAllocator<O>) -> Vec<ZoneEnd> {
     (0..alloc.nr_zones() as u8).map(|zone| zone_end(alloc, ZoneId(zone))).collect()
 }
 
+/// Fragmentation events so far by the node whose block they broke.
+pub fn extfrag_by_node(alloc: &PageAllocator<Watch>) -> Vec<u64> {
+    let node = |zone: u8| usize::from(alloc.zone_info(ZoneId(zone)).node.0);
+    let last = (0..alloc.nr_zones() as u8).map(node).max().unwrap_or(0);
+    let mut nodes = vec![0; last + 1];
+    for event in alloc.observer.extfrag.iter().map(|at| &at.event).filter(|event| event.fragmenting()) {
+        nodes[node(alloc.zone_of(event.pfn).0)] += 1;
+    }
+    nodes
+}
+
 /// A sample of a run at this moment.
 pub fn sample(alloc: &PageAllocator<Watch>, ts: Nanos, counters: BTreeMap<String, u64>) -> Sample {
     let extfrag = alloc.observer.extfrag.iter().filter(|e| e.event.fragmenting()).count() as u64;

@@ -53,6 +53,11 @@ pub trait Owner {
     fn shrinkers(&self) -> usize {
         0
     }
+    /// Whether a shrinker may have to call the filesystem: reclaim for a request without `__GFP_FS` leaves it alone.
+    fn shrinker_needs_fs(&self, shrinker: usize) -> bool {
+        let _ = shrinker;
+        false
+    }
     /// Freeable objects of a shrinker on a node, and its seeks (2 normally, 0 for cheap ones).
     fn shrinker_count(&mut self, shrinker: usize, node: NodeId) -> (u64, u32) {
         let _ = (shrinker, node);

@@ -66,6 +66,8 @@ bitflags_like! {
         PARTIALLY_MAPPED = 0x2000,
         /// Freed by its owner while being written: the frame is freed when the write ends.
         DOOMED = 0x4000,
+        /// Of a higher order, but not compound (no `__GFP_COMP`): nothing tells who comes by that its pages belong together.
+        NOT_COMPOUND = 0x8000,
     }
 }
 

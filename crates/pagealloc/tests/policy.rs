@@ -62,7 +62,7 @@ const ROWS: &[Row] = &[
     row!("6.3 L", ["6.1"], lowmem_zones),
     row!("6.5, 10.8, 11.19 sysctls", ["4.6", "6.1"], sysctl_rules),
     row!("6.6 to 6.8 reserves", ["4.6", "6.12"], watermark_reserve),
-    row!("8.4 stall counts deferred", [], slowpath.stall_counts_deferred),
+    row!("8.4 stall counts deferred", ["6.1"], slowpath.stall_counts_deferred),
     row!("8.13 deferral", ["4.6"], compaction.defer_per_zone),
     row!("9.6.3 boost skips slab", ["5.0", "6.1"], reclaim.boost_skips_slab),
     row!("9.10 failures", ["4.20"], kswapd.failures),

@@ -25,6 +25,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             "check" => check = value == "1",
             "policy" => preset_name = Some(value.to_owned()),
             "variant" => scenario = scenario.variant(value)?,
+            "memory_mib" => scenario.machine.memory_mib = value.parse()?,
+            "swap_mib" => scenario.machine.swap_mib = value.parse()?,
             "scale" => scale = Some(value.parse()?),
             _ => sysctls.push((name.to_owned(), value.parse()?)),
         }

@@ -7,13 +7,14 @@ use crate::folio::{Folio, Folios, KernelUse, Use};
 use crate::sim::Sim;
 use crate::slab::Slabs;
 use crate::spec::MachineSpec;
+use crate::xfs::Xfs;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
-use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, ZoneId};
+use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-use workload::{Root, Scale};
+use workload::{Filesystem, Root, Scale};
 
 /// Bytes of a stream of writes that a device takes at once before it looks at others (`max_sectors_kb` of disks: 512).
 const BATCH_BYTES: u64 = 512 << 10;
@@ -23,8 +24,7 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
     let clock = Rc::new(Cell::new(0));
     let full = full_size(spec, policy)?;
     let policy = &at_scale(spec, policy, full.as_ref());
-    let mut alloc = PageAllocator::new(&spec.machine(), policy.clone(), Watch::new(Rc::clone(&clock)))?;
-    scale_pcp(spec.scale, full.as_ref(), &mut alloc);
+    let alloc = PageAllocator::new(&spec.machine(), policy.clone(), Watch::new(Rc::clone(&clock)))?;
     let state = State::new(alloc, computer(spec, policy, seed));
     let costs = &spec.costs;
     let device = |swap| {
@@ -63,17 +63,6 @@ fn at_scale(spec: &MachineSpec, policy: &Policy, full: Option<&PageAllocator<()>
     policy
 }
 
-/// Brings per-CPU lists to scale: of themselves, they are as large on a small machine as on any above a GiB, and would hold
-/// more pages than lie between its marks.
-fn scale_pcp(scale: Scale, full: Option<&PageAllocator<()>>, alloc: &mut PageAllocator<Watch>) {
-    let Some(full) = full.filter(|_| std::env::var_os("NOPCP").is_none()) else { return };
-    for number in 0..full.nr_zones() {
-        let zone = ZoneId(number as u8);
-        let (_, batch, high_min, high_max) = full.pcp_limits(zone, CpuId(0));
-        alloc.set_pcp_limits(zone, scale.of_u32(batch), scale.of_u32(high_min), scale.of_u32(high_max));
-    }
-}
-
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
     Computer {
         folios: Folios::default(),
@@ -94,6 +83,9 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
         inodes_with_cache: policy.reclaim.inodes_with_cache,
         chance: Chance::new(seed ^ 0x5eed),
+        xfs: (spec.disks.filesystem == Filesystem::Xfs).then(|| {
+            Box::new(Xfs::new(spec.disks.directory_block, spec.page() as u32, usize::from(spec.nodes.max(1))))
+        }),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::dentry::{Dentries, Name};
 use crate::file::{BLOCK_DEVICE, File, Slot};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
 use crate::slab::{Object, Slabs};
+use crate::xfs::Xfs;
 use lab::Chance;
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, Tag};
@@ -39,6 +40,8 @@ pub(crate) struct Computer {
     /// The shrinker of inodes sees those that have page cache.
     pub inodes_with_cache: bool,
     pub chance: Chance,
+    /// Metadata of XFS, where the filesystem is that.
+    pub xfs: Option<Box<Xfs>>,
 }
 
 impl Computer {
@@ -209,6 +212,15 @@ impl Computer {
         self.prune_inodes(self.unused_inodes.len() as u64, now, droppable, freed);
     }
 
+    /// Takes names and inodes, or buffers, from XFS.
+    fn shrink_xfs(&mut self, files: bool, node: usize, nr: u64, freed: &mut Vec<Pfn>) -> u64 {
+        let Some(xfs) = &mut self.xfs else { return 0 };
+        let given = if files { xfs.shrink_files(node, nr) } else { xfs.shrink_buffers(node, nr) };
+        self.free_objects(given.objects);
+        freed.extend(given.pages.into_iter().filter_map(|id| self.forget(id)));
+        given.scanned
+    }
+
     /// A page table no longer maps a folio: its frame, if it was the last one and the folio is in memory.
     pub fn unmap(&mut self, id: FolioId) -> Option<Pfn> {
         let folio = self.folios.get_mut(id);
@@ -298,6 +310,8 @@ impl Computer {
 /// Numbers of the shrinkers.
 const SUPER_BLOCK: usize = 0;
 const SHADOW_NODES: usize = 1;
+const XFS_FILES: usize = 2;
+const XFS_BUFFERS: usize = 3;
 
 impl Owner for Computer {
     fn referenced(&mut self, tag: Tag, _: Pfn, _: Nanos) -> References {
@@ -346,16 +360,26 @@ impl Owner for Computer {
     }
 
     fn shrinkers(&self) -> usize {
-        2
+        if self.xfs.is_some() { 4 } else { 2 }
     }
 
-    fn shrinker_count(&mut self, shrinker: usize, _: NodeId) -> (u64, u32) {
+    fn shrinker_needs_fs(&self, shrinker: usize) -> bool {
+        // Own simplification: that of ext4 is called in any context, as it always was here.
+        shrinker == XFS_FILES
+    }
+
+    fn shrinker_count(&mut self, shrinker: usize, node: NodeId) -> (u64, u32) {
         match shrinker {
             SUPER_BLOCK => {
                 let objects = self.dentries.unused() + self.unused_inodes.len() as u64;
                 (objects * self.cache_pressure / 100, 2)
             }
             SHADOW_NODES => ((self.shadow_nodes.len() as u64).saturating_sub(self.shadow_nodes_kept), 0),
+            XFS_FILES => {
+                let files = self.xfs.as_ref().map_or(0, |xfs| xfs.count_files(node.index()));
+                (files * self.cache_pressure / 100, 2)
+            }
+            XFS_BUFFERS => (self.xfs.as_ref().map_or(0, |xfs| xfs.count_buffers(node.index())), 2),
             _ => (0, 2),
         }
     }
@@ -363,7 +387,7 @@ impl Owner for Computer {
     fn shrinker_scan(
         &mut self,
         shrinker: usize,
-        _: NodeId,
+        node: NodeId,
         nr: u64,
         now: Nanos,
         droppable: &dyn Fn(Pfn) -> bool,
@@ -377,6 +401,7 @@ impl Owner for Computer {
                 self.prune_dentries(of_dentries) + self.prune_inodes(of_inodes, now, droppable, freed)
             }
             SHADOW_NODES => self.prune_shadows(nr),
+            XFS_FILES | XFS_BUFFERS => self.shrink_xfs(shrinker == XFS_FILES, node.index(), nr, freed),
             _ => 0,
         };
         freed.extend(self.empty_slab_frames());

@@ -147,16 +147,22 @@ impl Sim {
             if *debt >= DEBT {
                 return Ok(Need::Time);
             }
+            let mut pages = 1;
             match self.look_up(state, *at, write, advice)? {
                 Found::Mapped(id) => match self.use_mapped(state, id, write) {
+                    // One look at a huge page is enough for all of it that is touched before the next look at the clock.
+                    Need::Nothing if state.owner.folios.get(id).order > 0 => {
+                        let whole = end.min((at.window() + 1) * PTES) - at.page;
+                        pages = whole.min((DEBT - *debt).div_ceil(cost.max(1)) as u32);
+                    }
                     Need::Nothing => {}
                     need => return Ok(need),
                 },
                 Found::Zero => {}
                 Found::Needs(need) => return Ok(need),
             }
-            *debt += cost;
-            at.page += 1;
+            *debt += cost * u64::from(pages);
+            at.page += pages;
         }
         Ok(Need::Nothing)
     }

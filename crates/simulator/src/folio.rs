@@ -41,6 +41,9 @@ pub(crate) enum KernelUse {
     Pipe,
     Socket,
     Ring,
+    /// A metadata buffer, and a log vector (XFS).
+    Buffer,
+    LogVector,
     /// A batch of pages that are being unmapped.
     Gather,
     /// What a scenario makes the kernel hold.

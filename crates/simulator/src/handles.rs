@@ -1,9 +1,10 @@
 //! Pipes, unix sockets and packet rings: unmovable memory of the kernel that user space makes it hold.
 
 use crate::address_space::{Handle, Pid};
-use crate::folio::{FolioId, KernelUse};
+use crate::folio::{FolioId, KernelUse, Use};
 use crate::sim::{BADF, EXIST, NOMEM, Sim};
 use crate::slab::Cache;
+use mm::PageFlags;
 use pagealloc::{Gfp, Order, PAGE_ALLOC_COSTLY_ORDER};
 use workload::{Errno, HandleId};
 
@@ -146,8 +147,11 @@ impl Sim {
         let held = self.with_process(pid, |process| process.handles.get(&handle).copied())?;
         let number = held.map_or_else(|| self.open(pid, handle), Ok)?;
         for _ in 0..count {
-            let id = self.kernel_page(order, gfp, pid, KernelUse::Held).await.ok_or(NOMEM)?;
-            self.hold(number, id);
+            let pfn = self.pages(order, gfp, pid).await.ok_or(NOMEM)?;
+            self.hold(number, self.adopt(pfn, order, Use::Kernel(KernelUse::Held)));
+            if order > 0 {
+                self.mm.state.borrow_mut().pages.add_flags(pfn, PageFlags::NOT_COMPOUND);
+            }
         }
         Ok(())
     }

@@ -46,6 +46,7 @@ mod system;
 #[cfg(test)]
 mod tests;
 mod writeback;
+mod xfs;
 mod zone_scans;
 
 pub use costs::Costs;

@@ -46,6 +46,8 @@ pub(crate) struct Requests {
     pub fast: [u64; NR_ORDERS],
     pub failed: [u64; NR_ORDERS],
     pub slow: Vec<SlowRequest>,
+    /// Requests without `__GFP_FS` that may reclaim, served: those that the filesystem makes for itself.
+    pub nofs: [u64; NR_ORDERS],
 }
 
 /// The run.
@@ -68,6 +70,8 @@ pub(crate) struct Sim {
     /// The flusher's task while it sleeps.
     pub flusher: Cell<Option<lab::TaskId>>,
     pub wrote: Cell<u32>,
+    /// The task of XFS's log while it sleeps.
+    pub log_worker: Cell<Option<lab::TaskId>>,
     /// What NUMA balancing has moved lately.
     pub migrations: crate::numa::Migrations,
     /// Who waits at each meeting of tasks.
@@ -99,6 +103,7 @@ impl Sim {
             dirtied: RefCell::default(),
             flusher: Cell::new(None),
             wrote: Cell::new(0),
+            log_worker: Cell::new(None),
             migrations: RefCell::default(),
             meetings: RefCell::default(),
             user: Cell::new(0),
@@ -138,13 +143,18 @@ impl Sim {
             let request = state.alloc.local_request(order, gfp, task.cpu);
             (request, state.alloc_fast_sync(&request, &self.mm.env))
         };
+        let nofs = gfp.contains(Gfp::DIRECT_RECLAIM) && !gfp.contains(Gfp::FS);
         if page.is_some() {
-            self.requests.borrow_mut().fast[usize::from(order)] += 1;
+            let mut requests = self.requests.borrow_mut();
+            requests.fast[usize::from(order)] += 1;
+            requests.nofs[usize::from(order)] += u64::from(nofs);
+            drop(requests);
             self.spend(self.spec.costs.page).await;
             return page;
         }
         let ts = self.mm.env.now();
         let page = self.mm.alloc_slow(&request, &task).await;
+        self.requests.borrow_mut().nofs[usize::from(order)] += u64::from(nofs && page.is_some());
         self.note_slow(ts, order, gfp, page.is_some());
         self.spend(self.spec.costs.page).await;
         page

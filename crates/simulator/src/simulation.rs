@@ -182,6 +182,7 @@ impl Run<'_> {
         let mut executor = Executor::default();
         start_daemons(&mut executor, &sim.mm);
         executor.spawn_daemon(env, sim.flush_forever());
+        executor.spawn_daemon(env, sim.log_forever());
         executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
         while sim.alive.get() > 0 {
             let birth = sim.births.borrow_mut().pop_front();
@@ -288,6 +289,7 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
         counters,
         extfrag: state.alloc.observer.extfrag.clone(),
         failures: Some(state.alloc.observer.failures.clone()),
+        extfrag_by_node: lab::extfrag_by_node(&state.alloc),
         fragment_stalls: state.alloc.observer.fragment_stalls.clone(),
         untraced: false,
         zones: zones(&state.alloc),

@@ -67,6 +67,15 @@ caches! {
     UnixSocket: "UNIX-STREAM", 1152, 2, false, false;
     SkbHead: "skbuff_head_cache", 256, 0, false, false;
     SkbData: "kmalloc-cg-4k", 4096, 3, false, false;
+    XfsInode: "xfs_inode", 960, 2, true, true;
+    XfsInodeItem: "xfs_ili", 168, 0, false, true;
+    XfsBuf: "xfs_buf", 384, 1, false, true;
+    XfsBufItem: "xfs_buf_item", 272, 1, false, true;
+    Kmalloc512: "kmalloc-512", 512, 1, false, true;
+    Kmalloc1k: "kmalloc-1024", 1024, 2, false, true;
+    Kmalloc2k: "kmalloc-2048", 2048, 3, false, true;
+    Kmalloc4k: "kmalloc-4096", 4096, 3, false, true;
+    Kmalloc8k: "kmalloc-8192", 8192, 3, false, true;
 }
 
 impl Cache {

@@ -116,6 +116,7 @@ impl Task<'_> {
             Op::KernelPages { handle, order, gfp, count } => {
                 sim.kernel_pages(pid, handle, order, mask(gfp), count).await
             }
+            Op::CreateMany { directory, first, count } => sim.create_files(pid, directory, first, count).await,
             Op::DropCaches => sim.drop_caches().await,
             Op::SyncAll => {
                 sim.sync_all().await;
@@ -170,7 +171,11 @@ impl System for Task<'_> {
         let user = self.sim.user.get();
         let cpu = [("cpu_user_ns", user), ("cpu_system_ns", busy.saturating_sub(user))];
         let cpu = cpu.map(|(name, value)| (name.to_owned(), value));
-        vmstat.chain(scans_by_zone(&state)).chain(cpu).collect()
+        let nofs = (0..).zip(self.sim.requests.borrow().nofs).filter(|(_, count)| *count > 0);
+        let named = |(order, count): (u8, u64)| (format!("nofs_alloc.{order}"), count);
+        let nofs: Vec<(String, u64)> = nofs.map(named).collect();
+        let messages = state.owner.xfs.as_ref().map(|xfs| ("xfs_deadlock_messages".to_owned(), xfs.messages()));
+        vmstat.chain(scans_by_zone(&state)).chain(cpu).chain(nofs).chain(messages).collect()
     }
 
     fn over(&self) -> bool {

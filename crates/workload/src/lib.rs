@@ -16,6 +16,7 @@
 
 pub mod bounds;
 mod drive;
+pub mod fsmark;
 pub mod kbuild_mix;
 pub mod kbuild_thp;
 mod kind;
@@ -40,7 +41,7 @@ mod words;
 mod workload;
 
 pub use drive::{Mark, Program, Span, TaskReport, Timing, drive};
-pub use machine::{CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, PageKib};
+pub use machine::{CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, MachineChange, PageKib};
 pub use measure::{Better, Measure};
 pub use op::{Access, Advice, FileId, GfpClass, HandleId, MEETINGS, Op, RegionId};
 pub use paper::{on_paper, ready};

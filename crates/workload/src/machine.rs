@@ -46,9 +46,37 @@ pub struct Machine {
     /// Swap is a part of the disk: both wait for the same device.
     #[serde(default)]
     pub swap_on_disk: bool,
+    /// These sizes stay at every scale: what is scaled is the work alone.
+    #[serde(default)]
+    pub fixed_size: bool,
     /// The share of the full size that these sizes are: [`Scenario::scale`](crate::Scenario::scale) notes it.
     #[serde(skip, default = "full")]
     pub scale: Scale,
+}
+
+/// What a variant changes of the machine: shape and page sizes, but no size that the workload follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineChange {
+    /// NUMA nodes.
+    pub nodes: Option<NonZero<u8>>,
+    /// Size of a base page, KiB.
+    pub page_kib: Option<PageKib>,
+    /// Order of a pageblock.
+    pub pageblock_order: Option<u8>,
+}
+
+impl Machine {
+    /// This machine with a variant's changes.
+    #[must_use]
+    pub fn with(self, change: MachineChange) -> Machine {
+        Machine {
+            nodes: change.nodes.unwrap_or(self.nodes),
+            page_kib: change.page_kib.unwrap_or(self.page_kib),
+            pageblock_order: change.pageblock_order.or(self.pageblock_order),
+            ..self
+        }
+    }
 }
 
 fn default_distance() -> u8 {
@@ -159,6 +187,9 @@ impl Machine {
 
     /// Brings memory, swap and disk to scale.
     pub(crate) fn scale(&mut self, scale: Scale) {
+        if self.fixed_size {
+            return;
+        }
         let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
         self.memory_mib = scaled(self.memory_mib);
         self.disk_mib = scaled(self.disk_mib);

@@ -215,6 +215,16 @@ pub enum Op {
     },
     /// Ends what `For` began.
     Done,
+    /// Creates empty files in a directory of their own, making the directory with its first file: names are numbers, 40 digits
+    /// long.
+    CreateMany {
+        /// Number of the directory.
+        directory: u32,
+        /// Name of the first one.
+        first: u32,
+        /// How many.
+        count: u32,
+    },
 }
 
 /// Meetings that a run can have.

@@ -1,8 +1,8 @@
 //! A scenario: the machine, its settings, and the workload with its parameters, as a TOML file.
 
 use crate::kind::Kind;
-use crate::machine::Machine;
-use crate::{Scale, Workload, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale};
+use crate::machine::{Machine, MachineChange};
+use crate::{Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -12,6 +12,7 @@ use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
 const SHIPPED: &[(&str, &str)] = &[
+    ("fsmark-xfs64k", include_str!("../scenarios/fsmark-xfs64k.toml")),
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
     ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
@@ -46,6 +47,7 @@ macro_rules! kinds {
 }
 
 kinds! {
+    fsmark "fsmark",
     kbuild_mix "kbuild-mix",
     kbuild_thp "kbuild-thp",
     oom_loop "oom-loop",
@@ -83,6 +85,7 @@ pub struct Scenario {
     #[serde(default, rename = "variant")]
     pub variants: Vec<Variant>,
     /// Parameters of the workload, of exactly one kind.
+    fsmark: Option<fsmark::Parameters>,
     #[serde(rename = "kbuild-mix")]
     kbuild_mix: Option<kbuild_mix::Parameters>,
     #[serde(rename = "kbuild-thp")]
@@ -106,6 +109,9 @@ pub struct Variant {
     /// Kernel settings beside the sysctls.
     #[serde(default)]
     pub settings: Settings,
+    /// What is changed of the machine.
+    #[serde(default)]
+    pub machine: MachineChange,
     /// Sysctls below `vm.`.
     #[serde(default)]
     vm: BTreeMap<Spanned<String>, u64>,
@@ -285,6 +291,7 @@ impl Scenario {
         let mut changed = self.clone();
         changed.policy = variant.policy.clone().or(changed.policy);
         changed.settings = variant.settings.or(changed.settings);
+        changed.machine = changed.machine.with(variant.machine);
         changed.vm.extend(variant.vm.clone());
         Ok(changed)
     }

@@ -44,7 +44,7 @@ const GFP: Operand = Operand::Word(&["kernel", "nofs", "nowait", "atomic", "high
 const ACCESS: Operand = Operand::Word(&["read", "write"]);
 
 /// All operations. An operation's code is its place here; new ones are added at the end, so that digests stay.
-pub const FORMS: [Form; 29] = [
+pub const FORMS: [Form; 30] = [
     form("map", &[ID, SIZE]),
     form("advise", &[ID, ADVICE]),
     form("touch", &[ID, SIZE, SIZE, ACCESS]),
@@ -74,6 +74,7 @@ pub const FORMS: [Form; 29] = [
     form("sync_all", &[]),
     form("for", &[ROLE, SIZE]),
     form("done", &[]),
+    form("create_many", &[ID, ID, ID]),
 ];
 
 const fn form(name: &'static str, operands: &'static [Operand]) -> Form {
@@ -124,6 +125,9 @@ impl From<&Op> for Words {
             Op::SyncAll => Words::new(26, []),
             Op::For { label, nanos } => Words::new(27, [label.into(), nanos]),
             Op::Done => Words::new(28, []),
+            Op::CreateMany { directory, first, count } => {
+                Words::new(29, [directory.into(), first.into(), count.into()])
+            }
         }
     }
 }
@@ -173,7 +177,8 @@ impl Words {
             25 => Op::DropCaches,
             26 => Op::SyncAll,
             27 => Op::For { label: a as u16, nanos: b },
-            _ => Op::Done,
+            28 => Op::Done,
+            _ => Op::CreateMany { directory: a as u32, first: b as u32, count: c as u32 },
         }
     }
 

@@ -66,12 +66,17 @@ export class Store {
   }
 }
 
-/** At first: the first two runs, at their end, where what they differ in has added up. */
-export function initialState(durations: readonly number[]): State {
+/**
+ * At first: the first run against the first of another policy, or else the second, at their end, where what they differ
+ * in has added up.
+ */
+export function initialState(runs: readonly { group: string; duration: number }[]): State {
+  const other = runs.findIndex((run) => run.group !== runs[0].group);
+  const b = other > 0 ? other : runs.length > 1 ? 1 : null;
   return {
     a: 0,
-    b: durations.length > 1 ? 1 : null,
-    time: Math.max(0, ...durations.slice(0, 2)),
+    b,
+    time: Math.max(runs[0].duration, b === null ? 0 : runs[b].duration),
     block: null,
     mode: "pair",
     colouring: COLOURINGS[0],

@@ -1,13 +1,14 @@
-// Where two runs part ways, by the one count that the block map exists to show: movable blocks with pinned pages.
+// Where two runs part ways, by the one count that the block map exists to show: blocks with pinned pages, in which no
+// huge page can be made. Of any type: a kernel that turns a block over to the type that pollutes it has none the less.
 
 import { countsOf } from "./byte";
 import type { Film } from "./film";
 import { mergeTimes, sampleAt } from "./times";
 
-/** Polluted blocks of every sample that has arrived. */
-export function pollution(film: Film): Uint32Array {
+/** Blocks with pinned pages, in every sample that has arrived. */
+export function pinnedBlocks(film: Film): Uint32Array {
   const counts = new Uint32Array(film.ready);
-  for (let sample = 0; sample < film.ready; sample++) counts[sample] = countsOf(film.histogram(sample)).polluted;
+  for (let sample = 0; sample < film.ready; sample++) counts[sample] = countsOf(film.histogram(sample)).pinned;
   return counts;
 }
 

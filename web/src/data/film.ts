@@ -97,9 +97,11 @@ export class Film {
     return this.histograms.subarray(sample * 256, sample * 256 + 256);
   }
 
-  /** The keyframe at or before a sample. */
-  keyframeBefore(sample: number): number {
-    return sample - (sample % this.keyframeEvery);
+  /** The keyframe nearest to a sample, as far as they have arrived. */
+  keyframeNear(sample: number): number {
+    const before = sample - (sample % this.keyframeEvery);
+    const after = before + this.keyframeEvery;
+    return after < this.ready && after - sample < sample - before ? after : before;
   }
 
   keyframe(sample: number): Uint8Array {
@@ -166,8 +168,8 @@ export class Projector {
     const { film, frame } = this;
     const target = Math.max(0, Math.min(sample, film.ready - 1));
     if (film.ready === 0) return frame;
-    const keyframe = film.keyframeBefore(target);
-    if (this.sample < 0 || target - keyframe < Math.abs(target - this.sample)) {
+    const keyframe = film.keyframeNear(target);
+    if (this.sample < 0 || Math.abs(target - keyframe) < Math.abs(target - this.sample)) {
       frame.set(film.keyframe(keyframe));
       this.sample = keyframe;
     }

@@ -112,7 +112,7 @@ export class Machine {
   curve(series: Series): Promise<Curve> {
     let curve = this.curves.get(series);
     if (!curve) {
-      curve = curveOf(series);
+      curve = curveOf(series, this.run.clocks?.[series.times]);
       this.curves.set(series, curve);
     }
     return curve;
@@ -134,11 +134,12 @@ async function columnsOf(events: Events): Promise<EventColumns> {
   return { time, block, kind, allocType, blockType, allocOrder, fallbackOrder } as EventColumns;
 }
 
-async function curveOf(series: Series): Promise<Curve> {
+async function curveOf(series: Series, clock: Chunk | undefined): Promise<Curve> {
+  if (!clock) throw new Error(`the series ${series.name} goes by clock ${series.times}, which the run does not have`);
   const column = async (chunk: Chunk | null | undefined): Promise<Float32Array | null> =>
     chunk ? ((await numbers(chunk)) as Float32Array) : null;
   const [times, value, low, high] = await Promise.all([
-    column(series.times),
+    column(clock),
     column(series.value),
     column(series.low),
     column(series.high),

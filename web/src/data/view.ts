@@ -34,6 +34,7 @@ export interface Run {
   page_size?: number;
   pageblock_order?: number;
   zones?: Zone[];
+  clocks?: Chunk[];
   series?: Series[];
   map?: BlockMap | null;
   events?: Events | null;
@@ -57,7 +58,8 @@ export interface Series {
   unit?: string;
   group?: string;
   zone?: string | number | null;
-  times: Chunk;
+  /** Index into the run's clocks. */
+  times: number;
   value: Chunk;
   low?: Chunk | null;
   high?: Chunk | null;

@@ -32,6 +32,9 @@ function tableOf(colours: Uint8Array): Table {
   return table;
 }
 
+const entryOf = ({ frame, other }: Scene, block: number): number =>
+  other ? (frame[block] << 8) | other[block] : frame[block];
+
 export class CanvasPainter implements Painter {
   readonly kind = "Canvas2D";
   private readonly context: CanvasRenderingContext2D;
@@ -42,6 +45,8 @@ export class CanvasPainter implements Painter {
   private shown = new Uint8Array(0);
   private shownOther: Uint8Array | null = null;
   private changed = new Uint32Array(0);
+  /** Of every block, the entry of the table that it is painted with. */
+  private entries = new Uint16Array(0);
 
   constructor(context: CanvasRenderingContext2D) {
     this.context = context;
@@ -50,7 +55,7 @@ export class CanvasPainter implements Painter {
   paint(scene: Scene): void {
     if (scene.width === 0 || scene.height === 0) return;
     if (this.stays(scene)) this.repaint(scene, this.grid as Grid);
-    else this.repaintAll(scene);
+    else this.begin(scene);
     this.shown.set(scene.frame);
     if (scene.other) this.shownOther?.set(scene.other);
     this.context.putImageData(this.image as ImageData, 0, 0);
@@ -66,7 +71,7 @@ export class CanvasPainter implements Painter {
     );
   }
 
-  private repaintAll(scene: Scene): void {
+  private begin(scene: Scene): void {
     this.image = this.context.createImageData(scene.width, scene.height);
     this.pixels = new Uint32Array(this.image.data.buffer);
     this.grid = new Grid(scene);
@@ -74,11 +79,14 @@ export class CanvasPainter implements Painter {
     this.shown = new Uint8Array(scene.frame.length);
     this.shownOther = scene.other ? new Uint8Array(scene.frame.length) : null;
     this.changed = new Uint32Array(scene.frame.length);
+    this.entries = new Uint16Array(scene.frame.length);
+    for (let block = 0; block < scene.frame.length; block++) this.entries[block] = entryOf(scene, block);
     this.all(scene, this.grid);
   }
 
   private repaint(scene: Scene, grid: Grid): void {
     const count = this.collect(scene);
+    for (let i = 0; i < count; i++) this.entries[this.changed[i]] = entryOf(scene, this.changed[i]);
     if (count > scene.frame.length * MANY_CHANGES) return this.all(scene, grid);
     const color = this.painterOf(scene, grid);
     grid.forEachPixel(this.changed, count, color);
@@ -113,10 +121,10 @@ export class CanvasPainter implements Painter {
   }
 
   /** Pixels that stand for several blocks: the weighted mean of some of them. */
-  private small({ frame, other, palette, width }: Scene, { samples, columns, rows, ends }: Grid): (x: number, y: number) => void {
+  private small({ other, palette, width }: Scene, { samples, columns, rows, ends }: Grid): (x: number, y: number) => void {
     const { squares } = tableOf(other ? palette.pair : palette.single);
     const paper = opaque(...palette.inks.paper);
-    const { pixels } = this;
+    const { pixels, entries } = this;
     return (x, y) => {
       let red = 0;
       let green = 0;
@@ -128,7 +136,7 @@ export class CanvasPainter implements Painter {
         for (let i = x * samples; i < (x + 1) * samples; i++) {
           const block = row + columns[i];
           if (columns[i] < 0 || block >= ends[j]) continue;
-          const at = (other ? (frame[block] << 8) | other[block] : frame[block]) << 2;
+          const at = entries[block] << 2;
           red += squares[at];
           green += squares[at + 1];
           blue += squares[at + 2];
@@ -142,15 +150,15 @@ export class CanvasPainter implements Painter {
 
   /** Cells of a pixel or more, each in one colour. */
   private large(scene: Scene, { columns, rows, ends, withinX, withinY }: Grid): (x: number, y: number) => void {
-    const { frame, other, palette, width, cell } = scene;
+    const { other, palette, width, cell } = scene;
     const colours = tableOf(other ? palette.pair : palette.single).pixels;
     const paper = opaque(...palette.inks.paper);
     const side = cell - gapOf(cell);
-    const { pixels } = this;
+    const { pixels, entries } = this;
     return (x, y) => {
       const block = rows[y] + columns[x];
       const outside = rows[y] < 0 || columns[x] < 0 || block >= ends[y] || withinX[x] >= side || withinY[y] >= side;
-      pixels[y * width + x] = outside ? paper : colours[other ? (frame[block] << 8) | other[block] : frame[block]];
+      pixels[y * width + x] = outside ? paper : colours[entries[block]];
     };
   }
 

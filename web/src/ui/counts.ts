@@ -10,8 +10,8 @@ import { badge } from "./picker";
 const NAMES = ["Unmovable blocks", "Movable blocks", "Reclaimable blocks", "Other blocks"];
 
 const ROWS: { label: string; of: (counts: Counts) => number; class?: string }[] = [
-  { label: "Movable blocks with pinned pages", of: (counts) => counts.polluted, class: "strong" },
-  { label: "Blocks of any type with pinned pages", of: (counts) => counts.pinned },
+  { label: "Blocks with pinned pages", of: (counts) => counts.pinned, class: "strong" },
+  { label: "Movable blocks among them", of: (counts) => counts.polluted },
   { label: "Blocks entirely free", of: (counts) => counts.empty },
   ...TYPES.map((_, type) => ({ label: NAMES[type], of: (counts: Counts) => counts.byType[type].blocks })),
 ];

@@ -22,8 +22,8 @@ const MODE_NAMES: Record<Mode, string> = { pair: "Side by side", difference: "Di
 
 const ABOUT =
   "Every pageblock in address order, from low (top left) to high. Orange is what the kernel tries to prevent: pages " +
-  "that cannot be moved in blocks of movable ones, where no huge page can be made any more. Press or drag on the bands " +
-  "to move through time.";
+  "that cannot be moved in blocks of movable ones, where no huge page can be made any more. Dark and green blocks hold " +
+  "such pages too, kept together. Press or drag on the bands to move through time.";
 
 /** Buttons of which one is pressed. */
 function choice<T extends string>(label: string, values: readonly T[], names: Record<T, string>, choose: (value: T) => void): { element: HTMLElement; press: (value: T | null) => void } {

@@ -1,11 +1,11 @@
-// The whole of both runs at once: how many blocks are polluted, and blocks x time. A press or a drag sets the time.
+// The whole of both runs at once: how many blocks have pinned pages, and blocks x time. A press or a drag sets the time.
 
 import { chosen, durationOf, type Context } from "../core/context";
 import { h, whenResized } from "../core/dom";
 import { clock, count } from "../core/format";
 import type { Reels } from "../core/reels";
 import { onTheme, palette } from "../core/theme";
-import { parting, pollution, type Counted } from "../data/divergence";
+import { parting, pinnedBlocks, type Counted } from "../data/divergence";
 import type { Machine } from "../data/machine";
 import { blockOfRow, paintStrip, type Reel } from "../map/strip";
 import { tickLabel, ticks } from "./axis";
@@ -68,7 +68,7 @@ export class Strips {
     if (there.length < known.filter(({ machine }) => machine.hasMap).length) return;
     const counted = there.map(({ letter, reel }) => ({
       letter,
-      counted: { times: reel.times, counts: pollution(reel.film) } satisfies Counted,
+      counted: { times: reel.times, counts: pinnedBlocks(reel.film) } satisfies Counted,
     }));
     const rows: HTMLElement[] = [];
     if (counted.length > 0) rows.push(this.curves(counted));
@@ -111,13 +111,15 @@ export class Strips {
     }
   }
 
-  /** The polluted blocks of the runs, as steps: between samples nothing is known. */
+  /** The blocks with pinned pages of the runs, as steps: between samples nothing is known. */
   private curves(runs: { letter: "A" | "B"; counted: Counted }[]): HTMLElement {
     const most = Math.max(1, ...runs.flatMap(({ counted }) => Array.from(counted.counts)));
     const svg = document.createElementNS(SVG, "svg");
     svg.setAttribute("viewBox", `0 0 ${this.width} ${CURVE_HEIGHT}`);
+    // The rule below takes a pixel of the height, which must not narrow the curve.
+    svg.setAttribute("preserveAspectRatio", "none");
     svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", "Movable blocks with pinned pages over time; the counts stand in the table below the map");
+    svg.setAttribute("aria-label", "Blocks with pinned pages over time; the counts stand in the table below the map");
     for (const { letter, counted } of runs) {
       const path = document.createElementNS(SVG, "path");
       path.setAttribute("class", `curve ${letter.toLowerCase()}`);
@@ -127,7 +129,7 @@ export class Strips {
     return h(
       "figure",
       { class: "strip curves" },
-      h("figcaption", {}, h("span", {}, `Movable blocks with pinned pages (up to ${count(most)})`)),
+      h("figcaption", {}, h("span", {}, `Blocks with pinned pages, where no huge page can be made (up to ${count(most)})`)),
       svg,
     );
   }
@@ -147,7 +149,7 @@ export class Strips {
     if (runs.length < 2) return;
     const found = parting(runs[0].counted, runs[1].counted);
     if (!found) {
-      this.finding.append("Both runs end with as many movable blocks that hold pinned pages.");
+      this.finding.append("Both runs end with as many blocks that hold pinned pages.");
       return;
     }
     this.part.hidden = found.time <= 0;
@@ -155,13 +157,13 @@ export class Strips {
     const less = found.more === "A" ? "B" : "A";
     const ends = `at the end ${count(found.a)} in A and ${count(found.b)} in B.`;
     if (this.part.hidden) {
-      this.finding.append(`From the start to the end, ${less} has fewer movable blocks with pinned pages than ${found.more}: ${ends}`);
+      this.finding.append(`From the start to the end, ${less} has fewer blocks with pinned pages than ${found.more}: ${ends}`);
       return;
     }
     this.finding.append(
       "The runs part ways at ",
       h("button", { type: "button", class: "time", onclick: () => this.context.store.set({ time: found.time }) }, clock(found.time)),
-      `: from there to the end, ${less} always has fewer movable blocks with pinned pages than ${found.more}: ${ends}`,
+      `: from there to the end, ${less} always has fewer blocks with pinned pages than ${found.more}: ${ends}`,
     );
   }
 

@@ -59,7 +59,7 @@ pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
     if args.format == Format::Csv {
         return Err(Failure::Usage(format!("{} prints a table or JSON", shelf.command)));
     }
-    let studies = find(&args.name, shelf)?;
+    let (studies, left_out) = with_scenarios(find(&args.name, shelf)?, args)?;
     let cells = cells(&studies);
     let sizes = sizes(&cells, args)?;
     let runs = runs(&cells, args)?;
@@ -80,9 +80,25 @@ pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
         }
     }
     match runs.values().filter(|run| run.is_err()).count() {
-        0 => Ok(()),
+        0 if left_out.is_empty() => Ok(()),
+        0 => Err(Failure::Input(format!("not run: {}", left_out.join("; ")))),
         lost => Err(Failure::Invariant(format!("{lost} of {} runs were lost", runs.len()))),
     }
+}
+
+/// Studies whose scenarios and variants are there; of `all`, one that lacks some does not keep the others from being run, and is
+/// told of at the end.
+fn with_scenarios(studies: Vec<Study>, args: &StudyArgs) -> Result<(Vec<Study>, Vec<String>), Failure> {
+    let (mut there, mut left_out) = (Vec::new(), Vec::new());
+    for study in studies {
+        match sizes(&study.cells(), args) {
+            Ok(_) => there.push(study),
+            Err(why) if args.name == ALL => left_out.push(format!("{}: {why}", study.name)),
+            Err(why) => return Err(why),
+        }
+    }
+    left_out.iter().for_each(|why| warn(why));
+    Ok((there, left_out))
 }
 
 fn find(name: &str, shelf: &Shelf) -> Result<Vec<Study>, Failure> {

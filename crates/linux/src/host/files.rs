@@ -38,6 +38,22 @@ impl Files {
         Ok(())
     }
 
+    /// Creates empty files in a directory of their own.
+    pub fn create_many(&mut self, directory: u32, first: u32, count: u32) -> Result<(), Errno> {
+        let dir = format!("many-{directory:08x}");
+        if first == 0 {
+            match mkdirat(&self.dir, &dir, Mode::from_raw_mode(0o700)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC;
+        for name in first..first.saturating_add(count) {
+            openat(&self.dir, format!("{dir}/{name:040}"), flags, Mode::from_raw_mode(0o600))?;
+        }
+        Ok(())
+    }
+
     /// Opens a file that the caller holds, making it if there is none.
     pub fn open_held(&mut self, file: FileId) -> Result<Rc<OwnedFd>, Errno> {
         let fd = Rc::new(self.make(file, OFlags::empty())?);

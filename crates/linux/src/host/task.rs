@@ -134,6 +134,7 @@ impl<'r> Task<'r> {
             Op::Meet { number, tasks } => self.run.shared.meet(number, tasks),
             // No system call leaves a caller with pages of the kernel's and says whether their order was to be had.
             Op::KernelPages { .. } => return Err(OsErrno::NOTSUP),
+            Op::CreateMany { directory, first, count } => self.files.create_many(directory, first, count)?,
             Op::DropCaches => drop_caches()?,
             Op::SyncAll => rustix::fs::sync(),
             Op::Begin { .. } | Op::End | Op::Mark { .. } | Op::For { .. } | Op::Done => {}

@@ -3,6 +3,7 @@
 use super::control::{pageblock_end, pageblock_start};
 use super::{COMPACT_CLUSTER_MAX, CompactControl, CompactMode};
 use crate::event::{MmEvent, MmObserver};
+use crate::pages::PageFlags;
 use crate::state::{State, World};
 use pagealloc::{BlockId, Counter, FrameState, Migratetype, Pfn};
 
@@ -102,6 +103,7 @@ impl<W: World> State<W> {
                     }
                     pages
                 }
+                None if self.pages.flags(pfn).contains(PageFlags::NOT_COMPOUND) => 1,
                 None if matches!(state, FrameState::USED | FrameState::LRU | FrameState::MOVABLE_OPS) => {
                     1 << self.alloc.frames.order(pfn)
                 }

@@ -108,6 +108,9 @@ impl<W: World> State<W> {
             return Look::Stays(1);
         }
         let order = self.alloc.frames.order(pfn);
+        if self.pages.flags(pfn).contains(PageFlags::NOT_COMPOUND) {
+            return Look::Stays(1);
+        }
         if order > 0 && self.too_large_to_move(control, order) {
             return Look::Stays(1 << order);
         }

@@ -6,7 +6,7 @@ use crate::event::{MmEvent, MmObserver};
 use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
-use pagealloc::{Counter, FrameState, NodeId, Pfn};
+use pagealloc::{Counter, FrameState, Gfp, NodeId, Pfn};
 
 /// Objects per call of a shrinker.
 const SHRINK_BATCH: u64 = 128;
@@ -57,6 +57,9 @@ impl<W: World> Mm<W> {
     pub(crate) async fn shrink_slab(&self, node: NodeId, sc: &mut ScanControl, task: &TaskContext) {
         let shrinkers = self.state.borrow().owner.shrinkers();
         for shrinker in 0..shrinkers {
+            if !sc.gfp.contains(Gfp::FS) && self.state.borrow().owner.shrinker_needs_fs(shrinker) {
+                continue;
+            }
             self.shrink_one(shrinker, node, sc, task).await;
         }
     }

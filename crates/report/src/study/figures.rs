@@ -34,6 +34,8 @@ impl RunFigures {
         figures.extend(measures::values(&ran.measures));
         figures.extend(latencies(ran));
         figures.extend(stalls(&ran.outcome.fragment_stalls));
+        let nodes = ran.outcome.extfrag_by_node.iter().enumerate();
+        figures.extend(nodes.map(|(node, &events)| (format!("extfrag.node{node}"), events as f64)));
         figures.insert("hang".to_owned(), f64::from(u8::from(ran.run.hang.is_some())));
         let series =
             ran.measures.iter().map(|measure| (format!("{}{}", measures::PREFIX, measure.name), &measure.samples));

@@ -9,7 +9,7 @@ use crate::text::{heading, number};
 use std::fmt::Write;
 
 /// Widest label beside its figures.
-const LABEL: usize = 34;
+const LABEL: usize = 44;
 /// Width of a value, and of one with its percentage.
 const VALUE: usize = 12;
 const WITH_PERCENT: usize = 22;

@@ -31,7 +31,16 @@ pub const PAPERS: &[(&str, &str)] = &[
 ];
 
 /// Questions that come with fraglab, by name.
-pub const QUESTIONS: &[(&str, &str)] = &[];
+pub const QUESTIONS: &[(&str, &str)] = &[
+    ("Q1", include_str!("../../questions/Q1.toml")),
+    ("Q2", include_str!("../../questions/Q2.toml")),
+    ("Q3", include_str!("../../questions/Q3.toml")),
+    ("Q4", include_str!("../../questions/Q4.toml")),
+    ("Q5", include_str!("../../questions/Q5.toml")),
+    ("Q6", include_str!("../../questions/Q6.toml")),
+    ("Q7", include_str!("../../questions/Q7.toml")),
+    ("Q8", include_str!("../../questions/Q8.toml")),
+];
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 //! The end of a build: links, and `make clean`.
 
-use super::tree::{Kind, drawn, file, read_whole, write_new};
+use super::tree::{DIRECTORY_BYTES, Kind, drawn, file, read_whole, write_new};
 use super::{MIB, Parameters};
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
@@ -65,6 +65,9 @@ impl Clean {
 
 impl Script for Clean {
     fn begin(&mut self, ops: &mut Vec<Op>) {
+        for number in 0..self.parameters.tree.directories.into() {
+            read_whole(ops, file(Kind::Directory, number), DIRECTORY_BYTES);
+        }
         let passes = u64::from(self.parameters.link.passes);
         ops.extend((0..passes).map(|pass| Op::Unlink { file: file(Kind::Linked, pass) }));
     }

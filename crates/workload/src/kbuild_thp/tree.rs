@@ -23,6 +23,8 @@ pub struct Tree {
     pub makefiles: u32,
     /// Smallest and largest, KiB.
     pub makefile_kib: Between,
+    /// Directories: `make clean` searches all of them. Files of a block each stand in for them.
+    pub directories: u32,
 }
 
 /// Kinds of files: the upper bits of their numbers.
@@ -38,7 +40,11 @@ pub(super) enum Kind {
     Linked,
     /// The compiler itself.
     Program,
+    Directory,
 }
+
+/// A directory's block.
+pub(super) const DIRECTORY_BYTES: u64 = 4096;
 
 /// The `number`-th file of a kind.
 pub(super) fn file(kind: Kind, number: u64) -> FileId {
@@ -51,6 +57,7 @@ impl Tree {
         self.sources = scaled(self.sources);
         self.headers = scaled(self.headers);
         self.makefiles = scale.of_u32(self.makefiles);
+        self.directories = scale.of_u32(self.directories);
     }
 
     /// Size of a file of the tree, bytes.
@@ -71,6 +78,9 @@ impl Tree {
             for number in 0..count.into() {
                 write_new(ops, file(kind, number), self.bytes(kind, number, seed));
             }
+        }
+        for number in 0..self.directories.into() {
+            write_new(ops, file(Kind::Directory, number), DIRECTORY_BYTES);
         }
     }
 }

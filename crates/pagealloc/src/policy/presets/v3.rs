@@ -87,7 +87,7 @@ const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
     scheme: SlowpathScheme::AsyncThenSync3x,
     initial_compaction_nonmovable: false,
     noretry_bails_on_skipped: false,
-    stall_counts_deferred: true,
+    stall_counts_deferred: false,
     compact_retry: CompactRetry::Classified,
 };
 

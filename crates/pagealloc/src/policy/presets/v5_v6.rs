@@ -47,7 +47,7 @@ pub(super) fn linux_6_1() -> Policy {
             finish: CompactFinish::AtBlockBoundary,
             ..base.compaction
         },
-        slowpath: SlowpathRules { noretry_bails_on_skipped: true, ..base.slowpath },
+        slowpath: SlowpathRules { stall_counts_deferred: true, noretry_bails_on_skipped: true, ..base.slowpath },
         sysctl_rules: SysctlRules { watermark_scale_factor_max: 3000, swappiness_max: 200, ..base.sysctl_rules },
         ..base
     }

@@ -1,0 +1,141 @@
+//! The log: checkpoints, and the metadata that has to be written before the log can be used again.
+
+use super::{AIL_BYTES, BufferId, CIL_BYTES, LogVector, Xfs};
+use crate::sim::Sim;
+use lab::Stream;
+use mm::{Env, Nanos};
+
+/// How often the log's worker looks whether there is something to do, and how often it writes everything (`xfssyncd_centisecs`).
+const LOOK: Nanos = 10_000_000;
+const SYNC: Nanos = 30_000_000_000;
+/// An inode's log vector: core and attributes.
+const INODE_BYTES: u64 = 400;
+
+/// What a checkpoint holds.
+struct Checkpoint {
+    bytes: u64,
+    vectors: Vec<LogVector>,
+    objects: Vec<crate::slab::Object>,
+}
+
+impl Sim {
+    /// Wakes the log's worker.
+    pub(super) fn wake_log(&self) {
+        self.log_worker.take().into_iter().for_each(|task| self.env().unpark(task));
+    }
+
+    /// The log's worker and the writer of metadata in one. It sleeps until there is a log that needs it.
+    pub async fn log_forever(&self) {
+        let mut synced = self.env().now();
+        loop {
+            let idle = self.mm.state.borrow().owner.xfs.as_ref().is_none_or(|xfs| xfs.directories.is_empty());
+            self.log_worker.set(Some(self.env().current.get()));
+            self.env().park((!idle).then_some(LOOK)).await;
+            self.log_worker.set(None);
+            let sync = self.env().now() - synced >= SYNC;
+            if sync {
+                synced = self.env().now();
+            }
+            let (checkpoint, push_all) = self.log_state(|xfs| {
+                let push_all = std::mem::take(&mut xfs.push_all) || sync;
+                (xfs.cil_bytes > CIL_BYTES || push_all && !xfs.cil.is_empty(), push_all)
+            });
+            if checkpoint {
+                self.write_checkpoint().await;
+            }
+            self.write_metadata(push_all).await;
+        }
+    }
+
+    fn log_state<R: Default>(&self, then: impl FnOnce(&mut Xfs) -> R) -> R {
+        self.mm.state.borrow_mut().owner.xfs.as_deref_mut().map(then).unwrap_or_default()
+    }
+
+    async fn write_checkpoint(&self) {
+        let Some(Checkpoint { bytes, vectors, objects }) = self.log_state(|xfs| Some(xfs.take_checkpoint())) else {
+            return;
+        };
+        let pages = bytes.div_ceil(self.spec.page());
+        self.spend(self.spec.costs.copy_page * pages).await;
+        let written = self.env().device(false).write(self.env().now(), Stream::Files, pages);
+        self.env().sleep_until(written).await;
+        self.free_vectors(vectors);
+        self.free_objects(objects);
+    }
+
+    /// Writes what the log has needed for longest, until enough of it is free; or all of it.
+    async fn write_metadata(&self, all: bool) {
+        let end = self.log_state(|xfs| xfs.sequence);
+        let mut from = (0, 0);
+        while let Some((key, id)) = self.log_state(|xfs| xfs.next_to_write(from, all, end)) {
+            from = (key.0, key.1 + 1);
+            let bytes = self.log_state(|xfs| xfs.buffers[id as usize].bytes);
+            self.spend(self.spec.costs.io_page).await;
+            let pages = u64::from(bytes).div_ceil(self.spec.page());
+            let device = self.env().device(false);
+            let written = device.write(self.env().now(), Stream::Files, pages);
+            if device.backlog(self.env().now()) > LOOK {
+                self.env().sleep_until(written).await;
+            }
+            let shadow = self.log_state(|xfs| xfs.end_write(id, key));
+            self.free_vectors(shadow);
+        }
+    }
+}
+
+impl Xfs {
+    /// What the next checkpoint would take in the log.
+    pub(super) fn count_cil(&mut self) {
+        let vectors = self.cil.iter().filter_map(|&id| self.buffers[id as usize].vector.as_ref());
+        // Few items, each counted at its present size; all are looked at now and then only.
+        if self.inode_vectors.len().is_multiple_of(64) {
+            let vectors: u64 = vectors.map(|vector| u64::from(vector.bytes)).sum();
+            self.cil_bytes = vectors + self.inode_vectors.len() as u64 * INODE_BYTES;
+        }
+    }
+
+    fn take_checkpoint(&mut self) -> Checkpoint {
+        let offset = self.head;
+        let objects = std::mem::take(&mut self.inode_vectors);
+        let mut checkpoint = Checkpoint { bytes: objects.len() as u64 * INODE_BYTES, vectors: Vec::new(), objects };
+        for id in std::mem::take(&mut self.cil) {
+            let key = (offset, self.next());
+            let buffer = &mut self.buffers[id as usize];
+            buffer.in_cil = false;
+            if let Some(vector) = buffer.vector.take() {
+                checkpoint.bytes += u64::from(vector.bytes);
+                checkpoint.vectors.push(vector);
+            }
+            // What was logged before is in this checkpoint as well.
+            if let Some(before) = buffer.in_ail.replace(key) {
+                self.ail.remove(&before);
+            }
+            self.ail.insert(key, id);
+        }
+        self.head += checkpoint.bytes;
+        self.cil_bytes = 0;
+        checkpoint
+    }
+
+    /// The next item from a place on; items that were changed again since are pinned until the next checkpoint.
+    fn next_to_write(&mut self, from: (u64, u64), all: bool, end: u64) -> Option<((u64, u64), BufferId)> {
+        if !all && self.log_used() <= AIL_BYTES {
+            return None;
+        }
+        let rest = self.ail.range(from..).take_while(|((_, sequence), _)| *sequence <= end);
+        let mut free = rest.filter(|(_, id)| !self.buffers[**id as usize].in_cil);
+        free.next().map(|(&key, &id)| (key, id))
+    }
+
+    /// The buffer is on disk: unless it was changed meanwhile, it is clean, and its log item goes.
+    fn end_write(&mut self, id: BufferId, key: (u64, u64)) -> Option<LogVector> {
+        let buffer = &mut self.buffers[id as usize];
+        if buffer.in_ail != Some(key) || buffer.in_cil || buffer.users > 0 {
+            return None;
+        }
+        buffer.in_ail = None;
+        buffer.dirty = None;
+        self.ail.remove(&key);
+        buffer.shadow.take()
+    }
+}

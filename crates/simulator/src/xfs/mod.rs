@@ -1,0 +1,207 @@
+//! XFS's metadata in memory: buffers, directories, log items, inodes. What is known of it as of 2016, format version 5.
+//!
+//! A directory grows by data blocks, filled from the front, and by leaf blocks that hold hashes in order. What a transaction
+//! changes in a block is logged as a run of 128-byte chunks that begins at the first change since the block was last written
+//! and ends at the last one; the copy of it that the log keeps in memory (log vector) is one piece of memory, taken by
+//! `kmem_alloc`, for which 64 KiB blocks need orders up to 5. Blocks themselves are arrays of single pages.
+
+mod create;
+mod directory;
+mod log;
+mod shrink;
+
+use crate::folio::FolioId;
+use crate::slab::Object;
+use directory::Directory;
+use mm::Nanos;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Number of a buffer.
+pub(crate) type BufferId = u32;
+
+/// Unit of logging in a buffer (`XFS_BLF_CHUNK`).
+const CHUNK: u32 = 128;
+/// The description of a logged 64 KiB block in its log vector: `kmem_alloc` is asked for 65624 bytes for a whole one.
+const FORMAT_BYTES: u32 = 88;
+/// Bytes of an inode on disk (mkfs default since 2014), inodes of a cluster buffer of 16 KiB, and clusters of a chunk of 64.
+const INODES_A_CLUSTER: u32 = 32;
+const CLUSTER_BYTES: u32 = 16 << 10;
+const CLUSTERS_A_CHUNK: usize = 2;
+/// Size of the log: what mkfs gives a filesystem of 100 GB.
+const LOG_BYTES: u64 = 64 << 20;
+/// A checkpoint is written once this much is to be logged (`XLOG_CIL_SPACE_LIMIT`, an eighth of the log).
+const CIL_BYTES: u64 = LOG_BYTES / 8;
+/// Metadata is written back while more of the log than this is taken.
+const AIL_BYTES: u64 = LOG_BYTES * 3 / 4;
+
+/// Memory of a log vector.
+#[derive(Debug)]
+enum LogMemory {
+    Object(Object),
+    Pages(FolioId),
+}
+
+/// A log vector.
+#[derive(Debug)]
+struct LogVector {
+    bytes: u32,
+    memory: LogMemory,
+}
+
+/// A buffer.
+#[derive(Default, Debug)]
+struct Buffer {
+    bytes: u32,
+    /// Its pages; none if it is not in memory.
+    pages: Vec<FolioId>,
+    /// `xfs_buf` and its log item.
+    objects: Vec<Object>,
+    /// Logged since it was last written: from, to.
+    dirty: Option<(u32, u32)>,
+    vector: Option<LogVector>,
+    shadow: Option<LogVector>,
+    in_cil: bool,
+    /// Place in the list of what the log still needs.
+    in_ail: Option<(u64, u64)>,
+    /// Node of its memory, place on the node's LRU list, and rounds that it stays there.
+    node: usize,
+    place: u64,
+    rounds: u8,
+    /// Transactions that use it.
+    users: u32,
+    /// Nobody will ask for it again by its number.
+    abandoned: bool,
+    /// How often the number has been given out.
+    generation: u32,
+}
+
+/// A file in memory.
+#[derive(Debug)]
+struct Inode {
+    objects: [Object; 2],
+    cluster: BufferId,
+    generation: u32,
+}
+
+/// Names and inodes of a node's memory, oldest first.
+#[derive(Default)]
+struct NodeFiles {
+    dentries: VecDeque<(Object, Inode)>,
+    /// Inodes that no dentry holds.
+    reclaimable: VecDeque<Inode>,
+}
+
+/// All of it.
+pub(crate) struct Xfs {
+    block: u32,
+    page: u32,
+    buffers: Vec<Buffer>,
+    vacant: Vec<BufferId>,
+    /// Buffers by node, longest unused first.
+    lru: Vec<BTreeMap<u64, BufferId>>,
+    directories: BTreeMap<u32, Directory>,
+    files: Vec<NodeFiles>,
+    /// What the next checkpoint holds, with the inodes' log vectors.
+    cil: Vec<BufferId>,
+    cil_bytes: u64,
+    inode_vectors: Vec<Object>,
+    /// What the log still needs, by the offset of the checkpoint that holds it.
+    ail: BTreeMap<(u64, u64), BufferId>,
+    /// Bytes ever written to the log.
+    head: u64,
+    sequence: u64,
+    /// Reclaim met inodes that have to be written first.
+    push_all: bool,
+    /// "possible memory allocation deadlock"
+    messages: u64,
+}
+
+impl Xfs {
+    pub fn new(block: u32, page: u32, nodes: usize) -> Xfs {
+        Xfs {
+            block,
+            page,
+            buffers: Vec::new(),
+            vacant: Vec::new(),
+            lru: vec![BTreeMap::new(); nodes],
+            directories: BTreeMap::new(),
+            files: (0..nodes).map(|_| NodeFiles::default()).collect(),
+            cil: Vec::new(),
+            cil_bytes: 0,
+            inode_vectors: Vec::new(),
+            ail: BTreeMap::new(),
+            head: 0,
+            sequence: 0,
+            push_all: false,
+            messages: 0,
+        }
+    }
+
+    /// Messages about a possible deadlock so far.
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    fn next(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
+    }
+
+    /// A number for a buffer that has yet to get memory.
+    fn new_buffer(&mut self, bytes: u32) -> BufferId {
+        let id = self.vacant.pop().unwrap_or_else(|| {
+            self.buffers.push(Buffer::default());
+            self.buffers.len() as u32 - 1
+        });
+        let generation = self.buffers[id as usize].generation + 1;
+        self.buffers[id as usize] = Buffer { bytes, generation, ..Buffer::default() };
+        id
+    }
+
+    fn buffer(&mut self, id: BufferId) -> &mut Buffer {
+        &mut self.buffers[id as usize]
+    }
+
+    /// The buffer is used: it goes to the young end of its list, for so many rounds.
+    fn touch(&mut self, id: BufferId, rounds: u8) {
+        let place = self.next();
+        let buffer = &mut self.buffers[id as usize];
+        self.lru[buffer.node].remove(&buffer.place);
+        (buffer.place, buffer.rounds) = (place, rounds);
+        self.lru[buffer.node].insert(place, id);
+    }
+
+    /// Bytes of the log that are taken.
+    fn log_used(&self) -> u64 {
+        let tail = self.ail.first_key_value().map_or(self.head, |(&(offset, _), _)| offset);
+        self.head - tail + self.cil_bytes
+    }
+
+    fn is_dirty(&self, inode: &Inode) -> bool {
+        let cluster = &self.buffers[inode.cluster as usize];
+        cluster.generation == inode.generation
+            && (cluster.dirty.is_some() || cluster.in_cil || cluster.in_ail.is_some())
+    }
+}
+
+impl Buffer {
+    /// Bytes of its log vector.
+    fn vector_bytes(&self) -> u32 {
+        let Some((from, to)) = self.dirty else { return 0 };
+        let run = to.next_multiple_of(CHUNK) - from / CHUNK * CHUNK;
+        // The head of the block (what is free, how many entries) and the end of its free space are logged as well.
+        (run + 2 * CHUNK).min(self.bytes) + FORMAT_BYTES
+    }
+
+    fn log(&mut self, from: u32, to: u32) {
+        self.dirty = Some(self.dirty.map_or((from, to), |(first, last)| (first.min(from), last.max(to))));
+    }
+
+    fn is_busy(&self) -> bool {
+        self.users > 0 || self.dirty.is_some() || self.in_cil || self.in_ail.is_some()
+    }
+}
+
+/// `congestion_wait(BLK_RW_ASYNC, HZ/50)` between two attempts at memory, and attempts between two messages.
+const RETRY: Nanos = 20_000_000;
+const ATTEMPTS_A_MESSAGE: u64 = 100;

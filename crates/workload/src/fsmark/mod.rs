@@ -1,0 +1,211 @@
+//! `fsmark`: workers that create empty files, each in a directory of its own, loop after loop.
+//!
+//! fs_mark 3.3 as the discussion of compaction for `GFP_NOFS` requests used it in October 2016. Each loop forks its workers anew; a
+//! worker stays in a directory for as many files as it made in 180 seconds there, then goes on to the next.
+
+use crate::drive::Program;
+use crate::kind::Kind;
+use crate::rounds::{Script, program, quota};
+use crate::{Better, Machine, Measure, Op, Root, RunReport, Scale, Spawn, TaskReport, Workload};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::num::NonZero;
+
+/// Parameters: the section `[fsmark]` of a scenario of this kind.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Parameters {
+    /// Workers.
+    pub workers: NonZero<u16>,
+    /// Loops.
+    pub loops: NonZero<u16>,
+    /// Files that a worker creates in a loop.
+    pub files: NonZero<u32>,
+    /// Files after which a worker goes on to its next directory.
+    pub directory_files: NonZero<u32>,
+    /// What a worker computes for each file by itself, microseconds.
+    pub overhead_us: u32,
+}
+
+/// The workload.
+#[derive(Clone, Copy, Debug)]
+struct Fsmark {
+    parameters: Parameters,
+    seed: u64,
+}
+
+const ROLES: [&str; 2] = ["fs_mark", "worker"];
+const WORKER: u16 = 1;
+
+const LABELS: [&str; 3] = ["start", "end", "files"];
+/// A loop begins, and ends.
+const START: u16 = 0;
+const END: u16 = 1;
+/// A worker's loop.
+const FILES: u16 = 2;
+
+/// Files that are made by one operation.
+const BATCH: u32 = 50;
+/// Directories that a worker has room for.
+const DIRECTORIES: u32 = 1 << 16;
+/// Operations of a batch: what the worker computes, and the creation.
+const OPS_A_BATCH: u64 = 2;
+
+impl Kind for Parameters {
+    fn workload(&self, _: &Machine, seed: u64) -> Box<dyn Workload> {
+        Box::new(Fsmark { parameters: *self, seed })
+    }
+
+    fn scale(&mut self, scale: Scale) {
+        self.files = NonZero::new(scale.of_u32(self.files.get())).unwrap_or(self.files);
+    }
+}
+
+/// The process that runs the loops.
+#[derive(Clone)]
+struct Loops {
+    parameters: Parameters,
+    spawn: Spawn,
+    done: u16,
+}
+
+impl Script for Loops {
+    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        if self.done == self.parameters.loops.get() {
+            return false;
+        }
+        let workers = self.parameters.workers.get();
+        ops.push(Op::Mark { label: START });
+        for worker in 0..workers {
+            let nth = u64::from(self.done) * u64::from(workers) + u64::from(worker);
+            let argument = u64::from(self.done) << 16 | u64::from(worker);
+            ops.push(Op::Fork(self.spawn.child(nth, WORKER, argument)));
+        }
+        ops.extend([Op::Wait, Op::Mark { label: END }]);
+        self.done += 1;
+        true
+    }
+}
+
+/// A worker in a loop.
+#[derive(Clone)]
+struct Worker {
+    parameters: Parameters,
+    number: u32,
+    /// Files that it has made before this loop, and until now.
+    made: u32,
+    end: u32,
+}
+
+impl Worker {
+    fn new(parameters: Parameters, spawn: &Spawn) -> Worker {
+        let (turn, number) = ((spawn.argument >> 16) as u32, spawn.argument as u32 & 0xffff);
+        let made = turn * parameters.files.get();
+        Worker { parameters, number, made, end: made + parameters.files.get() }
+    }
+}
+
+impl Script for Worker {
+    fn begin(&mut self, ops: &mut Vec<Op>) {
+        ops.push(Op::For { label: FILES, nanos: i64::MAX as u64 });
+    }
+
+    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        if self.made == self.end {
+            return false;
+        }
+        let of = self.parameters.directory_files.get();
+        let (turn, first) = (self.made / of, self.made % of);
+        let count = BATCH.min(self.end - self.made).min(of - first);
+        ops.push(Op::Compute { nanos: u64::from(self.parameters.overhead_us) * 1_000 * u64::from(count) });
+        ops.push(Op::CreateMany { directory: self.number * DIRECTORIES + turn, first, count });
+        self.made += count;
+        if self.made == self.end {
+            ops.push(Op::Done);
+        }
+        debug_assert!(ops.len() as u64 >= OPS_A_BATCH);
+        true
+    }
+}
+
+impl Fsmark {
+    fn loops(&self, spawn: &Spawn) -> Loops {
+        Loops { parameters: self.parameters, spawn: *spawn, done: 0 }
+    }
+
+    /// Files a second of each loop that came to its end: the sum of its workers' rates.
+    fn rates(&self, run: &RunReport) -> Vec<f64> {
+        let reports: BTreeMap<_, &TaskReport> = run.tasks.iter().map(|report| (report.task, report)).collect();
+        let Some(root) = run.roots.first().and_then(|root| reports.get(root)) else { return Vec::new() };
+        let rate = |task| {
+            let report = reports.get(task)?;
+            let span = report.spans.iter().find(|span| span.label == FILES)?;
+            Some(f64::from(self.parameters.files.get()) / (span.nanos.max(1) as f64 / 1e9))
+        };
+        let workers = usize::from(self.parameters.workers.get());
+        root.owed.chunks_exact(workers).map_while(|tasks| tasks.iter().map(rate).sum::<Option<f64>>()).collect()
+    }
+}
+
+/// Counters at the last mark, less those at the first.
+fn changes(run: &RunReport) -> BTreeMap<&str, u64> {
+    let marks = || run.tasks.iter().flat_map(|report| &report.marks);
+    let (Some(first), Some(last)) = (marks().min_by_key(|mark| mark.at), marks().max_by_key(|mark| mark.at)) else {
+        return BTreeMap::new();
+    };
+    let before = |name: &String| first.counters.get(name).copied().unwrap_or(0);
+    last.counters.iter().map(|(name, &value)| (name.as_str(), value.saturating_sub(before(name)))).collect()
+}
+
+/// Orders that the document counts.
+const ORDERS: u8 = 6;
+
+impl Workload for Fsmark {
+    fn roots(&self) -> Vec<Root> {
+        let spawn = Spawn::root(0, 0, 0, self.seed);
+        vec![Root { spawn, quota: quota(self.loops(&spawn), self.parameters.loops.get().into()) }]
+    }
+
+    fn program(&self, spawn: &Spawn) -> Program {
+        match spawn.role {
+            WORKER => program(Worker::new(self.parameters, spawn)),
+            _ => program(self.loops(spawn)),
+        }
+    }
+
+    fn roles(&self) -> Vec<&str> {
+        ROLES.to_vec()
+    }
+
+    fn labels(&self) -> Vec<&str> {
+        LABELS.to_vec()
+    }
+
+    /// Files a second of each loop, and what the system says of the filesystem's own requests: how many by order, their shares,
+    /// and how many a second.
+    fn measures(&self, run: &RunReport, _huge_bytes: u64) -> Vec<Measure> {
+        let (rates, changes) = (self.rates(run), changes(run));
+        let mut measures =
+            vec![Measure { name: "files-per-second".to_owned(), unit: "1/s", better: Better::Higher, samples: rates }];
+        let of = |order: u8| changes.get(format!("nofs_alloc.{order}").as_str()).copied().unwrap_or(0) as f64;
+        let all: f64 = (0..ORDERS).map(of).sum();
+        if all == 0.0 {
+            return measures;
+        }
+        let seconds = run.elapsed as f64 / 1e9;
+        for order in 0..ORDERS {
+            measures.push(Measure::single(format!("nofs-o{order}"), "", Better::Higher, of(order)));
+            measures.push(Measure::single(
+                format!("nofs-share-o{order}"),
+                "%",
+                Better::Higher,
+                100.0 * of(order) / all,
+            ));
+        }
+        measures.push(Measure::single("nofs-per-second", "1/s", Better::Higher, all / seconds));
+        measures.push(Measure::single("nofs-high-order-per-second", "1/s", Better::Higher, (all - of(0)) / seconds));
+        let messages = changes.get("xfs_deadlock_messages").copied().unwrap_or(0) as f64;
+        measures.push(Measure::single("deadlock-messages", "", Better::Lower, messages));
+        measures
+    }
+}
