@@ -50,6 +50,7 @@ const ROWS: &[Row] = &[
     row!("base mark of suitability", ["4.20", "6.15"], compaction.suitable_mark),
     row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15"], defrag),
     row!("NUMA balancing", ["4.6"], numa_balancing),
+    row!("kernel stacks", ["4.6", "4.20"], stacks),
     row!("skip nodes with active kswapd", ["6.18"], skip_kswapd_nodes),
     row!("6.19 (1) merge retypes", ["6.12", "6.19"], merge_retype),
     row!("6.19 (2) drains in batches", ["6.19"], pcp.drain_in_batches),
