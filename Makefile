@@ -6,13 +6,14 @@ RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
 GRIDS ?= target/grids
 
-.PHONY: help demo readme bless validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man web web-check web-test screenshots
+.PHONY: help demo readme bless papers validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man web web-check web-test screenshots
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
 	@echo "make test    everything that must be green before a merge (what CI runs)"
 	@echo "make vm-test boot real kernels under QEMU and see that their results come back (skipped, with the reason, without QEMU)"
 	@echo "make bless   after a wanted change of the model: golden digests, snapshots and the README's table anew"
+	@echo "make papers  docs/papers and docs/questions: the documents and open questions, run again with $(PAPER_SEEDS) seeds a variant (resumable)"
 	@echo "make validation  docs/validation.md: the model against real kernels, from $(RECORDINGS) and $(GRIDS)"
 	@echo "make validation-grids  boot real kernels for it, into $(GRIDS) (hours where they must be emulated; resumable)"
 	@echo "make validation-short  one boot, minutes; part of make test (skipped, with the reason, without QEMU)"
@@ -45,6 +46,15 @@ bless:
 
 # Where cargo puts a release build, wherever its target directory is.
 fraglab_release = $$($(CARGO) metadata --no-deps --format-version 1 | sed 's/.*"target_directory":"\([^"]*\)".*/\1/')/release/fraglab
+
+# Seeds a variant, and where finished runs are kept meanwhile.
+PAPER_SEEDS ?= 10
+PAPER_CACHE ?= target/papers
+
+papers:
+	$(CARGO) build --locked --release --package fraglab
+	$(fraglab_release) paper all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/papers.txt
+	$(fraglab_release) question all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/questions.txt
 
 validation:
 	$(CARGO) build --release --locked --quiet --package fraglab

@@ -4,6 +4,7 @@ use crate::computer::Computer;
 use crate::dentry::Dentries;
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, Folios, KernelUse, Use};
+use crate::number_map::NumberMap;
 use crate::sim::Sim;
 use crate::slab::Slabs;
 use crate::spec::MachineSpec;
@@ -68,7 +69,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         folios: Folios::default(),
         processes: BTreeMap::new(),
         handles: BTreeMap::new(),
-        files: BTreeMap::from([(BLOCK_DEVICE, File::default())]),
+        files: NumberMap::from_iter([(BLOCK_DEVICE, File::default())]),
         slabs: Slabs::new(spec.machine().cpu_node),
         dentries: Dentries::default(),
         unused_inodes: BTreeMap::new(),

@@ -4,6 +4,7 @@ use crate::address_space::{Entry, Handle, Pid, Process, Pte, Window};
 use crate::dentry::{Dentries, Name};
 use crate::file::{BLOCK_DEVICE, File, Slot};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
+use crate::number_map::NumberMap;
 use crate::slab::{Object, Slabs};
 use crate::xfs::Xfs;
 use lab::Chance;
@@ -18,7 +19,7 @@ pub(crate) struct Computer {
     pub processes: BTreeMap<Pid, Process>,
     pub handles: BTreeMap<u32, Handle>,
     /// Files by number, the block device among them.
-    pub files: BTreeMap<u32, File>,
+    pub files: NumberMap<u32, File>,
     pub slabs: Slabs,
     pub dentries: Dentries,
     /// Unused inodes, oldest first.

@@ -1,11 +1,12 @@
 //! Dentries: names in memory, of files that exist and of some that don't. All that nobody uses are on one LRU list, where
 //! a use since the last look earns another round.
 
+use crate::number_map::NumberMap;
 use crate::slab::{Object, Slabs};
 use std::collections::BTreeMap;
 
 /// What a name is of.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Name {
     /// A file of the scratch directory, existing or not.
     File(u32),
@@ -25,7 +26,7 @@ struct Dentry {
 /// The dentry cache.
 #[derive(Default)]
 pub(crate) struct Dentries {
-    by_name: BTreeMap<Name, Dentry>,
+    by_name: NumberMap<Name, Dentry>,
     /// Oldest first.
     lru: BTreeMap<u64, Name>,
     sequence: u64,

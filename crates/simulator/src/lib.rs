@@ -36,6 +36,7 @@ mod follow;
 mod handles;
 mod names;
 mod numa;
+mod number_map;
 mod phases;
 mod process;
 mod sim;

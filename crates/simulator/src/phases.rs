@@ -32,7 +32,8 @@ impl Sim {
 
     /// Drops clean page cache, then what the slab shrinkers can free.
     pub async fn drop_caches(&self) -> Result<(), Errno> {
-        let files: Vec<u32> = self.mm.state.borrow().owner.files.keys().copied().collect();
+        let mut files: Vec<u32> = self.mm.state.borrow().owner.files.keys().copied().collect();
+        files.sort_unstable();
         let mut pages = 0;
         for file in files {
             pages += self.drop_with(|owner, now, droppable, freed| owner.drop_pages(file, now, droppable, freed));

@@ -36,6 +36,7 @@ mod spawn;
 pub mod stress_highalloc;
 mod system;
 pub mod thpfioscale;
+pub mod thpscale;
 mod timed_faults;
 mod words;
 mod workload;

@@ -2,7 +2,9 @@
 
 use crate::kind::Kind;
 use crate::machine::{Machine, MachineChange};
-use crate::{Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale};
+use crate::{
+    Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale, thpscale,
+};
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -23,6 +25,8 @@ const SHIPPED: &[(&str, &str)] = &[
     ("thpfioscale-madvise", include_str!("../scenarios/thpfioscale-madvise.toml")),
     ("thpfioscale-2s", include_str!("../scenarios/thpfioscale-2s.toml")),
     ("thpfioscale-2s-madvise", include_str!("../scenarios/thpfioscale-2s-madvise.toml")),
+    ("thpscale", include_str!("../scenarios/thpscale.toml")),
+    ("thpscale-madvise", include_str!("../scenarios/thpscale-madvise.toml")),
 ];
 
 /// The kinds of workload: fields of [`Scenario`] with the names of their sections.
@@ -54,6 +58,7 @@ kinds! {
     parallelio "parallelio",
     stress_highalloc "stress-highalloc",
     thpfioscale "thpfioscale",
+    thpscale "thpscale",
 }
 
 /// A scenario.
@@ -96,6 +101,7 @@ pub struct Scenario {
     #[serde(rename = "stress-highalloc")]
     stress_highalloc: Option<stress_highalloc::Parameters>,
     thpfioscale: Option<thpfioscale::Parameters>,
+    thpscale: Option<thpscale::Parameters>,
 }
 
 /// A variant of a scenario: what it changes.
