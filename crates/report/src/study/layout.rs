@@ -125,7 +125,10 @@ fn below(text: &mut String, table: &Table, results: &Results) {
         }
         line(text, name, "fraglab", values(&estimates.iter().map(|(value, _)| *value).collect::<Vec<_>>()));
         let interval = |i: Interval| format!("[{}, {}]", number(i.low), number(i.high));
-        line(text, "", "", estimates.iter().map(|(_, i)| i.map(interval).unwrap_or_default()).collect());
+        // A single run tells of no interval.
+        if estimates.iter().any(|(_, interval)| interval.is_some()) {
+            line(text, "", "", estimates.iter().map(|(_, i)| i.map(interval).unwrap_or_default()).collect());
+        }
     }
 }
 
