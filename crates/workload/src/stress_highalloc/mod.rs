@@ -116,7 +116,7 @@ impl Workload for StressHighalloc {
         let success = |pass: u16| {
             let attempts = || run.tasks.iter().flat_map(|task| &task.timings).filter(move |of| of.label == pass);
             let (all, failed) = (attempts().count(), attempts().filter(|of| of.failed).count());
-            let samples = if all > 0 { vec![((all - failed) * 100 / all) as f64] } else { Vec::new() };
+            let samples = ((all - failed) * 100).checked_div(all).map(|percent| percent as f64).into_iter().collect();
             Measure { name: format!("success-{}", pass + 1), unit: "%", better: Better::Higher, samples }
         };
         (0..passes::PASSES as u16).map(success).collect()
