@@ -19,7 +19,7 @@ echo "== logic"
 npm run --silent unit
 echo "== the committed page is that of these sources"
 npm run --silent build
-git diff --exit-code -- ../crates/fraglab/assets/page.html || {
+git diff --quiet -- ../crates/fraglab/assets/page.html || {
 	echo "crates/fraglab/assets/page.html is not what web/ builds: run 'make web' and commit it"
 	exit 1
 }

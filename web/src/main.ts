@@ -1,7 +1,9 @@
 // The page: reads its data, puts the parts together, keeps the address up to date.
 
 import "uplot/dist/uPlot.min.css";
-import "./style.css";
+import "./style/base.css";
+import "./style/map.css";
+import "./style/tables.css";
 import type { Context } from "./core/context";
 import { chosen } from "./core/context";
 import { h } from "./core/dom";

@@ -6,7 +6,7 @@ use crate::grid_args::{GridArgs, Seeds};
 use crate::output::Format;
 use crate::run_args::{OpsArgs, RunArgs};
 use crate::study_args::{StudyArgs, WorkerArgs};
-use crate::view_args::{ExportArgs, MapArgs, ReportArgs, WatchArgs};
+use crate::view_args::{ExportArgs, MapArgs, ReportArgs, ServeArgs, WatchArgs};
 use crate::vm_args::VmArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -59,6 +59,8 @@ pub enum Command {
     Map(MapArgs),
     /// Watch this host, a run or a recording in the terminal
     Watch(WatchArgs),
+    /// Show a directory of runs in a browser
+    Serve(ServeArgs),
     /// Hand a run to other tools: Perfetto, ftrace text, CSV, JSON
     Export(ExportArgs),
     /// Show what a recording holds

@@ -21,6 +21,7 @@ mod progress;
 mod run_args;
 mod run_spec;
 mod scenarios;
+mod serve;
 mod settings;
 mod study_args;
 mod view_args;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(&args),
         Command::Map(args) => commands::map::run(&args),
         Command::Watch(args) => commands::watch::run(&args),
+        Command::Serve(args) => commands::serve::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Record(args) => commands::record::run(&args),

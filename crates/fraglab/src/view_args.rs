@@ -132,3 +132,17 @@ pub struct WatchArgs {
     #[arg(long, default_value = "/proc", value_name = "DIR")]
     pub proc: PathBuf,
 }
+
+/// Arguments of `serve`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Lists the run directories below DIR, with search; those chosen are shown in one page, as `fraglab report` \
+    makes it. The list follows the directory: runs appear when they are done. Nothing is written."
+)]
+pub struct ServeArgs {
+    /// Directory with run directories
+    pub dir: PathBuf,
+    /// Address and port; another than 127.0.0.1 lets others read all runs
+    #[arg(long, default_value = "127.0.0.1:8090", value_name = "ADDRESS:PORT")]
+    pub listen: std::net::SocketAddr,
+}

@@ -69,7 +69,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
         for measure in workload.measures(&simulated.report, 2 << 20) {
-            println!("{:>20} {:?} of {} {}", measure.name, measure.mean(), measure.samples.len(), measure.unit);
+            println!(
+                "{:>20} {:?} of {} {} {:.0?}",
+                measure.name,
+                measure.mean(),
+                measure.samples.len(),
+                measure.unit,
+                &measure.samples[..measure.samples.len().min(16)]
+            );
         }
         for task in &simulated.report.tasks {
             for mark in &task.marks {

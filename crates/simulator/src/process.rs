@@ -7,6 +7,7 @@ use crate::sim::{Birth, FAULT, NOMEM, Sim};
 use crate::slab::{Cache, Object};
 use mm::{PageFlags, State};
 use pagealloc::Gfp;
+use pagealloc::policy::KernelStacks;
 use workload::{Access, Errno, RegionId, Spawn};
 
 /// What a process has in slab caches: itself, its address space with a handful of mappings, its files.
@@ -34,7 +35,7 @@ const OBJECTS: [Cache; 17] = {
 };
 /// Upper page tables: one page each of the levels above the last, twice for those that stack and heap don't share.
 const UPPER_TABLES: usize = 5;
-/// Pages of a kernel stack of 16 KiB, one by one as `vmalloc` takes them.
+/// Pages of a kernel stack of 16 KiB where `vmalloc` takes them one by one.
 const STACK_PAGES: usize = 4;
 const STACK: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::ZERO.0);
 /// The region that stands for a program's data and stack, and its private pages.
@@ -84,10 +85,14 @@ impl Sim {
     async fn build(&self, pid: Pid) -> Result<(), Errno> {
         let objects = self.objects(&OBJECTS, pid).await?;
         self.with_process(pid, |process| process.own_objects.extend(objects))?;
-        let stack = std::iter::repeat_n((STACK, KernelUse::Stack), STACK_PAGES);
-        let tables = std::iter::repeat_n((PAGE_TABLE, KernelUse::PageTable), UPPER_TABLES);
-        for (gfp, what) in stack.chain(tables) {
-            let id = self.kernel_page(0, gfp, pid, what).await.ok_or(NOMEM)?;
+        let (order, blocks) = match self.mm.state.borrow().alloc.policy.stacks {
+            KernelStacks::Block(order) => (order, 1),
+            KernelStacks::Mapped => (0, STACK_PAGES),
+        };
+        let stack = std::iter::repeat_n((order, STACK, KernelUse::Stack), blocks);
+        let tables = std::iter::repeat_n((0, PAGE_TABLE, KernelUse::PageTable), UPPER_TABLES);
+        for (order, gfp, what) in stack.chain(tables) {
+            let id = self.kernel_page(order, gfp, pid, what).await.ok_or(NOMEM)?;
             self.with_process(pid, |process| process.own_pages.push(id))?;
         }
         Ok(())

@@ -3,13 +3,19 @@
 use std::collections::HashMap;
 use workload::{Op, RegionId, Scenario, Spawn, TaskId, Workload, on_paper};
 
-/// Digests of all operations owed at seed 1.
-const GOLDEN: [(&str, u64); 2] = [("kbuild-mix", 0x0d9a_a805_9cd2_e751), ("kbuild-short", 0x6703_5ea6_5e83_4078)];
+/// Digests of all operations owed at seed 1 and the scenario's own scale.
+const GOLDEN: [(&str, u64); 4] = [
+    ("kbuild-mix", 0x0d9a_a805_9cd2_e751),
+    ("kbuild-short", 0x6703_5ea6_5e83_4078),
+    ("kbuild-thp", 0x8c77_0374_533f_ca73),
+    ("oom-loop", 0x0317_565f_c9ca_4747),
+];
 
 #[test]
 fn digests_are_golden() {
     for (name, golden) in GOLDEN {
-        let scenario = Scenario::shipped(name).expect("it is shipped");
+        let mut scenario = Scenario::shipped(name).expect("it is shipped");
+        scenario.default_scale.into_iter().for_each(|scale| scenario.scale(scale));
         let run = on_paper(&*scenario.workload());
         for role in run.by_role() {
             println!("{name}: {:>10} {:>6} tasks {:>8} operations", role.role, role.tasks, role.ops);

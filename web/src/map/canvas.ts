@@ -1,11 +1,14 @@
 // The same picture without a GPU: pixel by pixel what the shader in gl.ts does, but only where something has changed.
 
 import { MOVABLE, freeOf, isHole, movableOf, pinnedOf, typeOf } from "../data/byte";
-import { Grid } from "./grid";
+import { Grid, type Span } from "./grid";
 import type { Palette } from "./palette";
 import { gapOf, insetOf, LEVEL_SHARE, rimOf, STACK_FROM, type Painter, type Scene } from "./scene";
 
 const opaque = (r: number, g: number, b: number): number => ((255 << 24) | (b << 16) | (g << 8) | r) >>> 0;
+
+/** Square roots of weighted means of squares of channels. */
+const ROOTS = Uint8Array.from({ length: 255 * 255 + 1 }, (_, square) => Math.round(Math.sqrt(square)));
 
 /** From this share of changed blocks on, painting all pixels is quicker than finding out which. */
 const MANY_CHANGES = 0.3;
@@ -34,6 +37,9 @@ function tableOf(colours: Uint8Array): Table {
 
 const entryOf = ({ frame, other }: Scene, block: number): number =>
   other ? (frame[block] << 8) | other[block] : frame[block];
+
+/** Whether cells show what is in the block. */
+const isOpen = (scene: Scene): boolean => scene.cell >= STACK_FROM && scene.palette.stacked && !scene.other;
 
 export class CanvasPainter implements Painter {
   readonly kind = "Canvas2D";
@@ -85,16 +91,14 @@ export class CanvasPainter implements Painter {
   }
 
   private repaint(scene: Scene, grid: Grid): void {
-    const count = this.collect(scene);
-    for (let i = 0; i < count; i++) this.entries[this.changed[i]] = entryOf(scene, this.changed[i]);
+    const count = this.keepVisible(scene, this.collect(scene));
     if (count > scene.frame.length * MANY_CHANGES) return this.all(scene, grid);
-    const color = this.painterOf(scene, grid);
-    grid.forEachPixel(this.changed, count, color);
+    grid.forEachSpan(this.changed, count, this.painterOf(scene, grid));
   }
 
   private all(scene: Scene, grid: Grid): void {
-    const color = this.painterOf(scene, grid);
-    for (let y = 0; y < scene.height; y++) for (let x = 0; x < scene.width; x++) color(x, y);
+    const paint = this.painterOf(scene, grid);
+    for (let y = 0; y < scene.height; y++) paint(y, 0, scene.width);
   }
 
   /** Lists the blocks whose bytes differ from what is on the canvas, four at a time. */
@@ -115,55 +119,78 @@ export class CanvasPainter implements Painter {
     return count;
   }
 
-  private painterOf(scene: Scene, grid: Grid): (x: number, y: number) => void {
+  /** Keeps those of the changed blocks that look different now: most colours stand for many bytes. */
+  private keepVisible(scene: Scene, count: number): number {
+    const { pixels, squares } = tableOf(scene.other ? scene.palette.pair : scene.palette.single);
+    const { changed, entries } = this;
+    const open = isOpen(scene);
+    let kept = 0;
+    for (let i = 0; i < count; i++) {
+      const block = changed[i];
+      const [before, now] = [entries[block], entryOf(scene, block)];
+      entries[block] = now;
+      if (open || pixels[before] !== pixels[now] || squares[before * 4 + 3] !== squares[now * 4 + 3]) changed[kept++] = block;
+    }
+    return kept;
+  }
+
+  private painterOf(scene: Scene, grid: Grid): Span {
     if (scene.cell < 1) return this.small(scene, grid);
-    return scene.cell >= STACK_FROM && scene.palette.stacked && !scene.other ? this.open(scene, grid) : this.large(scene, grid);
+    return isOpen(scene) ? this.open(scene, grid) : this.large(scene, grid);
   }
 
   /** Pixels that stand for several blocks: the weighted mean of some of them. */
-  private small({ other, palette, width }: Scene, { samples, columns, rows, ends }: Grid): (x: number, y: number) => void {
+  private small({ other, palette, width }: Scene, { samples, columns, rows, ends }: Grid): Span {
     const { squares } = tableOf(other ? palette.pair : palette.single);
     const paper = opaque(...palette.inks.paper);
     const { pixels, entries } = this;
-    return (x, y) => {
-      let red = 0;
-      let green = 0;
-      let blue = 0;
-      let weights = 0;
-      for (let j = y * samples; j < (y + 1) * samples; j++) {
-        const row = rows[j];
-        if (row < 0) continue;
-        for (let i = x * samples; i < (x + 1) * samples; i++) {
-          const block = row + columns[i];
-          if (columns[i] < 0 || block >= ends[j]) continue;
-          const at = entries[block] << 2;
-          red += squares[at];
-          green += squares[at + 1];
-          blue += squares[at + 2];
-          weights += squares[at + 3];
+    return (y, from, to) => {
+      for (let x = from; x < to; x++) {
+        let red = 0;
+        let green = 0;
+        let blue = 0;
+        let weights = 0;
+        for (let j = y * samples; j < (y + 1) * samples; j++) {
+          const row = rows[j];
+          if (row < 0) continue;
+          const end = ends[j];
+          for (let i = x * samples; i < (x + 1) * samples; i++) {
+            const column = columns[i];
+            const block = row + column;
+            if (column < 0 || block >= end) continue;
+            const at = entries[block] << 2;
+            red += squares[at];
+            green += squares[at + 1];
+            blue += squares[at + 2];
+            weights += squares[at + 3];
+          }
         }
+        const share = 1 / weights;
+        pixels[y * width + x] =
+          weights === 0 ? paper : opaque(ROOTS[(red * share) | 0], ROOTS[(green * share) | 0], ROOTS[(blue * share) | 0]);
       }
-      pixels[y * width + x] =
-        weights === 0 ? paper : opaque(Math.sqrt(red / weights), Math.sqrt(green / weights), Math.sqrt(blue / weights));
     };
   }
 
   /** Cells of a pixel or more, each in one colour. */
-  private large(scene: Scene, { columns, rows, ends, withinX, withinY }: Grid): (x: number, y: number) => void {
+  private large(scene: Scene, { columns, rows, ends, withinX, withinY }: Grid): Span {
     const { other, palette, width, cell } = scene;
     const colours = tableOf(other ? palette.pair : palette.single).pixels;
     const paper = opaque(...palette.inks.paper);
     const side = cell - gapOf(cell);
     const { pixels, entries } = this;
-    return (x, y) => {
-      const block = rows[y] + columns[x];
-      const outside = rows[y] < 0 || columns[x] < 0 || block >= ends[y] || withinX[x] >= side || withinY[y] >= side;
-      pixels[y * width + x] = outside ? paper : colours[entries[block]];
+    return (y, from, to) => {
+      const gap = rows[y] < 0 || withinY[y] >= side;
+      for (let x = from; x < to; x++) {
+        const block = rows[y] + columns[x];
+        const outside = gap || columns[x] < 0 || block >= ends[y] || withinX[x] >= side;
+        pixels[y * width + x] = outside ? paper : colours[entries[block]];
+      }
     };
   }
 
   /** Cells that are large enough to show what is in the block. */
-  private open(scene: Scene, { columns, rows, ends, withinX, withinY }: Grid): (x: number, y: number) => void {
+  private open(scene: Scene, { columns, rows, ends, withinX, withinY }: Grid): Span {
     const { frame, palette, width, cell } = scene;
     const { pixels: colours } = tableOf(palette.single);
     const types = palette.inks.types.map((ink) => opaque(...ink));
@@ -184,10 +211,13 @@ export class CanvasPainter implements Painter {
       return height <= pinned + movable ? types[MOVABLE] : paper;
     };
     const { pixels } = this;
-    return (x, y) => {
-      const block = rows[y] + columns[x];
-      const outside = rows[y] < 0 || columns[x] < 0 || block >= ends[y] || withinX[x] >= side || withinY[y] >= side;
-      pixels[y * width + x] = outside ? paper : inside(frame[block], withinX[x], withinY[y]);
+    return (y, from, to) => {
+      const gap = rows[y] < 0 || withinY[y] >= side;
+      for (let x = from; x < to; x++) {
+        const block = rows[y] + columns[x];
+        const outside = gap || columns[x] < 0 || block >= ends[y] || withinX[x] >= side;
+        pixels[y * width + x] = outside ? paper : inside(frame[block], withinX[x], withinY[y]);
+      }
     };
   }
 }

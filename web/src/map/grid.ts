@@ -6,6 +6,9 @@ import { MOST_SAMPLES, type Scene } from "./scene";
 
 type Geometry = Pick<Scene, "width" | "height" | "layout" | "cell" | "left" | "top">;
 
+/** Does something with the pixels of a row from `from` to before `to`. */
+export type Span = (y: number, from: number, to: number) => void;
+
 export class Grid {
   /** Samples an axis that a pixel takes; 1 where a cell is a pixel or more. */
   readonly samples: number;
@@ -66,30 +69,39 @@ export class Grid {
     ); // prettier-ignore
   }
 
-  /** Calls once for every pixel that stands for one of the first `count` blocks of an ascending list. */
-  forEachPixel(blocks: Uint32Array, count: number, call: (x: number, y: number) => void): void {
+  /** Calls for spans of pixels, each pixel once, that stand for the first `count` blocks of an ascending list. */
+  forEachSpan(blocks: Uint32Array, count: number, call: Span): void {
     const { cell, left, top, width, height, layout } = this.of;
     this.visit++;
+    const { visited, visit } = this;
     let band = 0;
-    for (let i = 0; i < count; i++) {
+    for (let i = 0, run = 1; i < count; i += run) {
       const block = blocks[i];
+      run = 1;
       while (band < layout.bands.length && block >= layout.bands[band].first + layout.bands[band].blocks) band++;
       if (band === layout.bands.length) return;
       const { first, top: bandTop } = layout.bands[band];
       const index = block - first;
       if (index < 0) continue;
       const row = Math.floor(index / layout.columns);
-      const x = left + (index - row * layout.columns) * cell;
+      const column = index - row * layout.columns;
+      // Neighbours mostly change together, and their pixels overlap.
+      while (i + run < count && blocks[i + run] === block + run && column + run < layout.columns) run++;
+      const x = left + column * cell;
       const y = top + (bandTop + row) * cell;
-      const right = Math.min(width - 1, Math.floor(x + cell));
+      const right = Math.min(width - 1, Math.floor(x + run * cell));
       const bottom = Math.min(height - 1, Math.floor(y + cell));
       for (let py = Math.max(0, Math.floor(y)); py <= bottom; py++) {
-        for (let px = Math.max(0, Math.floor(x)); px <= right; px++) {
+        let from = Math.max(0, Math.floor(x));
+        for (let px = from; px <= right; px++) {
           const pixel = py * width + px;
-          if (this.visited[pixel] === this.visit) continue;
-          this.visited[pixel] = this.visit;
-          call(px, py);
+          if (visited[pixel] === visit) {
+            if (from < px) call(py, from, px);
+            from = px + 1;
+          }
+          visited[pixel] = visit;
         }
+        if (from <= right) call(py, from, right + 1);
       }
     }
   }

@@ -52,13 +52,11 @@ function svg(name: string, attributes: Record<string, string | number>): SVGElem
   return element;
 }
 
-function histogram(group: Group): HTMLElement | null {
-  const range = extent(group.sides.map(({ latency }) => latency));
-  if (!range) return null;
+function histogram(group: Group, range: { low: number; high: number }): HTMLElement {
   const columns = Math.round(Math.log2(range.high / range.low)) + 1;
   const step = WIDTH / columns;
   const all = group.sides.map(({ letter, latency }) => ({ letter, bars: bars(latency, range.low, range.high) }));
-  const most = Math.max(...all.flatMap((side) => side.bars.map((bar) => bar.count)));
+  const most = Math.max(1, ...all.flatMap((side) => side.bars.map((bar) => bar.count)));
   const drawing = svg("svg", { viewBox: `0 0 ${WIDTH} ${2 * HALF + LABELS}`, role: "img", "aria-label": spoken(group) });
   for (const { letter, bars: own } of all) {
     for (const [i, bar] of own.entries()) {
@@ -131,8 +129,11 @@ export function latencySection(context: Context, part: Part): HTMLElement | null
   const holder = h("div");
   context.store.watch(["a", "b"], () => {
     const groups = groupsOf(context);
-    const drawn = groups.map(histogram).filter((figure): figure is HTMLElement => figure !== null);
-    holder.replaceChildren(h("div", { class: "histograms" }, ...drawn.slice(0, FIGURES)), figures(groups));
+    // One axis for all, so that figures can be laid side by side too.
+    const range = extent(groups.flatMap(({ sides }) => sides.map(({ latency }) => latency)));
+    const slow = groups.filter(({ sides }) => sides.some(({ latency }) => waits(latency) > 0)).slice(0, FIGURES);
+    const drawn = range ? slow.map((group) => histogram(group, range)) : [];
+    holder.replaceChildren(h("div", { class: "histograms" }, ...drawn), figures(groups));
   });
   return section(
     part,

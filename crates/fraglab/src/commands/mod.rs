@@ -13,6 +13,7 @@ pub mod replay;
 pub mod report;
 pub mod run;
 pub mod scenarios;
+pub mod serve;
 pub mod study;
 pub mod validate;
 pub mod vm;

@@ -1,7 +1,6 @@
 //! `fraglab report`: one page about runs.
 
 use crate::failure::{Failure, warn};
-use crate::run_spec::RunSpec;
 use crate::view_args::{ReportArgs, ReportFormat};
 use crate::views::{self, provenance};
 use report::compare::{CompareError, Comparison, Options, Selection};
@@ -19,18 +18,8 @@ const LARGEST: usize = 14_900_000;
 
 /// Reads, compares, and writes the page.
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
-    let mut found = Vec::new();
-    for path in paths(&args.runs) {
-        let view = views::load(path)?;
-        found.extend(view.runs.into_iter().map(|run| Found { place: path.to_owned(), run }));
-    }
-    let comparison = comparison(args)?;
-    let provenance = provenance();
-    let runs = join(found, comparison.as_ref());
-    let title = args.title.clone().unwrap_or_else(|| title(&runs));
-    let mut view = View::of_runs(title, &provenance, runs);
-    view.compare = comparison.map(|comparison| comparison.to_json());
-    view.shrink_to(LARGEST - PAGE.len()).map_err(|error| Failure::Input(error.to_string()))?;
+    let selections: Vec<Selection> = args.runs.iter().map(|run| run.selection.clone()).collect();
+    let view = build(&selections, args.title.as_deref(), args.base.as_deref())?;
     let text = match args.format {
         ReportFormat::Json => view.to_json() + "\n",
         ReportFormat::Html => page(&view),
@@ -38,11 +27,27 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
     write(&args.output, &text)
 }
 
+/// The view of all that was named, small enough for a page.
+pub fn build(selections: &[Selection], wanted_title: Option<&str>, base: Option<&str>) -> Result<View, Failure> {
+    let mut found = Vec::new();
+    for path in paths(selections) {
+        let view = views::load(path)?;
+        found.extend(view.runs.into_iter().map(|run| Found { place: path.to_owned(), run }));
+    }
+    let comparison = comparison(selections, base)?;
+    let runs = join(found, comparison.as_ref());
+    let title = wanted_title.map_or_else(|| title(&runs), str::to_owned);
+    let mut view = View::of_runs(title, &provenance(), runs);
+    view.compare = comparison.map(|comparison| comparison.to_json());
+    view.shrink_to(LARGEST - PAGE.len()).map_err(|error| Failure::Input(error.to_string()))?;
+    Ok(view)
+}
+
 /// All directories and files that were named.
-fn paths(runs: &[RunSpec]) -> Vec<&Path> {
+fn paths(selections: &[Selection]) -> Vec<&Path> {
     let mut paths = Vec::new();
-    for run in runs {
-        match &run.selection {
+    for selection in selections {
+        match selection {
             Selection::Run(dir) => paths.push(dir.as_path()),
             Selection::Named { dirs, .. } => paths.extend(dirs.iter().map(PathBuf::as_path)),
         }
@@ -51,17 +56,17 @@ fn paths(runs: &[RunSpec]) -> Vec<&Path> {
 }
 
 /// What the run directories among them tell side by side; nothing if there is no more than one replay.
-fn comparison(args: &ReportArgs) -> Result<Option<Comparison>, Failure> {
+fn comparison(selections: &[Selection], base: Option<&str>) -> Result<Option<Comparison>, Failure> {
     let is_run = |selection: &Selection| match selection {
         Selection::Run(dir) => views::is_run_dir(dir),
         Selection::Named { .. } => true,
     };
-    let selections: Vec<Selection> = args.runs.iter().map(|run| run.selection.clone()).filter(is_run).collect();
+    let selections: Vec<Selection> = selections.iter().filter(|selection| is_run(selection)).cloned().collect();
     if selections.is_empty() {
         return Ok(None);
     }
     // Side by side is what a page is for: that recordings differ is said, and no reason to show nothing.
-    let options = Options { base: args.base.clone(), across: true, ..Options::default() };
+    let options = Options { base: base.map(str::to_owned), across: true, ..Options::default() };
     match Comparison::read(&selections, options) {
         Ok(comparison) => {
             comparison.caveats.iter().for_each(|caveat| warn(caveat));
@@ -83,7 +88,8 @@ fn title(runs: &[report::view::Run]) -> String {
     if subjects.is_empty() { "fraglab report".to_owned() } else { subjects.join(", ") }
 }
 
-fn page(view: &View) -> String {
+/// The page with its data.
+pub fn page(view: &View) -> String {
     let (before, after) = PAGE.split_once(PLACE).expect("a test proves that the page has a place for its data");
     let opening = PLACE.trim_end_matches("null</script>");
     format!("{before}{opening}{}</script>{after}", view.to_json())

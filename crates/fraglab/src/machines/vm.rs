@@ -1,15 +1,17 @@
 //! A virtual machine with a real kernel: the scenario is the guest's task, and what is recorded there comes back.
 
 use super::{Came, facts_of_kernel, from_proc, time_limit};
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::run_args::RunArgs;
 use crate::scenarios::Chosen;
 use anstream::eprintln;
 use lab::outcome::Outcome;
+use lab::timeline::{Sampling, Timeline};
 use linux::host::{LoadOrder, RECORDING_DIR, RUN_FILE};
 use linux::vm::job::{FILES_DIR, STDERR_FILE};
 use linux::vm::{Cache, Job, Kernel, KernelSetting, KernelSource, Machine, SentFile, Task, VmResult};
-use recording::pagelog::{ProcTexts, kernel_alone};
+use recording::occupancy::kernel_timeline;
+use recording::pagelog::{Normalised, ProcTexts, kernel_alone, normalise};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -40,9 +42,11 @@ pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Resul
         about += &format!(", {}={}", short(&setting.path), setting.value);
     }
     let outcome = outcome(&result)?;
+    // Only if what is seen is kept.
+    let timeline = args.output.as_ref().and_then(|_| timeline(&result));
     let sysctls = sysctls(&chosen.scenario, args).map(|(name, value)| (name, Some(value))).collect();
     let facts = facts_of_kernel(result.report.release.clone(), sysctls, chosen, &run);
-    Ok(Came { about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline: None })
+    Ok(Came { about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline })
 }
 
 /// A setting's name without the directories that all have.
@@ -146,6 +150,19 @@ fn read_run(result: &VmResult) -> Result<RunReport, Failure> {
     let wrong = |what: String| Failure::Guest(format!("{}: {what}", path.display()));
     let text = fs::read(&path).map_err(|error| wrong(error.to_string()))?;
     serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))
+}
+
+/// The guest's memory over time, from a recording of its pages.
+fn timeline(result: &VmResult) -> Option<Timeline> {
+    let place = result.results.join(RECORDING_DIR);
+    if !place.exists() {
+        return None;
+    }
+    let seen = recording::Recording::open(&place).and_then(|recording| {
+        let Normalised { log, kernel } = normalise(&recording)?;
+        kernel_timeline(&recording, &log, &kernel, Sampling::default())
+    });
+    seen.map_err(|error| warn(&format!("what happened over time is not kept: {error}"))).ok()
 }
 
 /// From the recording if there is one, else from /proc before and after.

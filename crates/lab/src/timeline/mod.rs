@@ -35,6 +35,8 @@ pub struct Timeline {
     pub slices: Vec<Slice>,
     /// The events behind it, of a model's run.
     pub activities: Activities,
+    /// Release of the kernel, of a recorded one.
+    pub release: Option<String>,
     /// What of this is inferred, or not known.
     pub notes: Vec<String>,
 }

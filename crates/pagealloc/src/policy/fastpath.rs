@@ -179,6 +179,15 @@ pub enum PcpBatch {
     Managed4096,
 }
 
+/// How the stack of a task is allocated on x86-64. Own knowledge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelStacks {
+    /// One block of this order: 1 up to 3.14 (8 KiB), 2 up to 4.8 (16 KiB).
+    Block(crate::Order),
+    /// Four single pages that `vmalloc` maps (4.9+).
+    Mapped,
+}
+
 /// `ALLOC_FRAGMENT_STALL` (7.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentStall {

@@ -64,6 +64,8 @@ pub struct Policy {
     pub lowmem_zones: LowmemZones,
     /// Largest `min_free_kbytes` that is computed from the size of memory, KiB (6.1): 65536 up to 5.0, 262144 in 6.1.
     pub min_free_kbytes_limit: u32,
+    /// How the stack of a task is allocated.
+    pub stacks: KernelStacks,
     /// Per-CPU page lists (chapter 5).
     pub pcp: PcpRules,
     /// `ALLOC_FRAGMENT_STALL` of the 4.20 series (7.9). `None` where the kernel lacks it.

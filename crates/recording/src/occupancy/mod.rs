@@ -38,6 +38,7 @@ pub fn kernel_timeline(
     }
     let mut timeline = follower.finish();
     timeline.notes = notes(recording);
+    timeline.release = recording.kernel_version.clone();
     Ok(timeline)
 }
 

@@ -65,7 +65,7 @@ impl Run {
             scenario: ran.scenario.clone(),
             recording: ran.recording.clone(),
             policy: ran.name.clone(),
-            preset: facts.preset.clone(),
+            preset: timeline.release.clone().unwrap_or_else(|| facts.preset.clone()),
             sysctls: facts.sysctls.clone(),
             seed: of_model.map(|facts| facts.seed),
             digest: of_model.map(|facts| format!("{:016x}", facts.digest)),

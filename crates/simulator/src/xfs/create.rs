@@ -240,29 +240,21 @@ impl Sim {
         pfn.map_or(0, |pfn| state.alloc.zone_info(state.alloc.zone_of(pfn)).node.index())
     }
 
-    /// Copies what is logged of a buffer to its log vector, taking a larger one first if need be: since 4.8 two of them take turns.
+    /// Copies what is logged of a buffer to its log vector, after taking a larger one if it no longer fits. That is the scheme up to
+    /// 4.7, which the posted messages show: mode 0x2408240 says `kmem_zalloc`; since 4.8 vectors are not cleared.
     async fn format(&self, pid: Pid, id: BufferId) -> Result<(), Errno> {
         let (bytes, fits) = self.xfs(|xfs| {
             let buffer = xfs.buffer(id);
             let bytes = buffer.vector_bytes();
-            (bytes, buffer.shadow.as_ref().is_some_and(|shadow| shadow.bytes >= bytes))
+            (bytes, buffer.vector.as_ref().is_some_and(|vector| vector.bytes >= bytes))
         })?;
         if !fits {
-            let too_small = self.xfs(|xfs| xfs.buffer(id).shadow.take())?;
-            self.free_vectors(too_small);
             let memory = self.kmem_alloc(pid, bytes).await;
-            self.xfs(|xfs| xfs.buffer(id).shadow = Some(LogVector { bytes, memory }))?;
+            let old = self.xfs(|xfs| xfs.buffer(id).vector.replace(LogVector { bytes, memory }))?;
+            self.free_vectors(old);
         }
         self.spend(self.spec.costs.copy_page * u64::from(bytes) / 4096).await;
-        self.xfs(|xfs| {
-            let buffer = xfs.buffer(id);
-            let larger = |a: &Option<LogVector>, b: &Option<LogVector>| {
-                a.as_ref().map_or(0, |vector| vector.bytes) > b.as_ref().map_or(0, |vector| vector.bytes)
-            };
-            if larger(&buffer.shadow, &buffer.vector) {
-                std::mem::swap(&mut buffer.shadow, &mut buffer.vector);
-            }
-        })
+        Ok(())
     }
 
     async fn kmem_alloc(&self, pid: Pid, bytes: u32) -> LogMemory {

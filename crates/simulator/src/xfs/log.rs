@@ -1,5 +1,6 @@
 //! The log: checkpoints, and the metadata that has to be written before the log can be used again.
 
+use super::shrink::Given;
 use super::{AIL_BYTES, BufferId, CIL_BYTES, LogVector, Xfs};
 use crate::sim::Sim;
 use lab::Stream;
@@ -40,6 +41,10 @@ impl Sim {
                 let push_all = std::mem::take(&mut xfs.push_all) || sync;
                 (xfs.cil_bytes > CIL_BYTES || push_all && !xfs.cil.is_empty(), push_all)
             });
+            let flushed = self.log_state(|xfs| std::mem::take(&mut xfs.flushed)).div_ceil(self.spec.page());
+            if flushed > 0 {
+                self.env().device(false).write(self.env().now(), Stream::Files, flushed);
+            }
             if checkpoint {
                 self.write_checkpoint().await;
             }
@@ -77,8 +82,10 @@ impl Sim {
             if device.backlog(self.env().now()) > LOOK {
                 self.env().sleep_until(written).await;
             }
-            let shadow = self.log_state(|xfs| xfs.end_write(id, key));
-            self.free_vectors(shadow);
+            let given = self.log_state(|xfs| xfs.end_write(id, key));
+            self.free_vectors(given.vector);
+            given.pages.into_iter().for_each(|id| self.free_folio(id));
+            self.free_objects(given.objects);
         }
     }
 }
@@ -128,14 +135,19 @@ impl Xfs {
     }
 
     /// The buffer is on disk: unless it was changed meanwhile, it is clean, and its log item goes.
-    fn end_write(&mut self, id: BufferId, key: (u64, u64)) -> Option<LogVector> {
+    fn end_write(&mut self, id: BufferId, key: (u64, u64)) -> Given {
+        let mut given = Given::default();
         let buffer = &mut self.buffers[id as usize];
         if buffer.in_ail != Some(key) || buffer.in_cil || buffer.users > 0 {
-            return None;
+            return given;
         }
         buffer.in_ail = None;
         buffer.dirty = None;
+        given.vector = buffer.vector.take();
         self.ail.remove(&key);
-        buffer.shadow.take()
+        if self.buffers[id as usize].doomed {
+            self.dispose(id, &mut given);
+        }
+        given
     }
 }

@@ -1,6 +1,6 @@
 //! What reclaim gets of it: names, inodes once they are on disk, and buffers that nobody needs.
 
-use super::Xfs;
+use super::{BufferId, Inode, LogVector, Xfs};
 use crate::folio::FolioId;
 use crate::slab::Object;
 
@@ -11,6 +11,7 @@ pub(crate) struct Given {
     pub scanned: u64,
     pub objects: Vec<Object>,
     pub pages: Vec<FolioId>,
+    pub(super) vector: Option<LogVector>,
 }
 
 impl Xfs {
@@ -19,7 +20,8 @@ impl Xfs {
         self.files.get(node).map_or(0, |files| (files.dentries.len() + files.reclaimable.len()) as u64)
     }
 
-    /// Drops names, oldest first, and inodes that no name holds, in proportion. An inode that has yet to be written stays.
+    /// Drops names, oldest first, and inodes that no name holds, in proportion. For an inode that is not on disk yet, its cluster is
+    /// written (`SYNC_WAIT`; that reclaim waits for it is left out); what the log has not written stays until it has.
     pub fn shrink_files(&mut self, node: usize, nr: u64) -> Given {
         let mut given = Given::default();
         let total = self.count_files(node).max(1);
@@ -35,14 +37,30 @@ impl Xfs {
         for _ in 0..inodes {
             let Some(inode) = self.files[node].reclaimable.pop_front() else { break };
             given.scanned += 1;
-            if self.is_dirty(&inode) {
+            if self.is_pinned(&inode) {
                 self.push_all = true;
                 self.files[node].reclaimable.push_back(inode);
             } else {
+                self.flush(&inode, &mut given);
                 given.objects.extend(inode.objects);
             }
         }
         given
+    }
+
+    fn flush(&mut self, inode: &Inode, given: &mut Given) {
+        let cluster = &mut self.buffers[inode.cluster as usize];
+        if cluster.generation != inode.generation || cluster.users > 0 {
+            return;
+        }
+        if let Some(key) = cluster.in_ail.take() {
+            cluster.dirty = None;
+            self.flushed += u64::from(cluster.bytes);
+            self.ail.remove(&key);
+            if self.buffers[inode.cluster as usize].doomed {
+                self.dispose(inode.cluster, given);
+            }
+        }
     }
 
     /// Buffers of a node.
@@ -50,8 +68,8 @@ impl Xfs {
         self.lru.get(node).map_or(0, |lru| lru.len() as u64)
     }
 
-    /// Looks at the buffers that were unused for longest: each round that they have left keeps them, and so does what is not on
-    /// disk yet.
+    /// Looks at the buffers that were unused for longest: each round that they have left keeps them. What is in use or not on disk yet
+    /// leaves the list and is freed as soon as it can be, unless somebody asks for it before.
     pub fn shrink_buffers(&mut self, node: usize, nr: u64) -> Given {
         let mut given = Given::default();
         for _ in 0..nr.min(self.count_buffers(node)) {
@@ -59,18 +77,27 @@ impl Xfs {
             given.scanned += 1;
             let place = self.next();
             let buffer = &mut self.buffers[id as usize];
-            if buffer.rounds > 0 || buffer.is_busy() {
-                buffer.rounds = buffer.rounds.saturating_sub(1);
+            if buffer.rounds > 0 {
+                buffer.rounds -= 1;
                 buffer.place = place;
                 self.lru[node].insert(place, id);
-                continue;
-            }
-            given.pages.append(&mut buffer.pages);
-            given.objects.append(&mut buffer.objects);
-            if buffer.abandoned {
-                self.vacant.push(id);
+            } else if buffer.is_busy() {
+                buffer.doomed = true;
+            } else {
+                self.dispose(id, &mut given);
             }
         }
         given
+    }
+
+    /// Frees a buffer that is on no list.
+    pub(super) fn dispose(&mut self, id: BufferId, given: &mut Given) {
+        let buffer = &mut self.buffers[id as usize];
+        given.pages.append(&mut buffer.pages);
+        given.objects.append(&mut buffer.objects);
+        buffer.doomed = false;
+        if buffer.abandoned {
+            self.vacant.push(id);
+        }
     }
 }

@@ -63,7 +63,9 @@ fn used_pages_survive_one_look_and_are_activated_at_the_second() {
 
 #[test]
 fn executables_are_activated_at_the_first_look_and_rotate_while_used() {
-    let mm = machine(linux_6_18());
+    let mut policy = linux_6_18();
+    policy.reclaim.stats_flush_ms = 0;
+    let mm = machine(policy);
     mm.fill(8, 0, PageFlags::MAPPED.with(PageFlags::EXEC), 0);
     mm.state.borrow_mut().owner.hot = (0..8).map(Tag).collect();
     pass(&mm, true, 0);
@@ -284,6 +286,36 @@ fn a_quick_refault_is_activated_and_permits_deactivation() {
     assert_eq!((mm.count(Counter::WorkingsetRefaultFile), mm.count(Counter::WorkingsetActivateFile)), (2, 1));
     mm.state.borrow_mut().snapshot_refaults(NODE);
     assert_eq!(mm.state.borrow().nodes[0].lru.activated_snapshot, [0, 1]);
+}
+
+#[test]
+fn until_statistics_are_flushed_reclaim_compares_lists_as_they_were() {
+    let mm = machine(linux_6_18());
+    mm.state.borrow_mut().owner.swap_free = 900;
+    mm.fill(300, 0, PageFlags::ANON.with(PageFlags::MAPPED), 0);
+    mm.fill(200, 0, PageFlags::NONE, 300);
+    mm.fill(100, 0, PageFlags::ACTIVE, 500);
+    pass(&mm, true, 2);
+    assert_eq!((mm.count(Counter::PgscanFile), mm.count(Counter::PgscanAnon)), (50, 0), "there is page cache to trim");
+    let page = mm.fill(1, 0, PageFlags::NONE, 600)[0];
+    mm.state.borrow_mut().refault(page, Shadow { workingset: true, ..Shadow::default() }, CPU);
+    pass(&mm, true, 2);
+    assert_eq!((mm.count(Counter::PgscanAnon), mm.count(Counter::Pgrefill)), (0, 0), "the refault is not seen yet");
+    mm.env.clock.set(2_000_000_000);
+    pass(&mm, true, 2);
+    assert!(mm.count(Counter::PgscanAnon) > 0 && mm.count(Counter::Pgrefill) > 0, "now it is");
+}
+
+#[test]
+fn page_cache_used_on_its_way_to_the_tail_is_activated_there_and_not_scanned() {
+    let mm = machine(linux_6_18());
+    mm.fill(64, 0, PageFlags::NONE, 0);
+    mm.state.borrow_mut().owner.used_on_the_way = (0..10).map(Tag).collect();
+    let sc = pass(&mm, true, 0);
+    assert_eq!((sc.nr_reclaimed, mm.count(Counter::PgscanFile), mm.count(Counter::Pgactivate)), (54, 54, 10));
+    assert_eq!((mm.on(InactiveFile), mm.on(ActiveFile)), (0, 10));
+    let state = mm.state.borrow();
+    assert_eq!(state.nodes[0].lru.nonresident_age, 64, "activations move the clock as evictions do");
 }
 
 #[test]

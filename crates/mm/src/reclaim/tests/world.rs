@@ -69,6 +69,8 @@ impl Env for ToyEnv {
 #[derive(Default)]
 pub struct ToyOwner {
     pub hot: Vec<Tag>,
+    /// Used twice since they entered, which is told once.
+    pub used_on_the_way: Vec<Tag>,
     pub swap_free: u64,
     pub evicted: Vec<(Tag, Pfn, Shadow)>,
     pub contiguous_swap: bool,
@@ -80,6 +82,10 @@ pub struct ToyOwner {
 impl Owner for ToyOwner {
     fn referenced(&mut self, tag: Tag, _pfn: Pfn, _now: Nanos) -> References {
         if self.hot.contains(&tag) { References::Ptes(1) } else { References::None }
+    }
+    fn used_on_the_way(&mut self, tag: Tag, _pfn: Pfn, _now: Nanos) -> bool {
+        let found = self.used_on_the_way.iter().position(|used| *used == tag);
+        found.map(|index| self.used_on_the_way.swap_remove(index)).is_some()
     }
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, _now: Nanos, shadow: Shadow) {
         self.evicted.push((tag, pfn, shadow));

@@ -26,6 +26,7 @@ pub(super) fn linux_3_11() -> Policy {
         watermark_gap: WatermarkGap::QuarterOfMin,
         lowmem_zones: LowmemZones::AllButHighMem,
         min_free_kbytes_limit: 65536,
+        stacks: KernelStacks::Block(1),
         pcp: PcpRules {
             orders: PcpOrders::Zero,
             high: PcpHigh::SixBatches,

@@ -1,0 +1,52 @@
+//! What the experiments of 2016 and 2018 ask for is the same in every release, on every platform.
+
+use workload::{Op, Scenario, on_paper};
+
+/// Digests of all operations owed at seed 1, at a scale that makes them few.
+const GOLDEN: [(&str, &str, u64); 7] = [
+    ("stress-highalloc", "1/32", 0x4a1a_4bf9_c694_65cc),
+    ("thpfioscale", "1/512", 0x694f_ea56_8d02_c2c9),
+    ("thpfioscale-madvise", "1/512", 0xf047_071c_6e11_8f08),
+    ("thpfioscale-2s", "1/512", 0xaf13_19fe_7c3e_f7ed),
+    ("thpfioscale-2s-madvise", "1/512", 0x1f90_8e37_75ea_0bb5),
+    ("thpscale", "1/16", 0x7ecb_5c3d_229a_4046),
+    ("thpscale-madvise", "1/16", 0x8573_3077_5df9_9121),
+];
+
+#[test]
+fn digests_are_golden() {
+    let mut wrong = Vec::new();
+    for (name, scale, golden) in GOLDEN {
+        let mut scenario = Scenario::shipped(name).expect("it is shipped");
+        scenario.scale(scale.parse().expect("a scale"));
+        let digest = on_paper(&*scenario.workload()).digest();
+        if digest != Some(golden) {
+            wrong.push(format!("{name}: {digest:x?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// 24,576 files per GiB, each of them written in 16 sweeps and then read as often as the warm-up says.
+#[test]
+fn thpfioscale_has_the_benchmarks_sizes() {
+    let mut scenario = Scenario::shipped("thpfioscale-2s").expect("it is shipped");
+    scenario.scale("1/64".parse().expect("a scale"));
+    let workload = scenario.workload();
+    let (mut opened, mut written, mut faulted) = (0, 0, 0);
+    for root in workload.roots() {
+        let mut closed = false;
+        for op in workload.program(&root.spawn).take(root.quota as usize) {
+            match op {
+                Op::Open { .. } if !closed => opened += 1,
+                Op::Close { .. } => closed = true,
+                Op::Write { bytes, .. } => written += bytes,
+                Op::Touch { bytes, .. } => faulted += bytes,
+                _ => {}
+            }
+        }
+    }
+    assert_eq!((opened, written), (24_576, 3 << 29));
+    // Half of 75 % of a node of 512 MiB, in whole pieces for each of five threads.
+    assert_eq!(faulted, 19 * 5 * (2 << 20));
+}
