@@ -23,6 +23,8 @@ pub struct Outcome {
     /// Every `mm_page_alloc` without a page, in time order: requests that failed, or that their caller tried again in
     /// another way. Not known where only rare events were traced.
     pub failures: Option<Vec<FailedAttempt>>,
+    /// CPU time over the run, nanoseconds: programs' own, and the kernel's; only the simulated computer tells.
+    pub cpu_ns: Option<(u64, u64)>,
     /// Fragmentation events below the pageblock order by the node whose block they broke; only the model tells.
     pub extfrag_by_node: Vec<u64>,
     /// Microseconds that each stall against fragmentation lasted (`mm_fragmentation_stall`, in whole jiffies), in order; only

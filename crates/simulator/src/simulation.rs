@@ -282,6 +282,7 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
     let state = sim.mm.state.borrow();
     let requests = sim.requests.take();
     let elapsed = sim.mm.env.now();
+    let busy: u64 = sim.mm.env.cpu_busy().iter().sum();
     let share = |busy: Nanos| busy as f64 / elapsed.max(1) as f64;
     let mut counters = counters(&state.alloc.vmstat, at_boot);
     counters.extend(scans_by_type(&state));
@@ -289,6 +290,7 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
         counters,
         extfrag: state.alloc.observer.extfrag.clone(),
         failures: Some(state.alloc.observer.failures.clone()),
+        cpu_ns: Some((sim.user.get(), busy.saturating_sub(sim.user.get()))),
         extfrag_by_node: lab::extfrag_by_node(&state.alloc),
         fragment_stalls: state.alloc.observer.fragment_stalls.clone(),
         untraced: false,

@@ -23,7 +23,7 @@ pub struct Machine {
     /// Disk of the scratch directory, MiB.
     pub disk_mib: NonZero<u32>,
     /// Size of a base page, KiB.
-    #[serde(default)]
+    #[serde(default = "default_page")]
     pub page_kib: PageKib,
     /// Order of a pageblock; that of a huge page if it is left out.
     pub pageblock_order: Option<u8>,
@@ -83,6 +83,10 @@ fn default_distance() -> u8 {
     20
 }
 
+fn default_page() -> PageKib {
+    PageKib::K4
+}
+
 fn default_directory_block() -> DirectoryBlockKib {
     DirectoryBlockKib::K4
 }
@@ -135,12 +139,6 @@ sizes!(
     /// Sizes of directory blocks (`mkfs.xfs -n size=`).
     DirectoryBlockKib, "directory block size", K4 = 4, K8 = 8, K16 = 16, K32 = 32, K64 = 64
 );
-
-impl Default for PageKib {
-    fn default() -> PageKib {
-        PageKib::K4
-    }
-}
 
 /// Filesystems that the simulated computer knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]

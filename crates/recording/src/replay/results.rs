@@ -24,6 +24,7 @@ impl Driver<'_> {
         let outcome = Outcome {
             counters: last.counters,
             extfrag: state.alloc.observer.extfrag.clone(),
+            cpu_ns: None,
             extfrag_by_node: lab::extfrag_by_node(&state.alloc),
             fragment_stalls: state.alloc.observer.fragment_stalls.clone(),
             untraced: false,

@@ -36,6 +36,11 @@ impl RunFigures {
         figures.extend(stalls(&ran.outcome.fragment_stalls));
         let nodes = ran.outcome.extfrag_by_node.iter().enumerate();
         figures.extend(nodes.map(|(node, &events)| (format!("extfrag.node{node}"), events as f64)));
+        if let Some((user, system)) = ran.outcome.cpu_ns {
+            figures.extend(
+                [("cpu.user_s", user), ("cpu.system_s", system)].map(|(name, ns)| (name.to_owned(), ns as f64 / 1e9)),
+            );
+        }
         figures.insert("hang".to_owned(), f64::from(u8::from(ran.run.hang.is_some())));
         let series =
             ran.measures.iter().map(|measure| (format!("{}{}", measures::PREFIX, measure.name), &measure.samples));
