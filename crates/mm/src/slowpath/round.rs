@@ -92,7 +92,8 @@ impl<W: World> Mm<W> {
     /// Steps 16 to 18: the OOM killer, and what its answer means.
     async fn after_oom(&self, slow: &mut Slow) -> Round {
         let never_fragment = self.never_fragments(slow);
-        if never_fragment && slow.can_compact && slow.priority != CompactPriority::SyncFull && self.work_order(slow) > 0 {
+        if never_fragment && slow.can_compact && slow.priority != CompactPriority::SyncFull && self.work_order(slow) > 0
+        {
             // Mode 2 kills nobody before compaction has looked at everything: at full priority neither deferral nor hints
             // turn it away (13.11.7), and for a request of its own order that is allowed.
             slow.priority = CompactPriority::SyncFull;
