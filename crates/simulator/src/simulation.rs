@@ -71,6 +71,11 @@ pub enum SimulationError {
     /// There is no such machine.
     #[error("there is no such machine: {0}; give it at least 64 MiB of memory and a CPU")]
     Machine(#[from] MachineError),
+    /// Pages of a size that address spaces and files are not modelled for.
+    #[error(
+        "the simulated computer has pages of 4 KiB only, not of {0} KiB: leave out `page_kib`, pageblock_order may differ"
+    )]
+    PageSize(u64),
     /// An invariant of the model does not hold: a bug of fraglab's.
     #[error("an invariant of the model broke {at_ms} ms into the run: {what}; please report it with the scenario")]
     Broken {
@@ -149,6 +154,9 @@ impl Run<'_> {
     fn run(&self, machine: &MachineSpec, policy: &Policy, seed: u64) -> Result<Simulated, SimulationError> {
         if machine.memory < SMALLEST {
             return Err(MachineError::Empty.into());
+        }
+        if machine.page() != 4096 {
+            return Err(SimulationError::PageSize(machine.page() >> 10));
         }
         let started = Instant::now();
         let roots = self.workload.roots();

@@ -52,7 +52,7 @@ pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
 
 fn failure(error: SimulationError) -> Failure {
     match error {
-        SimulationError::Machine(_) => Failure::Usage(error.to_string()),
+        SimulationError::Machine(_) | SimulationError::PageSize(_) => Failure::Usage(error.to_string()),
         SimulationError::Broken { .. } | SimulationError::Stuck { .. } => Failure::Invariant(error.to_string()),
     }
 }

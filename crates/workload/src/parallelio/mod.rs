@@ -23,6 +23,9 @@ pub use client::Client;
 pub struct Parameters {
     /// Memory as `free` shows it, MiB: sizes follow it.
     pub memtotal_mib: NonZero<u32>,
+    /// The same at full size, once this has been scaled: rows are named after it.
+    #[serde(skip)]
+    full_mib: Option<NonZero<u32>>,
     /// Runs of the client whose results are thrown away.
     pub warm_ups: u16,
     /// Runs for each size of the file.
@@ -41,7 +44,6 @@ pub struct Parameters {
 #[derive(Clone, Copy, Debug)]
 struct Parallelio {
     parameters: Parameters,
-    scale: Scale,
     seed: u64,
 }
 
@@ -66,11 +68,12 @@ const MIB: u64 = 1 << 20;
 const OPS_A_REQUEST: u64 = 2;
 
 impl Kind for Parameters {
-    fn workload(&self, machine: &Machine, seed: u64) -> Box<dyn Workload> {
-        Box::new(Parallelio { parameters: *self, scale: machine.scale, seed })
+    fn workload(&self, _: &Machine, seed: u64) -> Box<dyn Workload> {
+        Box::new(Parallelio { parameters: *self, seed })
     }
 
     fn scale(&mut self, scale: Scale) {
+        self.full_mib = self.full_mib.or(Some(self.memtotal_mib));
         self.memtotal_mib = NonZero::new(scale.of_u32(self.memtotal_mib.get())).unwrap_or(self.memtotal_mib);
         self.settle_ms = scale.of_u32(self.settle_ms);
         self.client.scale(scale);
@@ -86,6 +89,10 @@ struct Iteration {
 }
 
 impl Parameters {
+    fn full_size(&self) -> Parameters {
+        Parameters { memtotal_mib: self.full_mib.unwrap_or(self.memtotal_mib), ..*self }
+    }
+
     fn memory(&self) -> u64 {
         u64::from(self.memtotal_mib.get()) * MIB
     }
@@ -219,7 +226,7 @@ impl Workload for Parallelio {
         ];
         let worst: Vec<(u64, Option<Found>)> = (0..=self.parameters.steps)
             .map(|step| {
-                let size = self.scale.undo(self.parameters.io_bytes(step)) / MIB;
+                let size = self.parameters.full_size().io_bytes(step) / MIB;
                 let found = self.found(run, step);
                 (size, found.into_iter().min_by(|a, b| a.rate.total_cmp(&b.rate)))
             })
@@ -257,3 +264,20 @@ fn zone_ages(run: &RunReport) -> Vec<Measure> {
 
 /// The share of a whole that a percentage is.
 type Share = Percent;
+
+#[cfg(test)]
+mod tests {
+    use crate::Scenario;
+
+    #[test]
+    fn rows_bear_the_published_sizes_at_any_scale() {
+        for scale in ["1", "1/8", "1/16"] {
+            let mut scenario = Scenario::shipped("parallelio-memcachetest").expect("it is shipped");
+            scenario.scale(scale.parse().expect("a scale"));
+            let measures = scenario.workload().measures(&crate::RunReport::default(), 2 << 20);
+            let names: Vec<&str> = measures.iter().take(4).map(|measure| measure.name.as_str()).collect();
+            let wanted = ["memcachetest-0M", "memcachetest-791M", "memcachetest-2639M", "memcachetest-4487M"];
+            assert_eq!(names, wanted, "{scale}");
+        }
+    }
+}
