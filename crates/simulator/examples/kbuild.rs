@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "arguments are sysctl=value, seed=N, limit=SECONDS, policy=NAME, variant=NAME, scale=N/M or check=1",
         )?;
         match name {
-            "seed" => seed = value.parse()?,
+            "seed" => (seed, scenario.seed) = (value.parse()?, value.parse()?),
             "limit" => limit = Some(value.parse::<u64>()? * 1_000_000_000),
             "check" => check = value == "1",
             "policy" => preset_name = Some(value.to_owned()),
