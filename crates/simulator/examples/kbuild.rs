@@ -20,7 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "arguments are sysctl=value, seed=N, limit=SECONDS, policy=NAME, variant=NAME, scale=N/M or check=1",
         )?;
         match name {
-            "seed" => seed = value.parse()?,
+            "seed" => (seed, scenario.seed) = (value.parse()?, value.parse()?),
             "limit" => limit = Some(value.parse::<u64>()? * 1_000_000_000),
             "check" => check = value == "1",
             "policy" => preset_name = Some(value.to_owned()),
@@ -47,6 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for measure in workload.measures(&simulated.report, 2 << 20) {
         println!("{:>30} {:>14.2} {} {:?}", measure.name, measure.mean().unwrap_or(0.0), measure.unit, measure.samples);
     }
+    simulated.hang.iter().for_each(|hang| println!("{hang}"));
     println!("virtual s {:.3}", simulated.virtual_seconds);
     eprintln!("wall s {:.3}", simulated.wall_seconds);
     println!("digest {:#018x}, cpu use {:.2?}", simulated.digest, simulated.cpu_use);
