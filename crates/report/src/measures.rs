@@ -24,8 +24,11 @@ impl MeasureRow {
     }
 }
 
+/// A figure of some samples.
+type Figure = fn(&[f64]) -> Option<f64>;
+
 /// Endings of the rows beside the mean, and what each one says of the samples.
-const SPREAD: [(&str, fn(&[f64]) -> Option<f64>); 4] = [
+const SPREAD: [(&str, Figure); 4] = [
     (".min", |samples| samples.iter().copied().reduce(f64::min)),
     (".stddev", stats::stddev),
     (".max", |samples| samples.iter().copied().reduce(f64::max)),

@@ -145,10 +145,7 @@ impl Sim {
         };
         let nofs = gfp.contains(Gfp::DIRECT_RECLAIM) && !gfp.contains(Gfp::FS);
         if page.is_some() {
-            let mut requests = self.requests.borrow_mut();
-            requests.fast[usize::from(order)] += 1;
-            requests.nofs[usize::from(order)] += u64::from(nofs);
-            drop(requests);
+            self.note_fast(order, nofs);
             self.spend(self.spec.costs.page).await;
             return page;
         }
@@ -158,6 +155,13 @@ impl Sim {
         self.note_slow(ts, order, gfp, page.is_some());
         self.spend(self.spec.costs.page).await;
         page
+    }
+
+    /// A request was served at once.
+    fn note_fast(&self, order: Order, nofs: bool) {
+        let mut requests = self.requests.borrow_mut();
+        requests.fast[usize::from(order)] += 1;
+        requests.nofs[usize::from(order)] += u64::from(nofs);
     }
 
     /// A request that took the slow path has ended.

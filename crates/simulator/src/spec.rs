@@ -255,7 +255,7 @@ impl MachineSpec {
     /// The zones of a node's memory, cut at 16 MiB and 4 GiB (at their share of the full size).
     fn add_zones(&self, node: NodeId, start: u32, end: u32, zones: &mut Vec<ZoneSpan>) {
         let border = |mib: u64| {
-            let frames = self.scale.of(mib * MIB >> self.geometry.page_shift) as u32;
+            let frames = self.scale.of((mib * MIB) >> self.geometry.page_shift) as u32;
             self.align(frames).max(1 << self.geometry.max_order)
         };
         let (dma, dma32) = (border(16), border(4096));

@@ -183,7 +183,8 @@ fn disagreement(row: &Row, column: usize, published: (f64, f64), ours: Option<(f
                 return Some("the other direction".to_owned());
             }
             let apart = (ours / published).max(published / ours);
-            (!(apart <= row.within)).then(|| format!("a factor of {} apart", number(apart)))
+            // What is no number agrees with nothing.
+            (apart.is_nan() || apart > row.within).then(|| format!("a factor of {} apart", number(apart)))
         }
     }
 }

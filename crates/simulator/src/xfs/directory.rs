@@ -83,7 +83,7 @@ impl Directory {
     /// The leaf that a hash belongs to, and its place there: hashes are spread evenly.
     fn leaf_of(&self, hash: u64) -> Option<(usize, u32)> {
         let total: u64 = self.leaves.iter().map(|leaf| u64::from(leaf.entries)).sum();
-        let mut place = (u128::from(hash) * u128::from(total + 1) >> 64) as u64;
+        let mut place = ((u128::from(hash) * u128::from(total + 1)) >> 64) as u64;
         for (number, leaf) in self.leaves.iter().enumerate() {
             if place <= u64::from(leaf.entries) {
                 return Some((number, place as u32));

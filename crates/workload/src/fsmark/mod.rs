@@ -181,11 +181,12 @@ impl Workload for Fsmark {
         LABELS.to_vec()
     }
 
-    /// Files a second of each loop, and what the system says of the filesystem's own requests: how many by order, and how many a second.
+    /// Files a second of each loop, and what the system says of the filesystem's own requests: how many by order, their shares,
+    /// and how many a second.
     fn measures(&self, run: &RunReport, _huge_bytes: u64) -> Vec<Measure> {
         let (rates, changes) = (self.rates(run), changes(run));
         let mut measures =
-            vec![Measure { name: "files-per-s".to_owned(), unit: "1/s", better: Better::Higher, samples: rates }];
+            vec![Measure { name: "files-per-second".to_owned(), unit: "1/s", better: Better::Higher, samples: rates }];
         let of = |order: u8| changes.get(format!("nofs_alloc.{order}").as_str()).copied().unwrap_or(0) as f64;
         let all: f64 = (0..ORDERS).map(of).sum();
         if all == 0.0 {
@@ -193,7 +194,13 @@ impl Workload for Fsmark {
         }
         let seconds = run.elapsed as f64 / 1e9;
         for order in 0..ORDERS {
-            measures.push(Measure::single(format!("nofs-order{order}"), "", Better::Higher, of(order)));
+            measures.push(Measure::single(format!("nofs-o{order}"), "", Better::Higher, of(order)));
+            measures.push(Measure::single(
+                format!("nofs-share-o{order}"),
+                "%",
+                Better::Higher,
+                100.0 * of(order) / all,
+            ));
         }
         measures.push(Measure::single("nofs-per-second", "1/s", Better::Higher, all / seconds));
         measures.push(Measure::single("nofs-high-order-per-second", "1/s", Better::Higher, (all - of(0)) / seconds));
