@@ -46,7 +46,9 @@ fn assert_none(rule: &str, findings: Vec<String>) {
 fn files_are_readable_in_one_sitting() {
     let limit =
         |name: &str| LONG_FILES.iter().find(|(long, _)| *long == name).map_or(MAX_FILE_LINES, |(_, limit)| *limit);
-    let lengths = tracked(|name| is_rust(name) || is_page_source(name)).into_iter().map(|(name, text)| (name, text.lines().count()));
+    let lengths = tracked(|name| is_rust(name) || is_page_source(name))
+        .into_iter()
+        .map(|(name, text)| (name, text.lines().count()));
     let findings = lengths.filter(|(name, lines)| *lines > limit(name)).map(|(name, lines)| format!("{name}: {lines}"));
     assert_none("a file answers one question in at most 600 lines", findings.collect());
 }
