@@ -47,10 +47,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shipped_can_be_read() {
+    fn what_is_shipped_can_be_read_and_its_scenarios_are_there() {
         for (name, text) in PAPERS.iter().chain(QUESTIONS) {
             let study = Study::parse(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(study.name, *name);
+            for cell in study.cells() {
+                let scenario =
+                    workload::Scenario::shipped(&cell.scenario).unwrap_or_else(|error| panic!("{name}: {error}"));
+                let variant = cell.variant.as_deref().map_or(Ok(scenario.clone()), |variant| scenario.variant(variant));
+                variant.unwrap_or_else(|error| panic!("{name}: {cell}: {error}"));
+            }
             assert!(!study.cells().is_empty() && (study.checks.len() + study.tables.len()) > 1, "{name}");
         }
     }
