@@ -88,7 +88,7 @@ fn a_report_is_one_file_with_all_runs_and_their_comparison() {
 fn a_recording_is_shown_beside_its_replay() {
     let Some(demo) = demo() else { return };
     let text = stdout(&["map", demo.to_str().expect("UTF-8"), "--width", "64"]);
-    assert!(text.contains("kernel, ") && text.contains("recorded ("), "{text}");
+    assert!(text.contains("kernel (") && text.contains("recorded ("), "{text}");
 }
 
 #[test]
