@@ -1,4 +1,4 @@
-//! The protobuf wire format, as far as a trace needs it (https://protobuf.dev/programming-guides/encoding).
+//! The protobuf wire format, as far as a trace needs it (<https://protobuf.dev/programming-guides/encoding>).
 
 /// A message being written.
 #[derive(Clone, Debug, Default)]
