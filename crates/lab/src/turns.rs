@@ -50,7 +50,7 @@ impl TurnsTaken {
 /// How much of its turn a task has used up when it is first heard of: any share, by its number.
 fn begun(pid: u32, turns: Turns) -> Nanos {
     let share = u64::from(pid).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-    (u128::from(share) * u128::from(turns.works) >> 32) as Nanos
+    ((u128::from(share) * u128::from(turns.works)) >> 32) as Nanos
 }
 
 #[cfg(test)]
