@@ -1,6 +1,6 @@
 //! Arguments of `fraglab paper` and `fraglab question`, and of the worker that they start.
 
-use crate::grid_args::Seeds;
+use crate::seeds::Seeds;
 use crate::output::Format;
 use clap::Args;
 use std::num::NonZero;

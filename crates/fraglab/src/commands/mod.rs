@@ -6,18 +6,27 @@ pub mod export;
 pub mod generate;
 pub mod inspect;
 pub mod map;
+#[cfg(feature = "machines")]
 pub mod ops;
 pub mod policies;
+#[cfg(feature = "machines")]
 pub mod record;
 pub mod replay;
 pub mod report;
+#[cfg(feature = "machines")]
 pub mod run;
+#[cfg(feature = "machines")]
 pub mod scenarios;
+#[cfg(feature = "serve")]
 pub mod serve;
+#[cfg(feature = "machines")]
 pub mod study;
 pub mod validate;
+#[cfg(feature = "machines")]
 pub mod vm;
+#[cfg(feature = "watch")]
 pub mod watch;
+#[cfg(feature = "machines")]
 pub mod worker;
 
 use crate::backend::{self, Loaded, Run};

@@ -2,6 +2,7 @@
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
+use crate::machine_command::MachineCommand;
 use crate::machines;
 use crate::output;
 use crate::run_args::On;
@@ -17,7 +18,7 @@ pub fn run(args: &WorkerArgs) -> Result<(), Failure> {
     words.extend(args.scale.iter().flat_map(|scale| ["--scale".to_owned(), scale.to_string()]));
     // The same words that a user would type: one grammar for both.
     let parsed = Cli::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?;
-    let Command::Run(run_args) = parsed.command else {
+    let Command::Machine(MachineCommand::Run(run_args)) = parsed.command else {
         return Err(Failure::Invariant("`run` was not understood as `run`".to_owned()));
     };
     let chosen = scenarios::choose(&run_args.scenario, args.variant.as_deref())?;

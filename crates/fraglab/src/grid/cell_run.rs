@@ -2,6 +2,7 @@
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
+use crate::machine_command::MachineCommand;
 use crate::grid_args::GridArgs;
 use crate::machines;
 use crate::run_args::RunArgs;
@@ -36,7 +37,7 @@ fn run_args(place: Place, id: &CellId, words: &[String]) -> Result<RunArgs, Fail
     }
     line.extend_from_slice(words);
     match Cli::try_parse_from(line) {
-        Ok(Cli { command: Command::Run(args) }) => Ok(args),
+        Ok(Cli { command: Command::Machine(MachineCommand::Run(args)) }) => Ok(args),
         Ok(_) => Err(Failure::Invariant("`run` was not understood as `run`".to_owned())),
         Err(error) => Err(Failure::Usage(reason(&error.to_string()))),
     }

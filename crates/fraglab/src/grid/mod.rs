@@ -5,7 +5,8 @@ mod evaluate;
 
 use crate::cli::ValidateArgs;
 use crate::failure::{Failure, warn};
-use crate::grid_args::{GridArgs, Seeds};
+use crate::grid_args::GridArgs;
+use crate::seeds::Seeds;
 use crate::output::{self, Format};
 use crate::run_args::ScenarioArgs;
 use crate::scenarios;
