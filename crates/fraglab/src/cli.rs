@@ -14,6 +14,7 @@ use crate::view_args::ServeArgs;
 #[cfg(feature = "watch")]
 use crate::view_args::WatchArgs;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+#[cfg(feature = "manual")]
 use clap_complete::Shell;
 use report::bars::{BarSet, MIRROR_2, MIRROR_3};
 use std::path::PathBuf;
@@ -66,8 +67,10 @@ pub enum Command {
     /// List policies and sysctls, or every field of one policy
     Policies(PoliciesArgs),
     /// Print a completion script
+    #[cfg(feature = "manual")]
     Completions(CompletionsArgs),
     /// Print the man page, or write those of all commands
+    #[cfg(feature = "manual")]
     Man(ManArgs),
 }
 
@@ -212,6 +215,7 @@ pub struct PoliciesArgs {
 }
 
 /// Arguments of `completions`.
+#[cfg(feature = "manual")]
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// Shell
@@ -219,6 +223,7 @@ pub struct CompletionsArgs {
 }
 
 /// Arguments of `man`.
+#[cfg(feature = "manual")]
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// Write one page a command into this directory

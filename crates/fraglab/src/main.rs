@@ -3,7 +3,7 @@
 //! Nothing is decided here. stdout carries data, stderr progress and diagnostics; exit codes are in [`failure`].
 #![forbid(unsafe_code)]
 // A build that leaves commands out leaves what only they use.
-#![cfg_attr(not(all(feature = "machines", feature = "serve", feature = "watch")), allow(dead_code))]
+#![cfg_attr(not(all(feature = "machines", feature = "manual", feature = "serve", feature = "watch")), allow(dead_code))]
 
 mod backend;
 mod cli;
@@ -68,7 +68,9 @@ fn main() -> ExitCode {
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Cut(args) => commands::cut::run(&args),
         Command::Policies(args) => commands::policies::run(&args),
+        #[cfg(feature = "manual")]
         Command::Completions(args) => commands::generate::completions(&args),
+        #[cfg(feature = "manual")]
         Command::Man(args) => commands::generate::man(&args),
     };
     match result {

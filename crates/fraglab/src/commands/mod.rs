@@ -3,6 +3,7 @@
 pub mod compare;
 pub mod cut;
 pub mod export;
+#[cfg(feature = "manual")]
 pub mod generate;
 pub mod inspect;
 pub mod map;
