@@ -8,11 +8,11 @@ use crate::grid_args::GridArgs;
 use crate::machine_command::MachineCommand;
 use crate::output::Format;
 use crate::seeds::Seeds;
-use crate::view_args::{ExportArgs, MapArgs, ReportArgs};
 #[cfg(feature = "serve")]
 use crate::view_args::ServeArgs;
 #[cfg(feature = "watch")]
 use crate::view_args::WatchArgs;
+use crate::view_args::{ExportArgs, MapArgs, ReportArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 #[cfg(feature = "manual")]
 use clap_complete::Shell;

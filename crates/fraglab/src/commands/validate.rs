@@ -7,8 +7,8 @@ use crate::column_spec::RECORDED;
 use crate::failure::Failure;
 #[cfg(feature = "machines")]
 use crate::grid;
-use crate::seeds::Seeds;
 use crate::output::{self, Format};
+use crate::seeds::Seeds;
 use crate::settings::{Settings, changes};
 use lab::outcome::Outcome;
 #[cfg(feature = "machines")]

@@ -2,8 +2,8 @@
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
-use crate::machine_command::MachineCommand;
 use crate::grid_args::GridArgs;
+use crate::machine_command::MachineCommand;
 use crate::machines;
 use crate::run_args::RunArgs;
 use crate::scenarios::{self, Chosen};
