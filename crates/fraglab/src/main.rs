@@ -13,6 +13,7 @@ mod compare_args;
 mod describe;
 mod facts;
 mod failure;
+mod flight;
 #[cfg(feature = "machines")]
 mod grid;
 #[cfg(feature = "machines")]

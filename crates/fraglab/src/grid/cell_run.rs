@@ -55,7 +55,7 @@ fn limit(args: &GridArgs) -> Vec<String> {
 
 fn run(args: &RunArgs, kept: &Path) -> Result<Outcome, Failure> {
     let chosen: Chosen = scenarios::choose(&args.scenario, args.variants.first().map(String::as_str))?;
-    let ran = machines::run(&args.on[0], &chosen, args, kept)?;
+    let ran = machines::run(&args.on[0], &chosen, args, kept, &|_| {})?;
     Ok(ran.outcome)
 }
 
