@@ -55,6 +55,8 @@ pub struct VirtualEnv {
     devices: Vec<Device>,
     /// CPUs that tasks compete for; without any, each task has one of its own.
     pub(crate) cpus: Option<RefCell<Cpus>>,
+    /// The share of each CPU that the machine has.
+    pub(crate) cpu_percent: u32,
     /// A task is being started, and perhaps others after it at the same moment.
     pub(crate) starting: Cell<bool>,
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
@@ -87,6 +89,7 @@ impl VirtualEnv {
             speeds,
             devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)).into(),
             cpus: None,
+            cpu_percent: 100,
             starting: Cell::new(false),
             lanes: Vec::new(),
             turns: RefCell::default(),
@@ -107,7 +110,8 @@ impl VirtualEnv {
     /// CPU: work takes longer by as much.
     #[must_use]
     pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
-        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice, percent)));
+        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice)));
+        self.cpu_percent = percent.clamp(1, 100);
         self
     }
 
@@ -280,23 +284,48 @@ impl VirtualEnv {
     pub async fn run(&self, nanos: Nanos) {
         let mut left = self.elapsed(nanos);
         while left > 0 {
+            left = self.run_alone(left);
+            if left == 0 {
+                return;
+            }
             self.occupy().await;
             let chunk = self.slice_left().min(left);
-            // Nothing can happen meanwhile: the clock goes on without the detour through the queue.
-            if self.is_alone_until(self.now() + chunk) {
-                self.clock.set(self.now() + chunk);
-            } else {
+            if !self.is_alone_until(self.now() + chunk) {
                 let keeps_cpu = true;
                 WaitFuture { env: self, queue: Queue::Timer, timeout: Some(chunk), wait: None, keeps_cpu }.await;
+                self.spend(chunk);
+                left -= chunk;
             }
-            self.spend(chunk);
-            left -= chunk;
         }
     }
 
+    /// Works as long as nothing can happen meanwhile: the clock goes on without the detour through the queue. What is left.
+    fn run_alone(&self, mut left: Nanos) -> Nanos {
+        let Some(cpus) = &self.cpus else { return left };
+        if self.starting.get() || !self.ready.borrow().is_empty() {
+            return left;
+        }
+        let (mut cpus, task) = (cpus.borrow_mut(), self.current.get());
+        while let Some(slice_left) = cpus.seated(task).filter(|_| left > 0) {
+            let chunk = slice_left.min(left);
+            let at = self.now() + chunk;
+            if at >= self.next_due() {
+                break;
+            }
+            self.clock.set(at);
+            left -= chunk;
+            if let Some(next) = cpus.spend(task, chunk, at) {
+                self.ready(next);
+                break;
+            }
+        }
+        left
+    }
+
     /// Whether nothing can happen before or at this time but what the current task does.
+    #[inline]
     fn is_alone_until(&self, at: Nanos) -> bool {
-        self.cpus.is_some() && !self.starting.get() && self.ready.borrow().is_empty() && at < self.next_due()
+        at < self.next_due() && self.cpus.is_some() && !self.starting.get() && self.ready.borrow().is_empty()
     }
 
     /// A CPU for the current task, now or later. Nothing to wait for where tasks don't share CPUs.
