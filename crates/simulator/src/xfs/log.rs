@@ -3,6 +3,7 @@
 use super::shrink::Given;
 use super::{AIL_BYTES, BufferId, CIL_BYTES, LogVector, Xfs};
 use crate::sim::Sim;
+use crate::slab::Object;
 use lab::Stream;
 use mm::{Env, Nanos};
 
@@ -11,12 +12,16 @@ const LOOK: Nanos = 10_000_000;
 const SYNC: Nanos = 30_000_000_000;
 /// An inode's log vector: core and attributes.
 const INODE_BYTES: u64 = 400;
+/// How often inodes that nobody needs are looked for while there are some: a sixth of `xfssyncd_centisecs`.
+const RECLAIM: Nanos = SYNC / 6;
+/// Objects that it frees before others may go on.
+const RECLAIM_BATCH: usize = 64;
 
 /// What a checkpoint holds.
 struct Checkpoint {
     bytes: u64,
     vectors: Vec<LogVector>,
-    objects: Vec<crate::slab::Object>,
+    objects: Vec<Object>,
 }
 
 impl Sim {
@@ -38,8 +43,9 @@ impl Sim {
                 synced = self.env().now();
             }
             let (checkpoint, push_all) = self.log_state(|xfs| {
-                let push_all = std::mem::take(&mut xfs.push_all) || sync;
-                (xfs.cil_bytes > CIL_BYTES || push_all && !xfs.cil.is_empty(), push_all)
+                let force = std::mem::take(&mut xfs.push_all) || sync;
+                let push = std::mem::take(&mut xfs.push_metadata) || force;
+                (xfs.cil_bytes > CIL_BYTES || force && !xfs.cil.is_empty(), push)
             });
             let flushed = self.log_state(|xfs| std::mem::take(&mut xfs.flushed)).div_ceil(self.spec.page());
             if flushed > 0 {
@@ -52,12 +58,48 @@ impl Sim {
         }
     }
 
+    /// The worker that frees clean inodes that no name holds, whether memory is short or not (`xfs_reclaim_worker`).
+    pub async fn reclaim_inodes_forever(&self) {
+        loop {
+            self.env().wait(mm::Queue::Timer, Some(RECLAIM)).await;
+            for node in 0..usize::from(self.spec.nodes.max(1)) {
+                let mut clean = self.log_state(|xfs| xfs.reclaim_clean(node)).into_iter().peekable();
+                while clean.peek().is_some() {
+                    let batch: Vec<Object> = clean.by_ref().take(RECLAIM_BATCH).collect();
+                    self.spend(self.spec.costs.speeds.slab * batch.len() as u64).await;
+                    self.free_objects(batch);
+                }
+            }
+        }
+    }
+
     fn log_state<R: Default>(&self, then: impl FnOnce(&mut Xfs) -> R) -> R {
         self.mm.state.borrow_mut().owner.xfs.as_deref_mut().map(then).unwrap_or_default()
     }
 
+    /// Waits until no transaction is amid its commit, and keeps further ones from beginning theirs.
+    async fn lock_out_commits(&self) {
+        self.log_state(|xfs| xfs.push_waits = true);
+        while self.log_state(|xfs| xfs.committing) > 0 && !self.is_over() {
+            self.log_worker.set(Some(self.env().current.get()));
+            self.env().park(Some(LOOK)).await;
+            self.log_worker.set(None);
+        }
+    }
+
+    fn let_in_commits(&self) {
+        let waiters = self.log_state(|xfs| {
+            xfs.push_waits = false;
+            std::mem::take(&mut xfs.commit_waiters)
+        });
+        waiters.into_iter().for_each(|task| self.env().unpark(task));
+    }
+
     async fn write_checkpoint(&self) {
-        let Some(Checkpoint { bytes, vectors, objects }) = self.log_state(|xfs| Some(xfs.take_checkpoint())) else {
+        self.lock_out_commits().await;
+        let taken = self.log_state(|xfs| Some(xfs.take_checkpoint()));
+        self.let_in_commits();
+        let Some(Checkpoint { bytes, vectors, objects }) = taken else {
             return;
         };
         let pages = bytes.div_ceil(self.spec.page());
