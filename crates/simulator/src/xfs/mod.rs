@@ -117,8 +117,9 @@ pub(crate) struct Xfs {
     inode_vectors: Vec<Object>,
     /// What the log still needs, by the offset of the checkpoint that holds it.
     ail: BTreeMap<(u64, u64), BufferId>,
-    /// Bytes ever written to the log.
+    /// Bytes ever written to the log, or being written; and those that are on disk.
     head: u64,
+    committed: u64,
     sequence: u64,
     /// Reclaim met inodes that have to be written first.
     push_all: bool,
@@ -149,6 +150,7 @@ impl Xfs {
             inode_vectors: Vec::new(),
             ail: BTreeMap::new(),
             head: 0,
+            committed: 0,
             sequence: 0,
             push_all: false,
             push_metadata: false,

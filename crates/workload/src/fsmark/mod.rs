@@ -27,6 +27,9 @@ pub struct Parameters {
     pub directory_files: NonZero<u32>,
     /// What a worker computes for each file by itself, microseconds, in the mean.
     pub overhead_us: u32,
+    /// What a file costs the machine besides what is asked of the system here, microseconds of a CPU in the mean: an input, where
+    /// the machine's speed is known from its rate only.
+    pub create_us: u32,
     /// What runs besides: services, MiB of anonymous memory that is written once; and their programs and files, MiB of page cache.
     pub services_mib: u32,
     /// See `services_mib`.
@@ -137,7 +140,8 @@ impl Script for Worker {
         let of = self.parameters.directory_files.get();
         let (turn, first) = (self.made / of, self.made % of);
         let count = BATCH.min(self.end - self.made).min(of - first);
-        let mean = u64::from(self.parameters.overhead_us) * 1_000 * u64::from(count);
+        let a_file = u64::from(self.parameters.overhead_us) + u64::from(self.parameters.create_us);
+        let mean = a_file * 1_000 * u64::from(count);
         // Nobody tells how it varies: from nothing to twice the mean.
         ops.push(Op::Compute { nanos: self.random.range(0, 2 * mean) });
         ops.push(Op::CreateMany { directory: self.number * DIRECTORIES + turn, first, count });
