@@ -68,11 +68,16 @@ impl ZoneState {
 pub fn draw(frame: &mut Frame, screen: &Screen) {
     let zones = zone_lines(&screen.zones, frame.area().width.saturating_sub(2));
     let blocks: usize = screen.zones.iter().filter(|zone| !zone.blocks.is_empty()).count();
-    let middle = (screen.rates.len() + 2).clamp(4, 16) as u16;
+    let types_height = if blocks == 0 { 0 } else { blocks as u16 + 2 };
+    // What is left of a small terminal is shared by counts and map; zones are always whole.
+    let left =
+        frame.area().height.saturating_sub(1 + zones.len() as u16 + 2 + types_height + screen.notes.len() as u16);
+    let room = if screen.map.is_empty() { left } else { left / 2 };
+    let middle = (screen.rates.len() as u16 + 2).min(room).clamp(4, 16);
     let [head, orders, types, counts, map, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(zones.len() as u16 + 2),
-        Constraint::Length(if blocks == 0 { 0 } else { blocks as u16 + 2 }),
+        Constraint::Length(types_height),
         Constraint::Length(middle),
         Constraint::Min(0),
         Constraint::Length(screen.notes.len() as u16),
