@@ -72,6 +72,8 @@ pub(crate) struct Sim {
     pub wrote: Cell<u32>,
     /// The task of XFS's log while it sleeps.
     pub log_worker: Cell<Option<lab::TaskId>>,
+    /// The writer of XFS's metadata, before the first file.
+    pub metadata_writer: Cell<Option<lab::TaskId>>,
     /// What NUMA balancing has moved lately.
     pub migrations: crate::numa::Migrations,
     /// Who waits at each meeting of tasks.
@@ -104,6 +106,7 @@ impl Sim {
             flusher: Cell::new(None),
             wrote: Cell::new(0),
             log_worker: Cell::new(None),
+            metadata_writer: Cell::new(None),
             migrations: RefCell::default(),
             meetings: RefCell::default(),
             user: Cell::new(0),
@@ -150,7 +153,8 @@ impl Sim {
             return page;
         }
         let ts = self.mm.env.now();
-        let page = self.mm.alloc_slow(&request, &task).await;
+        // In a box: all that reclaim and compaction keep would otherwise be a part of every fault.
+        let page = Box::pin(self.mm.alloc_slow(&request, &task)).await;
         self.requests.borrow_mut().nofs[usize::from(order)] += u64::from(nofs && page.is_some());
         self.note_slow(ts, order, gfp, page.is_some());
         self.spend(self.spec.costs.page).await;
@@ -227,8 +231,11 @@ impl Sim {
 
     /// Gives back what the owner could not: pages of slabs that became empty, and slots of the swap device.
     pub fn settle(&self) {
-        let cpu = self.mm.env.cpu();
         let mut state = self.mm.state.borrow_mut();
+        if state.owner.swapped_gone.is_empty() && state.owner.slabs.emptied.is_empty() {
+            return;
+        }
+        let cpu = self.mm.env.cpu();
         for shadow in std::mem::take(&mut state.owner.swapped_gone) {
             state.forget_swapped(shadow, cpu);
         }

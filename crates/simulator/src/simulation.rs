@@ -193,6 +193,10 @@ impl Run<'_> {
         start_daemons(&mut executor, &sim.mm);
         executor.spawn_daemon(env, sim.flush_forever());
         executor.spawn_daemon(env, sim.log_forever());
+        if sim.mm.state.borrow().owner.xfs.is_some() {
+            executor.spawn_daemon(env, sim.write_metadata_forever());
+            executor.spawn_daemon(env, sim.reclaim_inodes_forever());
+        }
         executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
         while sim.alive.get() > 0 {
             let birth = sim.births.borrow_mut().pop_front();

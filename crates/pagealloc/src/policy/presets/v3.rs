@@ -58,6 +58,8 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     workingset: false,
     inodes_with_cache: true,
     anon_dirtyable: true,
+    slab_pressure: SlabPressure::EachZone,
+    compacts_by_mask: false,
     swap_tables: SwapTableRule::AtSwapon,
     generations: None,
 };
@@ -65,6 +67,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
 const KSWAPD_3_11: KswapdRules = KswapdRules {
     wake: KswapdWake::ZoneBelowLow,
     kcompactd: false,
+    sleeps_by_order: true,
     proactive_compaction: false,
     failures: false,
     boosted_run_may_fail: true,
