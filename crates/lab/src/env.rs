@@ -5,6 +5,7 @@ use crate::cpus::{Cpus, OccupyFuture};
 use crate::device::{Device, Stream};
 use crate::livelock::Loops;
 use crate::speeds::Speeds;
+use crate::turns::{Turns, TurnsTaken};
 use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use pagealloc::{NodeId, Pfn};
@@ -60,6 +61,8 @@ pub struct VirtualEnv {
     pub(crate) starting: Cell<bool>,
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
     lanes: Vec<Cell<Nanos>>,
+    /// Turns of tasks on them.
+    turns: RefCell<TurnsTaken>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,
     /// Who holds a lock at a moment is not known.
@@ -89,6 +92,7 @@ impl VirtualEnv {
             cpu_percent: 100,
             starting: Cell::new(false),
             lanes: Vec::new(),
+            turns: RefCell::default(),
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
             due: RefCell::default(),
@@ -356,11 +360,11 @@ impl VirtualEnv {
         self.lanes.iter().min_by_key(|lane| lane.get())
     }
 
-    /// Time until work that costs this much is done there.
-    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, stretch: u64) -> Nanos {
-        let done = lane.get().max(self.now()) + cost;
-        lane.set(done);
-        (done - self.now()).max(cost * stretch / 1024)
+    /// Time until a task's work that costs this much is done there, and the task has a CPU for more.
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, pid: u32, turns: Turns) -> Nanos {
+        let waited = lane.get().saturating_sub(self.now());
+        lane.set(self.now() + waited + cost);
+        waited + cost + self.turns.borrow_mut().away(pid, turns, cost, waited)
     }
 }
 
@@ -379,13 +383,13 @@ impl Env for VirtualEnv {
     fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
         let cost = self.cost(task, work);
         let kswapd = task.flags.contains(TaskFlags::KSWAPD);
-        let stretch = if kswapd { self.speeds.stretch_kswapd } else { self.speeds.stretch };
+        let (pid, turns) = (task.pid, if kswapd { self.speeds.turns_kswapd } else { self.speeds.turns });
         async move {
             if cost == 0 {
                 return;
             }
             match self.free_lane() {
-                Some(lane) => drop(self.sleep(self.work_in(lane, cost, stretch)).await),
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost, pid, turns)).await),
                 None => self.run(cost).await,
             }
         }

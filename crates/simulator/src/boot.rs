@@ -87,7 +87,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         swaps_huge_pages: policy.reclaim.swaps_huge_pages && spec.device(true).2 == 0,
         chance: Chance::new(seed ^ 0x5eed),
         xfs: (spec.disks.filesystem == Filesystem::Xfs).then(|| {
-            Box::new(Xfs::new(spec.disks.directory_block, spec.page() as u32, usize::from(spec.nodes.max(1))))
+            Box::new(Xfs::new(spec.disks.directory_block, spec.page() as u32, usize::from(spec.nodes.max(1)), seed))
         }),
     }
 }

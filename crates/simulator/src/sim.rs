@@ -72,6 +72,8 @@ pub(crate) struct Sim {
     pub wrote: Cell<u32>,
     /// The task of XFS's log while it sleeps.
     pub log_worker: Cell<Option<lab::TaskId>>,
+    /// The writer of XFS's metadata, before the first file.
+    pub metadata_writer: Cell<Option<lab::TaskId>>,
     /// What NUMA balancing has moved lately.
     pub migrations: crate::numa::Migrations,
     /// Who waits at each meeting of tasks.
@@ -104,6 +106,7 @@ impl Sim {
             flusher: Cell::new(None),
             wrote: Cell::new(0),
             log_worker: Cell::new(None),
+            metadata_writer: Cell::new(None),
             migrations: RefCell::default(),
             meetings: RefCell::default(),
             user: Cell::new(0),

@@ -102,6 +102,7 @@ impl<W: World> Mm<W> {
             // A boost is worth dropping clean cache, not writing or swapping.
             run.sc.may_writepage = policy.sysctl.laptop_mode == 0 && !boosting;
             run.sc.may_swap = !boosting;
+            run.sc.spare_slab = boosting && policy.reclaim.boost_skips_slab;
             policy.reclaim.lru == LruRule::PerZone
         };
         self.age_active_anon(run.node, &mut run.sc, task).await;

@@ -21,7 +21,16 @@ impl<W: World> Mm<W> {
             self.try_to_sleep(node, alloc_order, reclaim_order, highest).await;
             (alloc_order, highest) = self.take_request(node, highest);
             reclaim_order = self.balance_pgdat(node, alloc_order, highest, &task).await;
-            if reclaim_order == alloc_order {
+            let by_order = self.state.borrow().alloc.policy.kswapd.sleeps_by_order;
+            if by_order {
+                while let Some(harder) = self.harder_request(node, alloc_order, highest) {
+                    (alloc_order, highest) = harder;
+                    reclaim_order = self.balance_pgdat(node, alloc_order, highest, &task).await;
+                }
+                if self.state.borrow().alloc.policy.kswapd.kcompactd {
+                    reclaim_order = alloc_order;
+                }
+            } else if reclaim_order == alloc_order {
                 // Balanced as asked: judge sleep by what was asked since. Otherwise order 0 is what was reached, and
                 // kcompactd is to be woken for the order that was asked first (9.4).
                 (alloc_order, highest) = self.pending_request(node, highest);
@@ -37,6 +46,19 @@ impl<W: World> Mm<W> {
     fn pending_request(&self, node: NodeId, previous: ZoneType) -> (Order, ZoneType) {
         let kswapd = &self.state.borrow().nodes[node.index()].kswapd;
         (kswapd.order, kswapd.highest.unwrap_or(previous))
+    }
+
+    /// Takes what was asked for since, if it is of a larger order or confined to lower zones: then there is no sleep. Anything else
+    /// is forgotten.
+    fn harder_request(&self, node: NodeId, order: Order, highest: ZoneType) -> Option<(Order, ZoneType)> {
+        let mut state = self.state.borrow_mut();
+        let kswapd = &mut state.nodes[node.index()].kswapd;
+        let (asked, zone) = (core::mem::take(&mut kswapd.order), kswapd.highest.take().unwrap_or(ZoneType::Movable));
+        if order >= asked && highest <= zone {
+            return None;
+        }
+        state.alloc.observer.mm(&MmEvent::VmscanKswapdWake { nid: node, order: asked });
+        Some((asked, zone))
     }
 
     /// Takes what was asked for since the last time; without a zone, that of the last time.
@@ -58,7 +80,7 @@ impl<W: World> Mm<W> {
             self.state.borrow_mut().reset_isolation_suitable(node);
             self.wakeup_kcompactd(node, alloc_order, highest);
             early = self.nap(node, Some(NAP)).await;
-            if early {
+            if early && !self.state.borrow().alloc.policy.kswapd.sleeps_by_order {
                 let mut state = self.state.borrow_mut();
                 let kswapd = &mut state.nodes[node.index()].kswapd;
                 kswapd.highest = kswapd.highest.or(Some(highest));

@@ -6,6 +6,7 @@ use crate::lru::LruvecId;
 use crate::reclaim::{DEF_PRIORITY, SWAP_CLUSTER_MAX};
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
+use pagealloc::policy::SlabPressure;
 use pagealloc::{AllocFlags, NodeId, Order, ZoneId, ZoneType};
 
 /// A zone is hopeless once it was scanned this many times over without a page (9.13).
@@ -30,7 +31,7 @@ impl<W: World> Mm<W> {
             run.sc.nr_scanned = 0;
             run.sc.nr_to_reclaim =
                 self.state.borrow().alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX.into());
-            self.shrink_one_zone(run, zone, task).await;
+            self.shrink_one_zone(run, zone, end, task).await;
             enough_scanned |= run.sc.nr_scanned >= run.sc.nr_to_reclaim;
             attempted += run.sc.nr_to_reclaim;
         }
@@ -40,9 +41,10 @@ impl<W: World> Mm<W> {
         enough_scanned
     }
 
-    async fn shrink_one_zone(&self, run: &mut Run, zone: ZoneId, task: &TaskContext) {
+    async fn shrink_one_zone(&self, run: &mut Run, zone: ZoneId, end: ZoneType, task: &TaskContext) {
         let (kind, before) = (self.state.borrow().alloc.zone_info(zone).kind, run.sc.nr_reclaimed);
-        self.shrink_lists(LruvecId::Zone(zone), true, &mut run.sc, task).await;
+        let each = self.state.borrow().alloc.policy.reclaim.slab_pressure == SlabPressure::EachZone;
+        self.shrink_lists(LruvecId::Zone(zone), each || kind == end, &mut run.sc, task).await;
         if run.sc.nr_reclaimed == before {
             let kswapd = &mut self.state.borrow_mut().nodes[run.node.index()].kswapd;
             kswapd.pages_scanned[kind as usize] += run.sc.nr_scanned;

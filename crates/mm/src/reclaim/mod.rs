@@ -103,6 +103,8 @@ pub struct ScanControl {
     pub may_unmap: bool,
     /// May swap.
     pub may_swap: bool,
+    /// Leaves slab alone.
+    pub spare_slab: bool,
     /// Deactivate whatever the balance (second try of 10.3).
     pub force_deactivate: bool,
     /// Active lists were left alone.
@@ -135,6 +137,7 @@ impl ScanControl {
             may_writepage: false,
             may_unmap: true,
             may_swap: true,
+            spare_slab: false,
             force_deactivate: false,
             skipped_deactivate: false,
             kswapd: false,

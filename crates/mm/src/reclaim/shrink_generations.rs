@@ -2,6 +2,7 @@
 
 use super::aging::evictable_kinds;
 use super::evict::{MIN_BATCH, Met};
+use super::slab::LruShare;
 use super::{DEF_PRIORITY, ScanControl};
 use crate::env::{Env, TaskContext, Work};
 use crate::lru::{LruList, MIN_NR_GENS, index_of};
@@ -36,7 +37,7 @@ impl<W: World> Mm<W> {
         let before = if sc.kswapd { core::mem::take(&mut sc.nr_reclaimed) } else { 0 };
         let at_start = sc.nr_reclaimed;
         self.shrink_generations(node, rules, sc, task).await;
-        self.shrink_slab(node, sc, task).await;
+        self.shrink_slab(node, LruShare::default(), sc, task).await;
         if sc.nr_reclaimed > at_start {
             self.state.borrow_mut().reset_kswapd_failures(node);
         }

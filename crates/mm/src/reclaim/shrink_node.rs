@@ -1,13 +1,14 @@
 //! What is one pass over a node? (10.6, 10.9, 10.13)
 
 use super::scan_balance::{Balance, Quotas};
+use super::slab::LruShare;
 use super::throttle::ThrottleReason;
 use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
 use crate::env::{Env, TaskContext};
 use crate::lru::{LruList, LruvecId};
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::{LruRule, NofsCompaction};
+use pagealloc::policy::{LruRule, NofsCompaction, SlabPressure};
 use pagealloc::{AllocFlags, Gfp, NodeId, PAGE_ALLOC_COSTLY_ORDER, ZoneId, ZoneType};
 
 impl<W: World> Mm<W> {
@@ -29,12 +30,13 @@ impl<W: World> Mm<W> {
         let node = self.state.borrow().node_of(id);
         let mut progress = false;
         let cache_trim_mode = loop {
-            let before = sc.nr_reclaimed;
+            let (before, scanned) = (sc.nr_reclaimed, sc.nr_scanned);
             let balance = self.state.borrow_mut().prepare_scan(id, sc, self.env.now());
             let mut totals = PassTotals::default();
             self.shrink_lruvec(id, &balance, sc, &mut totals, task).await;
-            if slab {
-                self.shrink_slab(node, sc, task).await;
+            if slab && !sc.spare_slab {
+                let share = self.state.borrow().lru_share(id, sc, sc.nr_scanned - scanned);
+                self.shrink_slab(node, share, sc, task).await;
             }
             self.note_node_state(node, sc, &totals, task).await;
             let reclaimed = sc.nr_reclaimed - before;
@@ -141,6 +143,24 @@ impl<W: World> State<W> {
         .map(ZoneId)
     }
 
+    /// The share of the lists' pages that a pass has scanned.
+    fn lru_share(&self, id: LruvecId, sc: &ScanControl, scanned: u64) -> LruShare {
+        let anon = sc.may_swap && self.can_reclaim_anon();
+        let lists = match self.alloc.policy.reclaim.slab_pressure {
+            SlabPressure::EachZone => self.lruvecs_up_to(self.node_of(id), sc.reclaim_idx),
+            _ => alloc::vec![id],
+        };
+        let eligible = || LruList::EVICTABLE.into_iter().filter(|list| anon || list.is_file());
+        let on = |id| eligible().map(|list| self.lru_size(id, list, sc.reclaim_idx)).sum::<u64>();
+        let pages = lists.into_iter().map(on).sum();
+        LruShare { scanned: scanned.max(SWAP_CLUSTER_MAX.into()), pages }
+    }
+
+    /// Whether reclaim looks after compaction for a request with this mask.
+    fn works_for_compaction(&self, gfp: Gfp) -> bool {
+        !self.alloc.policy.reclaim.compacts_by_mask || self.compaction_allowed(gfp)
+    }
+
     /// Whether the mask permits direct compaction: I/O, and filesystem calls too up to 4.9 (8.1.0).
     pub(crate) fn compaction_allowed(&self, gfp: Gfp) -> bool {
         let needed = match self.alloc.policy.compaction.nofs {
@@ -152,7 +172,7 @@ impl<W: World> State<W> {
 
     /// Reclaim works for compaction: it frees more than the target while that makes compaction possible (10.13).
     fn in_reclaim_compaction(&self, sc: &ScanControl) -> bool {
-        self.compaction_allowed(sc.gfp)
+        self.works_for_compaction(sc.gfp)
             && sc.order > 0
             && (sc.order > PAGE_ALLOC_COSTLY_ORDER || sc.priority < DEF_PRIORITY - 2)
     }
@@ -186,7 +206,7 @@ impl<W: World> State<W> {
 
     /// compaction_ready (10.4): a direct reclaimer had better compact this zone than reclaim more.
     pub(crate) fn compaction_ready(&mut self, zone: ZoneId, sc: &ScanControl) -> bool {
-        if !self.compaction_allowed(sc.gfp) {
+        if !self.works_for_compaction(sc.gfp) {
             return false;
         }
         let min = self.alloc.wmark(zone, AllocFlags::WMARK_MIN);

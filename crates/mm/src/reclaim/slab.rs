@@ -6,10 +6,52 @@ use crate::event::{MmEvent, MmObserver};
 use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
+use pagealloc::policy::SlabPressure;
 use pagealloc::{Counter, FrameState, Gfp, NodeId, Pfn};
 
 /// Objects per call of a shrinker.
 const SHRINK_BATCH: u64 = 128;
+
+/// The share of LRU pages that a pass has scanned.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct LruShare {
+    pub scanned: u64,
+    /// All that could have been.
+    pub pages: u64,
+}
+
+/// What says how much is scanned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Pressure {
+    rule: SlabPressure,
+    priority: u8,
+    share: LruShare,
+}
+
+impl Pressure {
+    /// What a call adds by itself: all objects in the share of the LRU pages that were scanned, doubled, or by the priority.
+    fn delta(&self, freeable: u64, seeks: u32) -> u64 {
+        if seeks == 0 {
+            return freeable / 2;
+        }
+        match self.rule {
+            SlabPressure::EachZone | SlabPressure::HighestZone => {
+                4 * self.share.scanned / u64::from(seeks) * freeable / (self.share.pages + 1)
+            }
+            _ => (freeable >> self.priority) * 4 / u64::from(seeks),
+        }
+    }
+
+    /// All that is to be scanned now. Where what was deferred is not reduced by priority, only a large delta scans a whole cache.
+    fn total(&self, freeable: u64, delta: u64, deferred: u64) -> u64 {
+        let total = match self.rule {
+            SlabPressure::PriorityOfAll => (deferred >> self.priority) + delta,
+            _ if delta < freeable / 4 => (deferred + delta).min(freeable / 2),
+            _ => deferred + delta,
+        };
+        total.min(2 * freeable)
+    }
+}
 
 /// A shrinker's work at one priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,13 +67,9 @@ struct SlabScan {
 }
 
 impl SlabScan {
-    fn new(freeable: u64, seeks: u32, deferred: u64, priority: u8) -> SlabScan {
-        let delta = match seeks {
-            0 => freeable / 2,
-            seeks => (freeable >> priority) * 4 / u64::from(seeks),
-        };
-        let total = ((deferred >> priority) + delta).min(2 * freeable);
-        SlabScan { freeable, delta, total, deferred, scanned: 0 }
+    fn new(freeable: u64, seeks: u32, deferred: u64, pressure: Pressure) -> SlabScan {
+        let delta = pressure.delta(freeable, seeks);
+        SlabScan { freeable, delta, total: pressure.total(freeable, delta, deferred), deferred, scanned: 0 }
     }
 
     /// Objects of the next call: whole batches, or whatever there is when that is all there is.
@@ -53,20 +91,32 @@ impl SlabScan {
 }
 
 impl<W: World> Mm<W> {
-    /// Calls all shrinkers for a node; pages that they freed count as reclaimed.
-    pub(crate) async fn shrink_slab(&self, node: NodeId, sc: &mut ScanControl, task: &TaskContext) {
+    /// Calls all shrinkers for a node; pages that they freed count as reclaimed. One that needs the filesystem and may not call
+    /// it does nothing, and what it should have done is owed.
+    pub(crate) async fn shrink_slab(&self, node: NodeId, share: LruShare, sc: &mut ScanControl, task: &TaskContext) {
         let shrinkers = self.state.borrow().owner.shrinkers();
+        let rule = self.state.borrow().alloc.policy.reclaim.slab_pressure;
+        let pressure = Pressure { rule, priority: sc.priority, share };
         for shrinker in 0..shrinkers {
-            if !sc.gfp.contains(Gfp::FS) && self.state.borrow().owner.shrinker_needs_fs(shrinker) {
-                continue;
+            let Some(mut scan) = self.state.borrow_mut().begin_slab(shrinker, node, pressure) else { continue };
+            let before = sc.nr_reclaimed;
+            let stops = !sc.gfp.contains(Gfp::FS) && self.state.borrow().owner.shrinker_needs_fs(shrinker);
+            if !stops {
+                self.scan_slab(shrinker, node, &mut scan, sc, task).await;
             }
-            self.shrink_one(shrinker, node, sc, task).await;
+            let freed = sc.nr_reclaimed - before;
+            self.state.borrow_mut().end_slab(shrinker, node, sc.priority, &scan, freed);
         }
     }
 
-    async fn shrink_one(&self, shrinker: usize, node: NodeId, sc: &mut ScanControl, task: &TaskContext) {
-        let Some(mut scan) = self.state.borrow_mut().begin_slab(shrinker, node, sc.priority) else { return };
-        let before = sc.nr_reclaimed;
+    async fn scan_slab(
+        &self,
+        shrinker: usize,
+        node: NodeId,
+        scan: &mut SlabScan,
+        sc: &mut ScanControl,
+        task: &TaskContext,
+    ) {
         while let Some(objects) = scan.next() {
             let now = self.env.now();
             let scanned = {
@@ -88,14 +138,12 @@ impl<W: World> Mm<W> {
             scan.done(scanned);
             self.env.work(task, Work::ShrinkSlab(scanned as u32)).await;
         }
-        let freed = sc.nr_reclaimed - before;
-        self.state.borrow_mut().end_slab(shrinker, node, sc.priority, &scan, freed);
     }
 }
 
 impl<W: World> State<W> {
     /// Takes the deferred work along; others find none while this call runs.
-    fn begin_slab(&mut self, shrinker: usize, node: NodeId, priority: u8) -> Option<SlabScan> {
+    fn begin_slab(&mut self, shrinker: usize, node: NodeId, pressure: Pressure) -> Option<SlabScan> {
         let (freeable, seeks) = self.owner.shrinker_count(shrinker, node);
         if freeable == 0 {
             return None;
@@ -105,7 +153,7 @@ impl<W: World> State<W> {
             deferred.resize(shrinker + 1, 0);
         }
         let owed = core::mem::take(&mut deferred[shrinker]);
-        Some(SlabScan::new(freeable, seeks, owed, priority))
+        Some(SlabScan::new(freeable, seeks, owed, pressure))
     }
 
     fn end_slab(&mut self, shrinker: usize, nid: NodeId, priority: u8, scan: &SlabScan, freed: u64) {
@@ -133,25 +181,43 @@ impl<W: World> State<W> {
 mod tests {
     use super::*;
 
+    fn by_priority(freeable: u64, seeks: u32, deferred: u64, priority: u8) -> SlabScan {
+        let share = LruShare { scanned: 32, pages: 0 };
+        SlabScan::new(freeable, seeks, deferred, Pressure { rule: SlabPressure::PriorityOfAll, priority, share })
+    }
+
+    #[test]
+    fn up_to_4_15_slab_is_scanned_in_proportion_to_pages() {
+        let share = LruShare { scanned: 32, pages: 6_399 };
+        let pressure = Pressure { rule: SlabPressure::HighestZone, priority: 12, share };
+        assert_eq!(SlabScan::new(100_000, 2, 0, pressure).delta, 1_000);
+        assert_eq!(SlabScan::new(100_000, 2, 7_000, pressure).total, 8_000, "all that was deferred");
+        assert_eq!(
+            SlabScan::new(100_000, 2, 700_000, pressure).total,
+            50_000,
+            "half the cache unless the delta is large"
+        );
+    }
+
     #[test]
     fn delta_follows_priority_and_seeks() {
-        assert_eq!(SlabScan::new(409_600, 2, 0, 12).delta, 200);
-        assert_eq!(SlabScan::new(409_600, 4, 0, 12).delta, 100);
-        assert_eq!(SlabScan::new(1000, 0, 0, 12).delta, 500, "no seeks: half, whatever the priority");
-        assert_eq!(SlabScan::new(1000, 2, 0, 0).total, 2000, "twice the cache at most");
+        assert_eq!(by_priority(409_600, 2, 0, 12).delta, 200);
+        assert_eq!(by_priority(409_600, 4, 0, 12).delta, 100);
+        assert_eq!(by_priority(1000, 0, 0, 12).delta, 500, "no seeks: half, whatever the priority");
+        assert_eq!(by_priority(1000, 2, 0, 0).total, 2000, "twice the cache at most");
     }
 
     #[test]
     fn less_than_a_batch_is_deferred() {
-        let scan = SlabScan::new(40_960, 2, 0, 12);
+        let scan = by_priority(40_960, 2, 0, 12);
         assert_eq!((scan.total, scan.next(), scan.left_over()), (20, None, 20));
-        let scan = SlabScan::new(40_960, 2, 4096 * 128, 12);
+        let scan = by_priority(40_960, 2, 4096 * 128, 12);
         assert_eq!((scan.total, scan.next()), (148, Some(128)));
     }
 
     #[test]
     fn a_small_cache_is_scanned_whole_when_the_total_covers_it() {
-        let mut scan = SlabScan::new(100, 2, 0, 0);
+        let mut scan = by_priority(100, 2, 0, 0);
         assert_eq!(scan.next(), Some(128));
         scan.done(100);
         assert_eq!(scan.next(), Some(100));
@@ -161,6 +227,6 @@ mod tests {
 
     #[test]
     fn left_over_work_is_capped_at_twice_the_cache() {
-        assert_eq!(SlabScan::new(1000, 2, 1_000_000, 12).left_over(), 2000);
+        assert_eq!(by_priority(1000, 2, 1_000_000, 12).left_over(), 2000);
     }
 }

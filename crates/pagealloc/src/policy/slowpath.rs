@@ -70,11 +70,31 @@ pub struct ReclaimRules {
     /// Whether anonymous memory that could be swapped counts as memory that page cache may dirty (own knowledge: up to 3.13). Where
     /// it takes most of memory, all of the page cache may then be dirty.
     pub anon_dirtyable: bool,
+    /// How much of the slab caches a pass scans.
+    pub slab_pressure: SlabPressure,
+    /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction (6.8+, own
+    /// knowledge). Before, requests that could not compact were left to those that can.
+    pub compacts_by_mask: bool,
     /// When the tables that describe swap slots are allocated.
     pub swap_tables: SwapTableRule,
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when
     /// `lru_gen/enabled` says so.
     pub generations: Option<GenerationRules>,
+}
+
+/// How much of the slab caches a pass scans (own knowledge where it differs from 10.19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlabPressure {
+    /// Twice the share of the node's LRU pages that the pass scanned (at least 32 pages), and all that was deferred; kswapd does it
+    /// for each zone (up to 3.18).
+    EachZone,
+    /// The same share of the LRU pages of the highest zone that reclaim works on, and along with it only (3.19 to 4.15; of the
+    /// node where lists are the node's).
+    HighestZone,
+    /// By the priority, and all that was deferred (4.16 to 5.12).
+    Priority,
+    /// By the priority, of what was deferred too (5.13+, 10.19).
+    PriorityOfAll,
 }
 
 /// When the tables that describe swap slots are allocated.
@@ -127,6 +147,10 @@ pub struct KswapdRules {
     pub wake: KswapdWake,
     /// Whether there is a kcompactd (4.6+); before, kswapd compacts itself.
     pub kcompactd: bool,
+    /// kswapd's sleep is judged by the order that it has balanced the node for, and kcompactd is woken for it (up to 4.7, own
+    /// knowledge). Later it reads anew what was asked for, which is nothing if nobody has asked since, unless it gave up the
+    /// order: then kcompactd is woken for that.
+    pub sleeps_by_order: bool,
     /// Proactive compaction (5.9+).
     pub proactive_compaction: bool,
     /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.

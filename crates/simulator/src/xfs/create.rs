@@ -41,7 +41,7 @@ impl Sim {
     async fn create_in(&self, pid: Pid, directory: u32, name: u32) -> Result<(), Errno> {
         self.wait_for_log().await?;
         self.spend(self.spec.costs.syscall + self.spec.costs.file_create).await;
-        let hash = mix(u64::from(directory) << 32 | u64::from(name));
+        let hash = self.xfs(|xfs| mix(mix(xfs.seed) ^ (u64::from(directory) << 32 | u64::from(name))))?;
         let dentry = self.object(Cache::Dentry, pid).await?;
         let objects = [self.nofs_object(Cache::XfsInode, pid).await, self.nofs_object(Cache::XfsInodeItem, pid).await];
         self.xfs(|xfs| {
@@ -50,11 +50,7 @@ impl Sim {
         })?;
         let cluster = self.take_inode(pid, directory).await?;
         let changed = self.add_name(pid, directory, hash).await?;
-        for &buffer in &changed {
-            self.format(pid, buffer).await?;
-        }
-        let vector = self.nofs_object(Cache::Kmalloc512, pid).await;
-        self.insert_items(&changed, cluster, vector)?;
+        self.commit(pid, &changed, cluster).await?;
         let node = self.node_of_cpu();
         self.xfs(|xfs| {
             let generation = xfs.buffer(cluster).generation;
@@ -63,6 +59,34 @@ impl Sim {
         })?;
         self.settle();
         Ok(())
+    }
+
+    /// The transaction commits. Memory for what it logs is taken under the lock of the log's items, as up to 4.7: while somebody waits
+    /// for memory there, nothing is logged, and once the log has to be written, nobody else commits either.
+    async fn commit(&self, pid: Pid, changed: &[BufferId], cluster: BufferId) -> Result<(), Errno> {
+        self.lock_items().await?;
+        for &buffer in changed {
+            self.format(pid, buffer).await?;
+        }
+        let vector = self.nofs_object(Cache::Kmalloc512, pid).await;
+        self.insert_items(changed, cluster, vector)?;
+        let waited_for = self.xfs(|xfs| {
+            xfs.committing -= 1;
+            xfs.committing == 0 && xfs.push_waits
+        })?;
+        if waited_for {
+            self.wake_log();
+        }
+        Ok(())
+    }
+
+    async fn lock_items(&self) -> Result<(), Errno> {
+        while self.xfs(|xfs| xfs.push_waits)? && !self.is_over() {
+            let task = self.env().current.get();
+            self.xfs(|xfs| xfs.commit_waiters.push(task))?;
+            self.env().park(None).await;
+        }
+        self.xfs(|xfs| xfs.committing += 1)
     }
 
     fn node_of_cpu(&self) -> usize {

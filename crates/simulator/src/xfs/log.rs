@@ -3,6 +3,7 @@
 use super::shrink::Given;
 use super::{AIL_BYTES, BufferId, CIL_BYTES, LogVector, Xfs};
 use crate::sim::Sim;
+use crate::slab::Object;
 use lab::Stream;
 use mm::{Env, Nanos};
 
@@ -11,44 +12,80 @@ const LOOK: Nanos = 10_000_000;
 const SYNC: Nanos = 30_000_000_000;
 /// An inode's log vector: core and attributes.
 const INODE_BYTES: u64 = 400;
+/// How often inodes that nobody needs are looked for while there are some: a sixth of `xfssyncd_centisecs`.
+const RECLAIM: Nanos = SYNC / 6;
+/// Objects that it frees before others may go on.
+const RECLAIM_BATCH: usize = 64;
 
 /// What a checkpoint holds.
 struct Checkpoint {
     bytes: u64,
+    /// Where the log ends with it.
+    end: u64,
     vectors: Vec<LogVector>,
-    objects: Vec<crate::slab::Object>,
+    objects: Vec<Object>,
 }
 
 impl Sim {
-    /// Wakes the log's worker.
+    /// Wakes the log's worker, and the writer of metadata if it has had nothing to do yet.
     pub(super) fn wake_log(&self) {
-        self.log_worker.take().into_iter().for_each(|task| self.env().unpark(task));
+        let writer = self.metadata_writer.take();
+        self.log_worker.take().into_iter().chain(writer).for_each(|task| self.env().unpark(task));
     }
 
-    /// The log's worker and the writer of metadata in one. It sleeps until there is a log that needs it.
+    fn xfs_is_idle(&self) -> bool {
+        self.mm.state.borrow().owner.xfs.as_ref().is_none_or(|xfs| xfs.directories.is_empty())
+    }
+
+    /// The log's worker: writes a checkpoint when there is enough for one, or when somebody wants everything on disk. It sleeps
+    /// until there is a log that needs it.
     pub async fn log_forever(&self) {
         let mut synced = self.env().now();
         loop {
-            let idle = self.mm.state.borrow().owner.xfs.as_ref().is_none_or(|xfs| xfs.directories.is_empty());
             self.log_worker.set(Some(self.env().current.get()));
-            self.env().park((!idle).then_some(LOOK)).await;
+            self.env().park((!self.xfs_is_idle()).then_some(LOOK)).await;
             self.log_worker.set(None);
             let sync = self.env().now() - synced >= SYNC;
             if sync {
                 synced = self.env().now();
             }
-            let (checkpoint, push_all) = self.log_state(|xfs| {
-                let push_all = std::mem::take(&mut xfs.push_all) || sync;
-                (xfs.cil_bytes > CIL_BYTES || push_all && !xfs.cil.is_empty(), push_all)
+            let (checkpoint, force) = self.log_state(|xfs| {
+                let force = std::mem::take(&mut xfs.push_all) || sync;
+                (xfs.cil_bytes > CIL_BYTES || force && !xfs.cil.is_empty(), force)
             });
+            if checkpoint {
+                self.write_checkpoint().await;
+            }
+            self.log_state(|xfs| xfs.push_metadata |= force);
+        }
+    }
+
+    /// The writer of metadata (xfsaild), and of what reclaim has written. A checkpoint that waits doesn't stop it.
+    pub async fn write_metadata_forever(&self) {
+        loop {
+            self.metadata_writer.set(self.xfs_is_idle().then(|| self.env().current.get()));
+            self.env().park((!self.xfs_is_idle()).then_some(LOOK)).await;
             let flushed = self.log_state(|xfs| std::mem::take(&mut xfs.flushed)).div_ceil(self.spec.page());
             if flushed > 0 {
                 self.env().device(false).write(self.env().now(), Stream::Files, flushed);
             }
-            if checkpoint {
-                self.write_checkpoint().await;
+            let all = self.log_state(|xfs| std::mem::take(&mut xfs.push_metadata));
+            self.write_metadata(all).await;
+        }
+    }
+
+    /// The worker that frees clean inodes that no name holds, whether memory is short or not (`xfs_reclaim_worker`).
+    pub async fn reclaim_inodes_forever(&self) {
+        loop {
+            self.env().wait(mm::Queue::Timer, Some(RECLAIM)).await;
+            for node in 0..usize::from(self.spec.nodes.max(1)) {
+                let mut clean = self.log_state(|xfs| xfs.reclaim_clean(node)).into_iter().peekable();
+                while clean.peek().is_some() {
+                    let batch: Vec<Object> = clean.by_ref().take(RECLAIM_BATCH).collect();
+                    self.spend(self.spec.costs.speeds.slab * batch.len() as u64).await;
+                    self.free_objects(batch);
+                }
             }
-            self.write_metadata(push_all).await;
         }
     }
 
@@ -56,14 +93,36 @@ impl Sim {
         self.mm.state.borrow_mut().owner.xfs.as_deref_mut().map(then).unwrap_or_default()
     }
 
+    /// Waits until no transaction is amid its commit, and keeps further ones from beginning theirs.
+    async fn lock_out_commits(&self) {
+        self.log_state(|xfs| xfs.push_waits = true);
+        while self.log_state(|xfs| xfs.committing) > 0 && !self.is_over() {
+            self.log_worker.set(Some(self.env().current.get()));
+            self.env().park(Some(LOOK)).await;
+            self.log_worker.set(None);
+        }
+    }
+
+    fn let_in_commits(&self) {
+        let waiters = self.log_state(|xfs| {
+            xfs.push_waits = false;
+            std::mem::take(&mut xfs.commit_waiters)
+        });
+        waiters.into_iter().for_each(|task| self.env().unpark(task));
+    }
+
     async fn write_checkpoint(&self) {
-        let Some(Checkpoint { bytes, vectors, objects }) = self.log_state(|xfs| Some(xfs.take_checkpoint())) else {
+        self.lock_out_commits().await;
+        let taken = self.log_state(|xfs| Some(xfs.take_checkpoint()));
+        self.let_in_commits();
+        let Some(Checkpoint { bytes, end, vectors, objects }) = taken else {
             return;
         };
         let pages = bytes.div_ceil(self.spec.page());
         self.spend(self.spec.costs.copy_page * pages).await;
         let written = self.env().device(false).write(self.env().now(), Stream::Files, pages);
         self.env().sleep_until(written).await;
+        self.log_state(|xfs| xfs.committed = end);
         self.free_vectors(vectors);
         self.free_objects(objects);
     }
@@ -104,7 +163,8 @@ impl Xfs {
     fn take_checkpoint(&mut self) -> Checkpoint {
         let offset = self.head;
         let objects = std::mem::take(&mut self.inode_vectors);
-        let mut checkpoint = Checkpoint { bytes: objects.len() as u64 * INODE_BYTES, vectors: Vec::new(), objects };
+        let bytes = objects.len() as u64 * INODE_BYTES;
+        let mut checkpoint = Checkpoint { bytes, end: 0, vectors: Vec::new(), objects };
         for id in std::mem::take(&mut self.cil) {
             let key = (offset, self.next());
             let buffer = &mut self.buffers[id as usize];
@@ -121,6 +181,7 @@ impl Xfs {
         }
         self.head += checkpoint.bytes;
         self.cil_bytes = 0;
+        checkpoint.end = self.head;
         checkpoint
     }
 
@@ -130,7 +191,8 @@ impl Xfs {
             return None;
         }
         let rest = self.ail.range(from..).take_while(|((_, sequence), _)| *sequence <= end);
-        let mut free = rest.filter(|(_, id)| !self.buffers[**id as usize].in_cil);
+        let logged = rest.take_while(|((offset, _), _)| *offset < self.committed);
+        let mut free = logged.filter(|(_, id)| !self.buffers[**id as usize].in_cil);
         free.next().map(|(&key, &id)| (key, id))
     }
 

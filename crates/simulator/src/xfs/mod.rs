@@ -95,6 +95,14 @@ struct NodeFiles {
 
 /// All of it.
 pub(crate) struct Xfs {
+    /// Decides the names, and so where their hashes go: programs such as fs_mark draw them.
+    seed: u64,
+    /// Transactions that hold the lock of what is to be logged (`xc_ctx_lock`), shared.
+    committing: u32,
+    /// The log's worker wants that lock for itself: no further transaction gets it.
+    push_waits: bool,
+    /// Tasks that wait for the worker to have had it.
+    commit_waiters: Vec<lab::TaskId>,
     block: u32,
     page: u32,
     buffers: Vec<Buffer>,
@@ -109,11 +117,14 @@ pub(crate) struct Xfs {
     inode_vectors: Vec<Object>,
     /// What the log still needs, by the offset of the checkpoint that holds it.
     ail: BTreeMap<(u64, u64), BufferId>,
-    /// Bytes ever written to the log.
+    /// Bytes ever written to the log, or being written; and those that are on disk.
     head: u64,
+    committed: u64,
     sequence: u64,
     /// Reclaim met inodes that have to be written first.
     push_all: bool,
+    /// Reclaim looked for inodes, and wants metadata written.
+    push_metadata: bool,
     /// Bytes that reclaim has written, to be taken from the device's time.
     flushed: u64,
     /// "possible memory allocation deadlock"
@@ -121,8 +132,12 @@ pub(crate) struct Xfs {
 }
 
 impl Xfs {
-    pub fn new(block: u32, page: u32, nodes: usize) -> Xfs {
+    pub fn new(block: u32, page: u32, nodes: usize, seed: u64) -> Xfs {
         Xfs {
+            seed,
+            committing: 0,
+            push_waits: false,
+            commit_waiters: Vec::new(),
             block,
             page,
             buffers: Vec::new(),
@@ -135,8 +150,10 @@ impl Xfs {
             inode_vectors: Vec::new(),
             ail: BTreeMap::new(),
             head: 0,
+            committed: 0,
             sequence: 0,
             push_all: false,
+            push_metadata: false,
             flushed: 0,
             messages: 0,
         }

@@ -3,6 +3,7 @@
 use super::{BufferId, Inode, LogVector, Xfs};
 use crate::folio::FolioId;
 use crate::slab::Object;
+use std::collections::VecDeque;
 
 /// What a shrinker gives back.
 #[derive(Default)]
@@ -34,6 +35,8 @@ impl Xfs {
             given.objects.push(dentry);
             files.reclaimable.push_back(inode);
         }
+        // `xfs_reclaim_inodes_nr` has all metadata written first.
+        self.push_metadata |= inodes > 0;
         for _ in 0..inodes {
             let Some(inode) = self.files[node].reclaimable.pop_front() else { break };
             given.scanned += 1;
@@ -46,6 +49,20 @@ impl Xfs {
             }
         }
         given
+    }
+
+    /// Takes all inodes of a node that no name holds and that are on disk: their objects. Dirty ones are left to the writer of
+    /// metadata.
+    pub fn reclaim_clean(&mut self, node: usize) -> Vec<Object> {
+        let Some(files) = self.files.get_mut(node) else { return Vec::new() };
+        let (mut kept, mut objects) = (VecDeque::new(), Vec::new());
+        for inode in std::mem::take(&mut files.reclaimable) {
+            let cluster = &self.buffers[inode.cluster as usize];
+            let dirty = cluster.generation == inode.generation && (cluster.in_cil || cluster.in_ail.is_some());
+            if dirty { kept.push_back(inode) } else { objects.extend(inode.objects) }
+        }
+        files.reclaimable = kept;
+        objects
     }
 
     fn flush(&mut self, inode: &Inode, given: &mut Given) {

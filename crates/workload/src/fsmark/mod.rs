@@ -6,7 +6,9 @@
 use crate::drive::Program;
 use crate::kind::Kind;
 use crate::rounds::{Script, program, quota};
-use crate::{Better, Machine, Measure, Op, Root, RunReport, Scale, Spawn, TaskReport, Workload};
+use crate::{
+    Access, Better, FileId, Machine, Measure, Op, Random, RegionId, Root, RunReport, Scale, Spawn, TaskReport, Workload,
+};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -23,8 +25,17 @@ pub struct Parameters {
     pub files: NonZero<u32>,
     /// Files after which a worker goes on to its next directory.
     pub directory_files: NonZero<u32>,
-    /// What a worker computes for each file by itself, microseconds.
+    /// What a worker computes for each file by itself, microseconds, in the mean.
     pub overhead_us: u32,
+    /// What a file costs the machine besides what is asked of the system here, microseconds of a CPU in the mean: an input, where
+    /// the machine's speed is known from its rate only.
+    pub create_us: u32,
+    /// What runs besides: services, MiB of anonymous memory that is written once; and their programs and files, MiB of page cache.
+    pub services_mib: u32,
+    /// See `services_mib`.
+    pub cache_mib: u32,
+    /// Bytes of a trace of the allocations that somebody writes to a file, for each file that is made.
+    pub trace_bytes: u32,
 }
 
 /// The workload.
@@ -34,8 +45,9 @@ struct Fsmark {
     seed: u64,
 }
 
-const ROLES: [&str; 2] = ["fs_mark", "worker"];
+const ROLES: [&str; 3] = ["fs_mark", "worker", "services"];
 const WORKER: u16 = 1;
+const SERVICES: u16 = 2;
 
 const LABELS: [&str; 3] = ["start", "end", "files"];
 /// A loop begins, and ends.
@@ -46,10 +58,16 @@ const FILES: u16 = 2;
 
 /// Files that are made by one operation.
 const BATCH: u32 = 50;
+/// Where the loops wait for the services to have started.
+const BOOTED: u16 = 0;
 /// Directories that a worker has room for.
 const DIRECTORIES: u32 = 1 << 16;
-/// Operations of a batch: what the worker computes, and the creation.
-const OPS_A_BATCH: u64 = 2;
+/// Operations of a batch: what the worker computes, the creation, and what is traced of it.
+const OPS_A_BATCH: u64 = 3;
+/// The services' files, and the first worker's trace.
+const SERVICE_FILES: FileId = FileId(0);
+const TRACES: u32 = 1;
+const MIB: u64 = 1 << 20;
 
 impl Kind for Parameters {
     fn workload(&self, _: &Machine, seed: u64) -> Box<dyn Workload> {
@@ -70,6 +88,10 @@ struct Loops {
 }
 
 impl Script for Loops {
+    fn begin(&mut self, ops: &mut Vec<Op>) {
+        ops.push(Op::Meet { number: BOOTED, tasks: 2 });
+    }
+
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
         if self.done == self.parameters.loops.get() {
             return false;
@@ -95,13 +117,14 @@ struct Worker {
     /// Files that it has made before this loop, and until now.
     made: u32,
     end: u32,
+    random: Random,
 }
 
 impl Worker {
     fn new(parameters: Parameters, spawn: &Spawn) -> Worker {
         let (turn, number) = ((spawn.argument >> 16) as u32, spawn.argument as u32 & 0xffff);
         let made = turn * parameters.files.get();
-        Worker { parameters, number, made, end: made + parameters.files.get() }
+        Worker { parameters, number, made, end: made + parameters.files.get(), random: Random::of(spawn) }
     }
 }
 
@@ -117,13 +140,48 @@ impl Script for Worker {
         let of = self.parameters.directory_files.get();
         let (turn, first) = (self.made / of, self.made % of);
         let count = BATCH.min(self.end - self.made).min(of - first);
-        ops.push(Op::Compute { nanos: u64::from(self.parameters.overhead_us) * 1_000 * u64::from(count) });
+        let a_file = u64::from(self.parameters.overhead_us) + u64::from(self.parameters.create_us);
+        let mean = a_file * 1_000 * u64::from(count);
+        // Nobody tells how it varies: from nothing to twice the mean.
+        ops.push(Op::Compute { nanos: self.random.range(0, 2 * mean) });
         ops.push(Op::CreateMany { directory: self.number * DIRECTORIES + turn, first, count });
+        let traced = u64::from(self.parameters.trace_bytes);
+        let file = FileId(TRACES + self.number);
+        ops.push(Op::Write { file, offset: u64::from(self.made) * traced, bytes: u64::from(count) * traced });
         self.made += count;
         if self.made == self.end {
             ops.push(Op::Done);
         }
         debug_assert!(ops.len() as u64 >= OPS_A_BATCH);
+        true
+    }
+}
+
+/// What a machine runs after boot.
+#[derive(Clone, Copy)]
+struct Services {
+    parameters: Parameters,
+}
+
+impl Script for Services {
+    fn begin(&mut self, ops: &mut Vec<Op>) {
+        for number in 0..self.parameters.services_mib {
+            let region = RegionId(number);
+            let touch = Op::Touch { region, offset: 0, bytes: MIB, access: Access::Write };
+            ops.extend([Op::Map { region, bytes: MIB }, touch]);
+        }
+        ops.push(Op::Create { file: SERVICE_FILES });
+        for number in 0..u64::from(self.parameters.cache_mib) {
+            ops.push(Op::Write { file: SERVICE_FILES, offset: number * MIB, bytes: MIB });
+        }
+        ops.extend([Op::Sync { file: SERVICE_FILES }, Op::Meet { number: BOOTED, tasks: 2 }]);
+    }
+
+    /// A timer wakes one of them, and it looks at a piece of what it has.
+    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        const MINUTE: u64 = 60_000_000_000;
+        ops.push(Op::Sleep { nanos: MINUTE });
+        ops.push(Op::Touch { region: RegionId(0), offset: 0, bytes: MIB, access: Access::Read });
         true
     }
 }
@@ -147,14 +205,15 @@ impl Fsmark {
     }
 }
 
-/// Counters at the last mark, less those at the first.
-fn changes(run: &RunReport) -> BTreeMap<&str, u64> {
+/// Seconds from the first mark to the last, and counters at the last less those at the first.
+fn changes(run: &RunReport) -> (f64, BTreeMap<&str, u64>) {
     let marks = || run.tasks.iter().flat_map(|report| &report.marks);
     let (Some(first), Some(last)) = (marks().min_by_key(|mark| mark.at), marks().max_by_key(|mark| mark.at)) else {
-        return BTreeMap::new();
+        return (0.0, BTreeMap::new());
     };
     let before = |name: &String| first.counters.get(name).copied().unwrap_or(0);
-    last.counters.iter().map(|(name, &value)| (name.as_str(), value.saturating_sub(before(name)))).collect()
+    let counters = last.counters.iter().map(|(name, &value)| (name.as_str(), value.saturating_sub(before(name))));
+    ((last.at - first.at) as f64 / 1e9, counters.collect())
 }
 
 /// Orders that the document counts.
@@ -163,12 +222,14 @@ const ORDERS: u8 = 6;
 impl Workload for Fsmark {
     fn roots(&self) -> Vec<Root> {
         let spawn = Spawn::root(0, 0, 0, self.seed);
-        vec![Root { spawn, quota: quota(self.loops(&spawn), self.parameters.loops.get().into()) }]
+        let services = Root { spawn: Spawn::root(1, SERVICES, 0, self.seed), quota: 0 };
+        vec![Root { spawn, quota: quota(self.loops(&spawn), self.parameters.loops.get().into()) }, services]
     }
 
     fn program(&self, spawn: &Spawn) -> Program {
         match spawn.role {
             WORKER => program(Worker::new(self.parameters, spawn)),
+            SERVICES => program(Services { parameters: self.parameters }),
             _ => program(self.loops(spawn)),
         }
     }
@@ -184,7 +245,7 @@ impl Workload for Fsmark {
     /// Files a second of each loop, and what the system says of the filesystem's own requests: how many by order, their shares,
     /// and how many a second.
     fn measures(&self, run: &RunReport, _huge_bytes: u64) -> Vec<Measure> {
-        let (rates, changes) = (self.rates(run), changes(run));
+        let (rates, (seconds, changes)) = (self.rates(run), changes(run));
         let mut measures =
             vec![Measure { name: "files-per-second".to_owned(), unit: "1/s", better: Better::Higher, samples: rates }];
         let of = |order: u8| changes.get(format!("nofs_alloc.{order}").as_str()).copied().unwrap_or(0) as f64;
@@ -192,7 +253,6 @@ impl Workload for Fsmark {
         if all == 0.0 {
             return measures;
         }
-        let seconds = run.elapsed as f64 / 1e9;
         for order in 0..ORDERS {
             measures.push(Measure::single(format!("nofs-o{order}"), "", Better::Higher, of(order)));
             measures.push(Measure::single(

@@ -59,6 +59,8 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     inodes_with_cache: true,
     swaps_huge_pages: false,
     anon_dirtyable: true,
+    slab_pressure: SlabPressure::EachZone,
+    compacts_by_mask: false,
     swap_tables: SwapTableRule::AtSwapon,
     generations: None,
 };
@@ -66,6 +68,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
 const KSWAPD_3_11: KswapdRules = KswapdRules {
     wake: KswapdWake::ZoneBelowLow,
     kcompactd: false,
+    sleeps_by_order: true,
     proactive_compaction: false,
     failures: false,
     boosted_run_may_fail: true,

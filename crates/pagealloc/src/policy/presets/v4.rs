@@ -3,7 +3,7 @@
 use super::*;
 
 /// 4.6.2. Since 3.12: refault detection (3.15), ALLOC_FAIR over the local node (3.13, 7.11), HighAtomic, one suitable
-/// block and aggressive Unmovable claims (4.4; 1.14, 6.6, 4.10), stacks of 16 KiB (3.15), the scale factor (4.6, 6.3) and kcompactd (4.6, 9.13).
+/// block and aggressive Unmovable claims (4.4; 1.14, 6.6, 4.10), stacks of 16 KiB (3.15), slab along with the highest zone (3.19), the scale factor (4.6, 6.3) and kcompactd (4.6, 9.13).
 pub(super) fn linux_4_6() -> Policy {
     let base = v3::linux_3_12();
     Policy {
@@ -17,7 +17,12 @@ pub(super) fn linux_4_6() -> Policy {
         watermark_test: WatermarkTest::OneSuitableBlock,
         watermark_reserve: WatermarkReserve::HighHarder,
         watermark_gap: WatermarkGap::ScaleFactor,
-        reclaim: ReclaimRules { workingset: true, anon_dirtyable: false, ..base.reclaim },
+        reclaim: ReclaimRules {
+            workingset: true,
+            anon_dirtyable: false,
+            slab_pressure: SlabPressure::HighestZone,
+            ..base.reclaim
+        },
         kswapd: KswapdRules { kcompactd: true, ..base.kswapd },
         compaction: CompactionRules {
             finish: CompactFinish::ClaimableLowMark,
@@ -59,7 +64,7 @@ pub(super) fn linux_4_8() -> Policy {
         name: "linux-4.8",
         fair_zones: FairZones::Off,
         reclaim: ReclaimRules { lru: LruRule::PerNode, ..base.reclaim },
-        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalanced, ..base.kswapd },
+        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalanced, sleeps_by_order: false, ..base.kswapd },
         compaction: CompactionRules { skip_on_failure: SkipOnFailure::On, ..base.compaction },
         slowpath: SlowpathRules { scheme: SlowpathScheme::Priorities, ..base.slowpath },
         ..base
@@ -69,7 +74,8 @@ pub(super) fn linux_4_8() -> Policy {
 /// 4.20.0. Since 4.8: mapped stacks (4.9), fragmentation index for costly orders only (4.9), NOFS compaction (4.10, 11.20); claims by free
 /// and compatible pages, smallest page for small Movable requests, async compaction of the request's own blocks,
 /// initial compaction of non-movable orders, and kswapd's failure count (4.12; 4.10, 11.7, 8.13, 9.2); doubled batches
-/// (4.19); min in the suitability test of cheap orders, and stealing finishes the block (11.10, 11.14); huge pages swapped whole (10.12).
+/// (4.19); slab scanned by priority (4.16); min in the suitability test of cheap orders, and stealing finishes the block (11.10, 11.14);
+/// huge pages swapped whole (10.12).
 pub(super) fn linux_4_20() -> Policy {
     let base = linux_4_8();
     Policy {
@@ -77,6 +83,7 @@ pub(super) fn linux_4_20() -> Policy {
         stacks: KernelStacks::Mapped,
         fallback: Fallback::FreeAndAlike,
         pcp: PcpRules { batch: PcpBatch::Managed1024, ..base.pcp },
+        reclaim: ReclaimRules { slab_pressure: SlabPressure::Priority, swaps_huge_pages: true, ..base.reclaim },
         kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrKcompactd, failures: true, ..base.kswapd },
         compaction: CompactionRules {
             nofs: NofsCompaction::SkipMappings,
@@ -86,7 +93,6 @@ pub(super) fn linux_4_20() -> Policy {
             finish: CompactFinish::FinishBlock,
             ..base.compaction
         },
-        reclaim: ReclaimRules { swaps_huge_pages: true, ..base.reclaim },
         slowpath: SlowpathRules { initial_compaction_nonmovable: true, ..base.slowpath },
         ..base
     }

@@ -37,6 +37,7 @@ pub(super) fn linux_6_1() -> Policy {
             cost_model: true,
             boost_skips_slab: false,
             inodes_with_cache: false,
+            slab_pressure: SlabPressure::PriorityOfAll,
             generations: Some(GENERATIONS_6_1),
             ..base.reclaim
         },
@@ -86,7 +87,12 @@ pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.12",
-        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_12), stats_flush_ms: 2_000, ..base.reclaim },
+        reclaim: ReclaimRules {
+            generations: Some(GENERATIONS_6_12),
+            stats_flush_ms: 2_000,
+            compacts_by_mask: true,
+            ..base.reclaim
+        },
         reserve: Reserve::HighAtomicOnePercent,
         reserve_held_back: ReserveHeldBack::FreePages,
         fallback: Fallback::FreeAndAlikeStrict,
