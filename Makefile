@@ -6,7 +6,7 @@ RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
 GRIDS ?= target/grids
 
-.PHONY: help demo readme bless papers validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man web web-check web-test screenshots
+.PHONY: help demo demo-check readme bless papers validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man web web-check web-test screenshots
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
@@ -26,17 +26,27 @@ help:
 	@echo "make web-test    tests of the page (part of make test; skipped, with the reason, without Node.js)"
 	@echo "make screenshots pictures of a report into docs/images (REPORT=FILE, else a made-up one)"
 
+# Without the commands that it does not need, and with a profile that is quick to build: the table is that of every build.
+demo_build = --profile demo --locked --package fraglab --no-default-features
+
 demo:
-	$(CARGO) run --release --locked --package fraglab -- replay $(DEMO) --set vm.defrag_mode=1
+	$(CARGO) run $(demo_build) -- replay $(DEMO) --set vm.defrag_mode=1
 
 # The table in the README is never typed: it is the first half of this command's output.
-readme:
+readme: target/README.md
+	@cp target/README.md README.md
+
+# The README has the table that the demo prints.
+demo-check: target/README.md
+	diff README.md target/README.md
+
+.PHONY: target/README.md
+target/README.md:
 	@mkdir -p target
 	@$(MAKE) --silent --no-print-directory demo > target/demo-whole.txt
 	@sed '/^Stalls and failures/,$$d' target/demo-whole.txt > target/demo.txt
 	@awk '/<!-- demo begin -->/ { print; print "```text"; while ((getline line < "target/demo.txt") > 0) print line; \
 		print "```"; skip = 1 } /<!-- demo end -->/ { skip = 0 } !skip && !/<!-- demo begin -->/' README.md > target/README.md
-	@cp target/README.md README.md
 
 # Everything that is compared with files in the repository: digests of every policy, printed texts, the README's table.
 bless:
@@ -69,13 +79,14 @@ validation-grids:
 validation-short:
 	$(CARGO) test --locked --profile optimised-test --package fraglab --test vm_grid -- --ignored --nocapture
 
-test: fmt clippy doc no-std deny test-dev test-optimised web-test validation-short
+test: fmt clippy doc no-std deny demo-check test-dev test-optimised web-test validation-short
 
 fmt:
 	$(CARGO) fmt --all --check
 
 clippy:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	$(CARGO) clippy --package fraglab --no-default-features --locked -- -D warnings
 
 doc:
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked

@@ -3,7 +3,6 @@
 
 use crate::facts::{self, Fact};
 use crate::failure::Failure;
-use crate::progress::Progress;
 use crate::settings::{self, Settings};
 use lab::outcome::Outcome;
 use lab::timeline::{Sampling, Timeline};
@@ -13,9 +12,6 @@ use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_policy};
 use recording::{CutPoint, Recording};
 use std::path::Path;
 use std::rc::Rc;
-
-/// Steps of a replay's progress bar.
-const PROGRESS_STEPS: f64 = 1000.0;
 
 /// A recording, read and normalised.
 pub struct Loaded {
@@ -91,12 +87,12 @@ pub fn load_truth(path: &Path) -> Result<Truth, Failure> {
     Ok(Truth { name, kernel, settings: settings::of(&recording), policy })
 }
 
-/// Replays a recording under a policy.
+/// Replays a recording under a policy. `advance` hears how far it is, 0 to 1.
 ///
 /// # Errors
 /// [`Failure::Input`] when no machine can be built from the recording, [`Failure::Invariant`] when the model contradicts
 /// itself.
-pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, progress: &Progress) -> Result<Replayed, Failure> {
+pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, advance: &mut dyn FnMut(f64)) -> Result<Replayed, Failure> {
     let options = ReplayOptions {
         recorded_watermarks: loaded.recorded.as_ref().is_ok_and(|recorded| same_watermarks(recorded, policy)),
         policy: policy.clone(),
@@ -104,8 +100,7 @@ pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, progress: &Progress) -
         check: run.check,
         sampling: run.sampling,
     };
-    let mut advance = |share: f64| progress.set((share * PROGRESS_STEPS) as u64, PROGRESS_STEPS as u64);
-    recording::replay::replay(&loaded.log, &options, &mut advance).map_err(|error| match error {
+    recording::replay::replay(&loaded.log, &options, advance).map_err(|error| match error {
         ReplayError::Machine(_) => Failure::Input(format!("{}: {error}", loaded.name)),
         ReplayError::Broken { .. } => Failure::Invariant(error.to_string()),
     })

@@ -2,19 +2,22 @@
 
 use crate::column_spec::{ColumnSpec, Setting};
 use crate::compare_args::CompareArgs;
-use crate::grid_args::{GridArgs, Seeds};
+#[cfg(feature = "machines")]
+use crate::grid_args::GridArgs;
+#[cfg(feature = "machines")]
+use crate::machine_command::MachineCommand;
 use crate::output::Format;
-use crate::run_args::{OpsArgs, RunArgs};
-use crate::study_args::{StudyArgs, WorkerArgs};
-use crate::view_args::{ExportArgs, MapArgs, ReportArgs, ServeArgs, WatchArgs};
-use crate::vm_args::VmArgs;
+use crate::seeds::Seeds;
+#[cfg(feature = "serve")]
+use crate::view_args::ServeArgs;
+#[cfg(feature = "watch")]
+use crate::view_args::WatchArgs;
+use crate::view_args::{ExportArgs, MapArgs, ReportArgs};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+#[cfg(feature = "manual")]
 use clap_complete::Shell;
-use linux::record::{EventSet, parse_duration, parse_size};
 use report::bars::{BarSet, MIRROR_2, MIRROR_3};
-use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 /// What would a real machine have done under another memory policy?
 #[derive(Debug, Parser)]
@@ -35,19 +38,10 @@ pub struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a scenario on real and simulated machines, one column each
-    Run(RunArgs),
-    /// Show what a scenario asks for, or save it as an operation stream
-    Ops(OpsArgs),
-    /// List scenarios with their variants and sizes
-    Scenarios(ScenariosArgs),
-    /// Run what a published document ran, and print its tables with ours beside them
-    Paper(StudyArgs),
-    /// Run what answers a question that a document left open
-    Question(StudyArgs),
-    /// Run one scenario with one seed, and print its figures as JSON: what `paper` and `question` start for each run
-    #[command(hide = true)]
-    Worker(WorkerArgs),
+    /// On machines, simulated and real
+    #[cfg(feature = "machines")]
+    #[command(flatten)]
+    Machine(MachineCommand),
     /// Replay a recording under one or more policies and print one table
     Replay(ReplayArgs),
     /// Compare the model with the recorded kernel, row by row
@@ -59,24 +53,24 @@ pub enum Command {
     /// Show the block map of a run or a recording in the terminal
     Map(MapArgs),
     /// Watch this host, a run or a recording in the terminal
+    #[cfg(feature = "watch")]
     Watch(WatchArgs),
     /// Show a directory of runs in a browser
+    #[cfg(feature = "serve")]
     Serve(ServeArgs),
     /// Hand a run to other tools: Perfetto, ftrace text, CSV, JSON
     Export(ExportArgs),
     /// Show what a recording holds
     Inspect(InspectArgs),
-    /// Record this host's memory management, or what it does while a command runs
-    Record(RecordArgs),
     /// Cut the beginning of a recording out as a smaller one
     Cut(CutArgs),
     /// List policies and sysctls, or every field of one policy
     Policies(PoliciesArgs),
-    /// Boot a real kernel under QEMU and run something in it
-    Vm(VmArgs),
     /// Print a completion script
+    #[cfg(feature = "manual")]
     Completions(CompletionsArgs),
     /// Print the man page, or write those of all commands
+    #[cfg(feature = "manual")]
     Man(ManArgs),
 }
 
@@ -136,7 +130,8 @@ pub struct ReplayArgs {
     --pair the model sees RECORDING only and predicts the kernel that made OTHER.")]
 pub struct ValidateArgs {
     /// Recording whose demand is replayed; or a directory with a plan, grid.json, that names several
-    #[arg(required_unless_present = "scenario")]
+    #[cfg_attr(feature = "machines", arg(required_unless_present = "scenario"))]
+    #[cfg_attr(not(feature = "machines"), arg(required = true))]
     pub recording: Option<PathBuf>,
     /// Predict this recording's settings from RECORDING's demand
     #[arg(long, value_name = "OTHER")]
@@ -153,6 +148,7 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "RECORDING", value_delimiter = ',')]
     pub spread: Vec<PathBuf>,
     /// Many recordings at once
+    #[cfg(feature = "machines")]
     #[command(flatten)]
     pub grid: GridArgs,
     /// How to replay
@@ -195,46 +191,6 @@ pub struct InspectArgs {
     pub format: FormatArgs,
 }
 
-/// Arguments of `record`.
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Records until the command ends, --duration is over, or SIGINT (Ctrl-C) or SIGTERM comes; tracefs is then \
-    as it was. What a killed recorder left in tracefs is removed by the next start, and --salvage completes its recording. Needs root. docs/recording.md says what is touched, \
-    what a recording tells about the host, and what it costs."
-)]
-pub struct RecordArgs {
-    /// Directory of the recording: new, or empty
-    #[arg(short, long, value_name = "DIR", required_unless_present_any = ["dry_run", "salvage"])]
-    pub output: Option<PathBuf>,
-    /// Record nothing, but complete the recording in this directory, whose recorder was killed
-    #[arg(long, value_name = "DIR", exclusive = true)]
-    pub salvage: Option<PathBuf>,
-    /// How much to record: minimal (fragmentation, and when compaction and reclaim ran), standard (what a replay needs), full
-    #[arg(long, default_value = "standard", value_name = "SET")]
-    pub events: EventSet,
-    /// End before the recording is larger than this, for instance 2G
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub max_size: Option<u64>,
-    /// End after this time, for instance 90s or 5m
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
-    pub duration: Option<Duration>,
-    /// Ring buffer of each CPU [default: a 64th of memory shared by all CPUs, 1M to 16M each]
-    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
-    pub buffer_size: Option<u64>,
-    /// Leave out what needs probes in the kernel: where migrated pages went, and huge-page faults that fell back
-    #[arg(long)]
-    pub no_probes: bool,
-    /// Where tracefs is mounted, if not where it usually is
-    #[arg(long, value_name = "DIR")]
-    pub tracefs: Option<PathBuf>,
-    /// Say what would be touched, and touch nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Command to run while recording
-    #[arg(last = true, value_name = "COMMAND")]
-    pub command: Vec<OsString>,
-}
-
 /// Arguments of `cut`.
 #[derive(Debug, Args)]
 pub struct CutArgs {
@@ -258,17 +214,8 @@ pub struct PoliciesArgs {
     pub format: FormatArgs,
 }
 
-/// Arguments of `scenarios`.
-#[derive(Debug, Args)]
-pub struct ScenariosArgs {
-    /// Show this one only: a shipped one, or the path of a TOML file
-    pub scenario: Option<String>,
-    /// How to print
-    #[command(flatten)]
-    pub format: FormatArgs,
-}
-
 /// Arguments of `completions`.
+#[cfg(feature = "manual")]
 #[derive(Debug, Args)]
 pub struct CompletionsArgs {
     /// Shell
@@ -276,6 +223,7 @@ pub struct CompletionsArgs {
 }
 
 /// Arguments of `man`.
+#[cfg(feature = "manual")]
 #[derive(Debug, Args)]
 pub struct ManArgs {
     /// Write one page a command into this directory

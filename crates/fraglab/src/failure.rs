@@ -13,6 +13,7 @@
 use crate::column_spec::SpecError;
 use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
+#[cfg(feature = "machines")]
 use linux::vm::VmError;
 use report::RunDirError;
 use std::io;
@@ -82,6 +83,7 @@ impl From<SpecError> for Failure {
     }
 }
 
+#[cfg(feature = "machines")]
 impl From<VmError> for Failure {
     fn from(error: VmError) -> Failure {
         match error {

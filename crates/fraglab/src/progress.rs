@@ -2,6 +2,9 @@
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+/// Steps of the bar.
+const STEPS: f64 = 1000.0;
+
 /// A step of the work, with its progress. Dropping it clears the bar.
 pub struct Progress {
     bar: ProgressBar,
@@ -20,10 +23,10 @@ impl Progress {
         Progress { bar }
     }
 
-    /// Says how far the step is.
-    pub fn set(&self, done: u64, total: u64) {
-        self.bar.set_length(total);
-        self.bar.set_position(done);
+    /// Says how far the step is, 0 to 1.
+    pub fn set(&self, share: f64) {
+        self.bar.set_length(STEPS as u64);
+        self.bar.set_position((share * STEPS) as u64);
     }
 }
 
@@ -40,7 +43,7 @@ mod tests {
     #[test]
     fn silent_without_a_terminal() {
         let progress = Progress::new("replaying");
-        progress.set(1, 2);
+        progress.set(0.5);
         assert!(progress.bar.is_hidden() || std::io::IsTerminal::is_terminal(&std::io::stderr()));
     }
 }

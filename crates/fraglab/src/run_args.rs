@@ -164,3 +164,13 @@ pub struct OpsArgs {
     #[command(flatten)]
     pub format: FormatArgs,
 }
+
+/// Arguments of `scenarios`.
+#[derive(Debug, Args)]
+pub struct ScenariosArgs {
+    /// Show this one only: a shipped one, or the path of a TOML file
+    pub scenario: Option<String>,
+    /// How to print
+    #[command(flatten)]
+    pub format: FormatArgs,
+}

@@ -1,7 +1,7 @@
 //! Arguments of `fraglab paper` and `fraglab question`, and of the worker that they start.
 
-use crate::grid_args::Seeds;
 use crate::output::Format;
+use crate::seeds::Seeds;
 use clap::Args;
 use std::num::NonZero;
 use std::path::PathBuf;

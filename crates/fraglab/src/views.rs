@@ -47,7 +47,7 @@ fn of_recording(path: &Path) -> Result<View, Failure> {
 }
 
 fn replay(loaded: &Loaded, column: &ColumnSpec) -> Result<(recording::replay::Replayed, report::Facts), Failure> {
-    replay_column(loaded, column, Run { seed: SEED, check: false, sampling: Some(Sampling::default()) })
+    replay_column(loaded, column, Run { seed: SEED, check: false, sampling: Some(Sampling::default()) }, &|_| {})
 }
 
 /// The run of that name, or all of them.

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// The server, which ends with the test.
 struct Server {
@@ -84,6 +85,62 @@ fn nothing_but_runs_of_the_directory_is_read_and_no_foreign_name_is_answered() {
     }
     assert!(server.get("/new/view.json", "localhost").0.contains(" 404 "));
     assert!(server.get("/runs.json", "evil.example:80").0.contains(" 403 "));
+}
+
+/// A scenario of some seconds, in a directory that is served.
+fn long_run(dir: &Path) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fraglab"));
+    command.args(["run", "kbuild-short", "--on", "sim", "--set", "vm.defrag_mode=1", "-o"]).arg(dir.join("there"));
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("built by cargo")
+}
+
+/// Asks until an answer is as wanted.
+fn wait_for<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
+    for _ in 0..2400 {
+        if let Some(answer) = ask() {
+            return answer;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("two minutes, and no {what}")
+}
+
+#[test]
+fn a_run_that_goes_on_is_shown_as_it_comes_on_until_it_is_done() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let server = Server::of(dir.path());
+    let get = |path: &str| -> serde_json::Value {
+        serde_json::from_str(server.get(path, &server.address).1.trim()).expect("JSON")
+    };
+    assert_eq!(get("/flights.json"), serde_json::json!([]));
+    let mut run = long_run(dir.path());
+    let far = |wanted: f64| {
+        let flights = get("/flights.json");
+        let column = &flights[0]["columns"][0];
+        (column["done"].as_f64()? > wanted).then(|| flights.clone())
+    };
+    let first = wait_for("news", || far(0.0));
+    let (column, seconds) = (&first[0]["columns"][0], first[0]["columns"][0]["done"].as_f64().expect("a number"));
+    assert_eq!((&first[0]["subject"], &column["name"]), (&"kbuild-short".into(), &"sim".into()));
+    assert_eq!((&column["state"], &column["unit"]), (&"running".into(), &"virtual seconds".into()));
+    assert!(column["whole"].as_f64() > Some(seconds) && column["figures"]["extfrag_total"].is_u64(), "{column}");
+    assert_eq!(get("/runs.json"), serde_json::json!([]), "it is no run before it is done");
+    wait_for("further news", || far(seconds));
+    assert!(run.wait().expect("it ends").success());
+    assert_eq!(get("/flights.json"), serde_json::json!([]));
+    assert_eq!(get("/runs.json")[0]["name"], "there");
+}
+
+#[test]
+fn a_run_that_was_killed_does_not_go_on() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let server = Server::of(dir.path());
+    let flights = || server.get("/flights.json", &server.address).1.trim().to_owned();
+    let mut run = long_run(dir.path());
+    wait_for("news", || flights().contains("kbuild-short").then_some(()));
+    run.kill().and_then(|()| run.wait()).expect("killed");
+    assert_eq!(flights(), "[]");
+    assert!(fs::read_dir(dir.path()).expect("readable").count() > 0, "what it left is there, and not taken for a run");
 }
 
 #[test]

@@ -36,7 +36,6 @@ enum Seat {
 pub(crate) struct Cpus {
     cpus: Vec<Cpu>,
     slice: Nanos,
-    percent: u32,
     seats: Vec<Seat>,
     /// CPU that each task was on last.
     last: Vec<usize>,
@@ -45,16 +44,9 @@ pub(crate) struct Cpus {
 }
 
 impl Cpus {
-    pub fn new(cpus: u16, slice: Nanos, percent: u32) -> Cpus {
+    pub fn new(cpus: u16, slice: Nanos) -> Cpus {
         let cpus = (0..cpus.max(1)).map(|_| Cpu::default()).collect();
-        Cpus {
-            cpus,
-            slice: slice.max(1),
-            percent: percent.clamp(1, 100),
-            seats: Vec::new(),
-            last: Vec::new(),
-            nodes: Vec::new(),
-        }
+        Cpus { cpus, slice: slice.max(1), seats: Vec::new(), last: Vec::new(), nodes: Vec::new() }
     }
 
     /// Which node each CPU belongs to: who wakes up and finds its CPU taken looks for another of the same node first.
@@ -127,9 +119,19 @@ impl Cpus {
         Some(next)
     }
 
+    /// What is left of the slice of a task that is on a CPU.
+    #[inline]
+    pub fn seated(&self, task: TaskId) -> Option<Nanos> {
+        match self.seats.get(task) {
+            Some(&Seat::On(cpu)) => Some(self.cpus[cpu].slice_left),
+            _ => None,
+        }
+    }
+
     /// Takes worked time off the task's slice. At its end, if others are queued: who is on the CPU next, the task
     /// being queued behind them.
-    fn spend(&mut self, task: TaskId, nanos: Nanos, now: Nanos) -> Option<TaskId> {
+    #[inline]
+    pub fn spend(&mut self, task: TaskId, nanos: Nanos, now: Nanos) -> Option<TaskId> {
         let Seat::On(cpu) = *self.seats.get(task)? else { return None };
         self.cpus[cpu].slice_left -= nanos.min(self.cpus[cpu].slice_left);
         if self.cpus[cpu].slice_left > 0 {
@@ -162,7 +164,10 @@ impl VirtualEnv {
 
     /// Time that this much work takes on a CPU.
     pub(crate) fn elapsed(&self, work: Nanos) -> Nanos {
-        self.cpus.as_ref().map_or(work, |cpus| work * 100 / u64::from(cpus.borrow().percent))
+        match self.cpu_percent {
+            100 => work,
+            percent => work * 100 / u64::from(percent),
+        }
     }
 
     /// The task waits, or has ended.
@@ -175,10 +180,7 @@ impl VirtualEnv {
     pub(crate) fn slice_left(&self) -> Nanos {
         let Some(cpus) = &self.cpus else { return Nanos::MAX };
         let cpus = cpus.borrow();
-        match cpus.seats.get(self.current.get()) {
-            Some(&Seat::On(cpu)) => cpus.cpus[cpu].slice_left,
-            _ => cpus.slice,
-        }
+        cpus.seated(self.current.get()).unwrap_or(cpus.slice)
     }
 
     /// The current task has worked.

@@ -5,6 +5,7 @@ use crate::cpus::{Cpus, OccupyFuture};
 use crate::device::{Device, Stream};
 use crate::livelock::Loops;
 use crate::speeds::Speeds;
+use crate::turns::{Turns, TurnsTaken};
 use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use pagealloc::{NodeId, Pfn};
@@ -54,10 +55,14 @@ pub struct VirtualEnv {
     devices: Vec<Device>,
     /// CPUs that tasks compete for; without any, each task has one of its own.
     pub(crate) cpus: Option<RefCell<Cpus>>,
+    /// The share of each CPU that the machine has.
+    pub(crate) cpu_percent: u32,
     /// A task is being started, and perhaps others after it at the same moment.
     pub(crate) starting: Cell<bool>,
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
     lanes: Vec<Cell<Nanos>>,
+    /// Turns of tasks on them.
+    turns: RefCell<TurnsTaken>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,
     /// Who holds a lock at a moment is not known.
@@ -84,8 +89,10 @@ impl VirtualEnv {
             speeds,
             devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)).into(),
             cpus: None,
+            cpu_percent: 100,
             starting: Cell::new(false),
             lanes: Vec::new(),
+            turns: RefCell::default(),
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
             due: RefCell::default(),
@@ -103,7 +110,8 @@ impl VirtualEnv {
     /// CPU: work takes longer by as much.
     #[must_use]
     pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
-        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice, percent)));
+        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice)));
+        self.cpu_percent = percent.clamp(1, 100);
         self
     }
 
@@ -276,23 +284,48 @@ impl VirtualEnv {
     pub async fn run(&self, nanos: Nanos) {
         let mut left = self.elapsed(nanos);
         while left > 0 {
+            left = self.run_alone(left);
+            if left == 0 {
+                return;
+            }
             self.occupy().await;
             let chunk = self.slice_left().min(left);
-            // Nothing can happen meanwhile: the clock goes on without the detour through the queue.
-            if self.is_alone_until(self.now() + chunk) {
-                self.clock.set(self.now() + chunk);
-            } else {
+            if !self.is_alone_until(self.now() + chunk) {
                 let keeps_cpu = true;
                 WaitFuture { env: self, queue: Queue::Timer, timeout: Some(chunk), wait: None, keeps_cpu }.await;
+                self.spend(chunk);
+                left -= chunk;
             }
-            self.spend(chunk);
-            left -= chunk;
         }
     }
 
+    /// Works as long as nothing can happen meanwhile: the clock goes on without the detour through the queue. What is left.
+    fn run_alone(&self, mut left: Nanos) -> Nanos {
+        let Some(cpus) = &self.cpus else { return left };
+        if self.starting.get() || !self.ready.borrow().is_empty() {
+            return left;
+        }
+        let (mut cpus, task) = (cpus.borrow_mut(), self.current.get());
+        while let Some(slice_left) = cpus.seated(task).filter(|_| left > 0) {
+            let chunk = slice_left.min(left);
+            let at = self.now() + chunk;
+            if at >= self.next_due() {
+                break;
+            }
+            self.clock.set(at);
+            left -= chunk;
+            if let Some(next) = cpus.spend(task, chunk, at) {
+                self.ready(next);
+                break;
+            }
+        }
+        left
+    }
+
     /// Whether nothing can happen before or at this time but what the current task does.
+    #[inline]
     fn is_alone_until(&self, at: Nanos) -> bool {
-        self.cpus.is_some() && !self.starting.get() && self.ready.borrow().is_empty() && at < self.next_due()
+        at < self.next_due() && self.cpus.is_some() && !self.starting.get() && self.ready.borrow().is_empty()
     }
 
     /// A CPU for the current task, now or later. Nothing to wait for where tasks don't share CPUs.
@@ -327,11 +360,11 @@ impl VirtualEnv {
         self.lanes.iter().min_by_key(|lane| lane.get())
     }
 
-    /// Time until work that costs this much is done there.
-    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, stretch: u64) -> Nanos {
-        let done = lane.get().max(self.now()) + cost;
-        lane.set(done);
-        (done - self.now()).max(cost * stretch / 1024)
+    /// Time until a task's work that costs this much is done there, and the task has a CPU for more.
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, pid: u32, turns: Turns) -> Nanos {
+        let waited = lane.get().saturating_sub(self.now());
+        lane.set(self.now() + waited + cost);
+        waited + cost + self.turns.borrow_mut().away(pid, turns, cost, waited)
     }
 }
 
@@ -350,13 +383,13 @@ impl Env for VirtualEnv {
     fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
         let cost = self.cost(task, work);
         let kswapd = task.flags.contains(TaskFlags::KSWAPD);
-        let stretch = if kswapd { self.speeds.stretch_kswapd } else { self.speeds.stretch };
+        let (pid, turns) = (task.pid, if kswapd { self.speeds.turns_kswapd } else { self.speeds.turns });
         async move {
             if cost == 0 {
                 return;
             }
             match self.free_lane() {
-                Some(lane) => drop(self.sleep(self.work_in(lane, cost, stretch)).await),
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost, pid, turns)).await),
                 None => self.run(cost).await,
             }
         }

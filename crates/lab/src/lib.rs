@@ -37,6 +37,7 @@ mod livelock;
 pub mod outcome;
 mod speeds;
 pub mod timeline;
+mod turns;
 mod watch;
 mod zones;
 
@@ -48,5 +49,6 @@ pub use env::{Clock, TaskId, VirtualEnv, WaitFuture};
 pub use executor::Executor;
 pub use livelock::Livelock;
 pub use speeds::Speeds;
+pub use turns::Turns;
 pub use watch::Watch;
 pub use zones::{extfrag_by_node, sample, zones};

@@ -1,5 +1,7 @@
 //! How fast a machine reclaims, compacts and writes: measured from a recording, or given by a cost model.
 
+use crate::turns::Turns;
+
 /// Nanoseconds a page for each kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speeds {
@@ -7,11 +9,10 @@ pub struct Speeds {
     pub shrink: u64,
     /// The same for kswapd.
     pub shrink_kswapd: u64,
-    /// How much longer work takes than it keeps a CPU busy, in 1/1024, because tasks that the run does not model have
-    /// their turns between.
-    pub stretch: u64,
-    /// The same for kswapd.
-    pub stretch_kswapd: u64,
+    /// Turns on a CPU of tasks that reclaim or compact, where tasks that the run does not model have theirs between.
+    pub turns: Turns,
+    /// The same of kswapd.
+    pub turns_kswapd: Turns,
     /// From the moment at which kswapd is woken until it runs.
     pub kswapd_latency: u64,
     /// Looking at a page for migration.
@@ -42,8 +43,8 @@ impl Default for Speeds {
         Speeds {
             shrink: 500,
             shrink_kswapd: 500,
-            stretch: 1024,
-            stretch_kswapd: 1024,
+            turns: Turns::NONE,
+            turns_kswapd: Turns::NONE,
             kswapd_latency: 0,
             scan_migrate: 20,
             scan_free: 10,

@@ -21,6 +21,7 @@ pub mod calibration;
 pub mod compare;
 mod csv;
 pub mod export;
+pub mod flight;
 pub mod grid;
 mod json;
 pub mod latency;

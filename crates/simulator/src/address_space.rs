@@ -3,6 +3,7 @@
 use crate::folio::FolioId;
 use crate::numa::NumaScan;
 use crate::slab::Object;
+use crate::windows::{SMALL, Windows};
 use std::collections::BTreeMap;
 use workload::{Advice, HandleId, RegionId};
 
@@ -37,48 +38,6 @@ impl Entry {
     }
 }
 
-/// 2 MiB of an address space: what its page table holds. Neighbouring mappings share it, as theirs merge in the kernel.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Window {
-    pub entry: Entry,
-    /// The page-table page; also set aside under a huge page.
-    pub table: Option<FolioId>,
-    /// Base pages that are mapped, one bit each.
-    mapped: [u64; 8],
-}
-
-impl Window {
-    fn new() -> Window {
-        Window { entry: Entry::Empty, table: None, mapped: [0; 8] }
-    }
-
-    /// The same mappings without any pages.
-    pub fn layout(&self) -> Window {
-        Window { mapped: self.mapped, ..Window::new() }
-    }
-
-    fn map(&mut self, page: u32) {
-        self.mapped[page as usize / 64] |= 1 << (page % 64);
-    }
-
-    pub fn is_mapped(&self, page: u32) -> bool {
-        self.mapped[page as usize / 64] & 1 << (page % 64) != 0
-    }
-
-    pub fn unmap(&mut self, page: u32) {
-        self.mapped[page as usize / 64] &= !(1 << (page % 64));
-    }
-
-    /// Whether all of it is mapped, so that a huge page fits.
-    pub fn is_whole(&self) -> bool {
-        self.mapped == [u64::MAX; 8]
-    }
-
-    pub fn is_gone(&self) -> bool {
-        self.mapped == [0; 8]
-    }
-}
-
 /// A mapping, by page number in the address space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Region {
@@ -102,7 +61,7 @@ pub(crate) struct Handle {
 pub(crate) struct Process {
     pub regions: BTreeMap<RegionId, Region>,
     /// By page number / [`PTES`].
-    pub windows: BTreeMap<u32, Window>,
+    pub windows: Windows,
     /// Upper page tables, stack, task and the objects around it.
     pub own_pages: Vec<FolioId>,
     pub own_objects: Vec<Object>,
@@ -124,13 +83,13 @@ pub(crate) struct Process {
 }
 
 /// Where mappings smaller than 2 MiB are put, far from the others.
-const SMALL_BASE: u32 = 1 << 30;
+const SMALL_BASE: u32 = SMALL * PTES;
 
 impl Process {
     pub fn new(parent: Option<Pid>) -> Process {
         Process {
             regions: BTreeMap::new(),
-            windows: BTreeMap::new(),
+            windows: Windows::default(),
             own_pages: Vec::new(),
             own_objects: Vec::new(),
             handles: BTreeMap::new(),
@@ -150,7 +109,7 @@ impl Process {
         let mut child = Process::new(Some(parent));
         (child.next_large, child.next_small, child.holes) = (self.next_large, self.next_small, self.holes.clone());
         child.regions = self.regions.clone();
-        child.windows = self.windows.iter().map(|(&number, window)| (number, window.layout())).collect();
+        child.windows = self.windows.layout();
         child.handles = self.handles.clone();
         child
     }
@@ -159,9 +118,7 @@ impl Process {
     /// each other.
     pub fn map(&mut self, id: RegionId, pages: u32) {
         let base = self.holes.get_mut(&pages).and_then(Vec::pop).unwrap_or_else(|| self.new_place(pages));
-        for page in base..base + pages {
-            self.windows.entry(page / PTES).or_insert_with(Window::new).map(page % PTES);
-        }
+        self.windows.map(base..base + pages);
         self.regions.insert(id, Region { base, pages, advice: None });
     }
 
@@ -194,21 +151,10 @@ mod tests {
         let bases: Vec<u32> = (1..=5).map(|id| process.regions[&RegionId(id)].base).collect();
         let small = bases[0];
         assert_eq!(bases, [small, 0, small + 64, small + 512, 1024]);
-        assert!(process.windows[&(small / PTES)].is_whole(), "two mappings fill it");
-        assert!(!process.windows[&(small / PTES + 1)].is_whole());
+        assert!(process.windows.get(small / PTES).unwrap().is_whole(), "two mappings fill it");
+        assert!(!process.windows.get(small / PTES + 1).unwrap().is_whole());
         process.forget_region(RegionId(1));
         process.map(RegionId(6), 64);
         assert_eq!(process.regions[&RegionId(6)].base, small, "a mapping of the same size takes the place");
-    }
-
-    #[test]
-    fn a_window_is_whole_until_a_page_is_unmapped() {
-        let mut process = Process::new(None);
-        process.map(RegionId(1), PTES);
-        let window = process.windows.get_mut(&0).unwrap();
-        window.unmap(511);
-        assert!(!window.is_whole() && !window.is_mapped(511) && window.is_mapped(510));
-        (0..511).for_each(|page| window.unmap(page));
-        assert!(window.is_gone());
     }
 }

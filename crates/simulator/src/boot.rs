@@ -5,6 +5,7 @@ use crate::dentry::Dentries;
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, Folios, KernelUse, Use};
 use crate::number_map::NumberMap;
+use crate::process_table::ProcessTable;
 use crate::sim::Sim;
 use crate::slab::Slabs;
 use crate::spec::MachineSpec;
@@ -67,7 +68,7 @@ fn at_scale(spec: &MachineSpec, policy: &Policy, full: Option<&PageAllocator<()>
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
     Computer {
         folios: Folios::default(),
-        processes: BTreeMap::new(),
+        processes: ProcessTable::default(),
         handles: BTreeMap::new(),
         files: NumberMap::from_iter([(BLOCK_DEVICE, File::default())]),
         slabs: Slabs::new(spec.machine().cpu_node),

@@ -74,8 +74,8 @@ fn check_frames(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
 fn check_maps(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
     let owner = &state.owner;
     let mut maps: BTreeMap<FolioId, u32> = BTreeMap::new();
-    for (pid, process) in &owner.processes {
-        for (number, window) in &process.windows {
+    for (pid, process) in owner.processes.iter() {
+        for (number, window) in process.windows.iter() {
             let mut count = |id: FolioId| *maps.entry(id).or_default() += 1;
             match &window.entry {
                 Entry::Empty => continue,

@@ -1,11 +1,13 @@
 //! The computer's own state beside `mm`: folios and who holds them. It is the owner that `mm` asks and tells.
 
-use crate::address_space::{Entry, Handle, Pid, Process, Pte, Window};
+use crate::address_space::{Entry, Handle, Pid, Process, Pte};
 use crate::dentry::{Dentries, Name};
 use crate::file::{BLOCK_DEVICE, File, Slot};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
 use crate::number_map::NumberMap;
+use crate::process_table::ProcessTable;
 use crate::slab::{Object, Slabs};
+use crate::windows::Window;
 use crate::xfs::Xfs;
 use lab::Chance;
 use mm::reclaim::Shadow;
@@ -16,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Everything that holds memory.
 pub(crate) struct Computer {
     pub folios: Folios,
-    pub processes: BTreeMap<Pid, Process>,
+    pub processes: ProcessTable,
     pub handles: BTreeMap<u32, Handle>,
     /// Files by number, the block device among them.
     pub files: NumberMap<u32, File>,
@@ -265,7 +267,7 @@ impl Computer {
 
     /// Takes a process's anonymous memory away; the rest goes when its task notices.
     fn kill(&mut self, pid: Pid) -> Vec<Pfn> {
-        let Some(process) = self.processes.get_mut(&pid) else { return Vec::new() };
+        let Some(process) = self.processes.get_mut(pid) else { return Vec::new() };
         process.killed = true;
         let take = |window: &mut Window| std::mem::replace(&mut window.entry, Entry::Empty);
         let entries: Vec<Entry> = process.windows.values_mut().map(take).collect();
@@ -274,7 +276,7 @@ impl Computer {
 
     /// Anonymous pages of a process, on the swap device or not: what the OOM killer goes by.
     fn badness(&self, process: &Process) -> u64 {
-        process.windows.values().map(|window| self.pages_of(&window.entry)).sum()
+        process.windows.iter().map(|(_, window)| self.pages_of(&window.entry)).sum()
     }
 
     /// A huge page's base pages become folios of their own.
@@ -429,7 +431,7 @@ impl Owner for Computer {
     }
 
     fn oom_kill(&mut self, _: Nanos, freed: &mut Vec<Pfn>) -> Option<u32> {
-        let worst = |(&pid, process): (&Pid, &Process)| (self.badness(process), std::cmp::Reverse(pid));
+        let worst = |(pid, process): (Pid, &Process)| (self.badness(process), std::cmp::Reverse(pid));
         let alive = self.processes.iter().filter(|(_, process)| !process.killed);
         let (pages, std::cmp::Reverse(pid)) = alive.map(worst).max()?;
         if pages == 0 {

@@ -3,7 +3,7 @@
 //! Nanoseconds of CPU time unless a field says otherwise. Where a figure comes from stands beside it;
 //! `docs/simulator.md` has the measurements.
 
-use lab::Speeds;
+use lab::{Speeds, Turns};
 use mm::Nanos;
 
 /// A cost model.
@@ -95,8 +95,8 @@ impl Costs {
         speeds: Speeds {
             shrink: 500,
             shrink_kswapd: 500,
-            stretch: 1_024,
-            stretch_kswapd: 1_024,
+            turns: Turns::NONE,
+            turns_kswapd: Turns::NONE,
             kswapd_latency: 0,
             failed_request: 1_000,
             scan_migrate: 20,
@@ -148,8 +148,8 @@ impl Costs {
             // Half of the elapsed time a page as recorded: the CPU was taken away meanwhile.
             shrink: 10_000,
             shrink_kswapd: 10_000,
-            stretch: 1_024,
-            stretch_kswapd: 1_024,
+            turns: Turns::NONE,
+            turns_kswapd: Turns::NONE,
             kswapd_latency: 0,
             failed_request: 20_000,
             scan_migrate: 350,

@@ -4,6 +4,7 @@ use crate::address_space::{Entry, PTES, Pid, Pte};
 use crate::computer::Computer;
 use crate::folio::{Folio, FolioId, KernelUse, Place, Use};
 use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
+use crate::windows::Window;
 use mm::thp::{ThpPlace, thp_allowed, thp_fault_gfp};
 use mm::{Env, Nanos, PageFlags, State, Tag};
 use pagealloc::{Counter, CpuId, Gfp, NodeMask, Pfn};
@@ -116,19 +117,19 @@ impl Sim {
     /// Page number of a region's page, and what was advised for the region.
     pub fn region_start(&self, pid: Pid, region: RegionId, page: u32) -> Result<(u32, Option<Advice>), Errno> {
         let state = self.mm.state.borrow();
-        let of = state.owner.processes.get(&pid).and_then(|process| process.regions.get(&region)).ok_or(FAULT)?;
+        let of = state.owner.processes.get(pid).and_then(|process| process.regions.get(&region)).ok_or(FAULT)?;
         Ok((of.base + page, of.advice))
     }
 
     fn huge_pages(&self, pid: Pid, start: u32, end: u32) -> u32 {
         let state = self.mm.state.borrow();
-        let Some(process) = state.owner.processes.get(&pid) else { return 0 };
+        let Some(process) = state.owner.processes.get(pid) else { return 0 };
         let is_huge = |entry: &Entry| match entry {
             Entry::Huge(id) => state.owner.folios.frame(*id).is_some(),
             Entry::Empty | Entry::Table(_) => false,
         };
-        let windows = process.windows.range(start / PTES..end.div_ceil(PTES));
-        windows.filter(|(_, window)| is_huge(&window.entry)).count() as u32
+        let windows = (start / PTES..end.div_ceil(PTES)).filter_map(|number| process.windows.get(number));
+        windows.filter(|window| is_huge(&window.entry)).count() as u32
     }
 
     /// Touches pages as long as they are mapped.
@@ -146,6 +147,9 @@ impl Sim {
         while at.page < end {
             if *debt >= DEBT {
                 return Ok(Need::Time);
+            }
+            if self.touch_run(state, at, end, (write, cost), debt) {
+                continue;
             }
             let mut pages = 1;
             match self.look_up(state, *at, write, advice)? {
@@ -167,6 +171,37 @@ impl Sim {
         Ok(Need::Nothing)
     }
 
+    /// The same for base pages of one window that need nothing at all, which most do. Whether there was one.
+    fn touch_run(
+        &self,
+        state: &mut State<SimWorld>,
+        at: &mut At,
+        end: u32,
+        (write, cost): (bool, Nanos),
+        debt: &mut Nanos,
+    ) -> bool {
+        let (now, first) = (self.mm.env.now(), at.page);
+        let Computer { processes, folios, .. } = &mut state.owner;
+        let process = processes.get(at.pid).filter(|process| !process.killed);
+        let Some(Window { entry: Entry::Table(table), .. }) = process.and_then(|of| of.windows.get(at.window())) else {
+            return false;
+        };
+        let end = end.min((at.window() + 1) * PTES);
+        while at.page < end && *debt < DEBT {
+            let Pte::Page(id) = table[at.index()] else { break };
+            let folio = folios.get_mut(id);
+            let Place::Frame(pfn) = folio.place else { break };
+            let written = !write || folio.maps == 1 && !state.pages.flags(pfn).contains(PageFlags::SWAPCACHE);
+            if folio.ready > now || folio.hint || folio.order > 0 || !written {
+                break;
+            }
+            folio.young = true;
+            *debt += cost;
+            at.page += 1;
+        }
+        at.page > first
+    }
+
     fn look_up(
         &self,
         state: &mut State<SimWorld>,
@@ -175,8 +210,8 @@ impl Sim {
         advice: Option<Advice>,
     ) -> Result<Found, Errno> {
         let Computer { processes, folios, .. } = &mut state.owner;
-        let process = processes.get_mut(&at.pid).filter(|process| !process.killed).ok_or(FAULT)?;
-        let window = process.windows.get_mut(&at.window()).ok_or(FAULT)?;
+        let process = processes.get_mut(at.pid).filter(|process| !process.killed).ok_or(FAULT)?;
+        let window = process.windows.get_mut(at.window()).ok_or(FAULT)?;
         if !window.is_mapped(at.page % PTES) {
             return Err(FAULT);
         }
@@ -220,10 +255,16 @@ impl Sim {
     }
 
     /// Replaces an entry, making the range's table if there is none. `false`: the entry is no longer what it was.
-    pub fn set_pte(&self, at: At, from: Pte, to: Pte) -> bool {
-        let mut state = self.mm.state.borrow_mut();
-        let process = state.owner.processes.get_mut(&at.pid).filter(|process| !process.killed);
-        let Some(window) = process.and_then(|process| process.windows.get_mut(&at.window())) else { return false };
+    fn set_pte(&self, at: At, from: Pte, to: Pte) -> bool {
+        self.mm.state.borrow_mut().owner.set_pte(at, from, to)
+    }
+}
+
+impl Computer {
+    /// The same.
+    fn set_pte(&mut self, at: At, from: Pte, to: Pte) -> bool {
+        let process = self.processes.get_mut(at.pid).filter(|process| !process.killed);
+        let Some(window) = process.and_then(|process| process.windows.get_mut(at.window())) else { return false };
         if window.entry == Entry::Empty {
             window.entry = Entry::Table(Entry::empty_table());
         }
@@ -235,14 +276,16 @@ impl Sim {
         }
         expected
     }
+}
 
+impl Sim {
     /// Gives the window its page-table page.
     async fn add_table(&self, at: At) -> Result<(), Errno> {
         let id = self.kernel_page(0, PAGE_TABLE, at.pid, KernelUse::PageTable).await.ok_or(NOMEM)?;
         self.spend(self.spec.costs.clear_page).await;
         let mut state = self.mm.state.borrow_mut();
-        let process = state.owner.processes.get_mut(&at.pid);
-        match process.and_then(|process| process.windows.get_mut(&at.window())) {
+        let process = state.owner.processes.get_mut(at.pid);
+        match process.and_then(|process| process.windows.get_mut(at.window())) {
             Some(window) if window.table.is_none() => window.table = Some(id),
             _ => {
                 drop(state);
@@ -257,7 +300,7 @@ impl Sim {
         let (task, ts) = (self.context(at.pid), self.mm.env.now());
         let node = self.mm.state.borrow().alloc.node_of_cpu(task.cpu);
         let place = ThpPlace { node, nodemask: NodeMask::ALL, local_first: true };
-        let page = self.mm.thp_fault(self.spec.thp.defrag, madvised, place, &task).await;
+        let page = Box::pin(self.mm.thp_fault(self.spec.thp.defrag, madvised, place, &task)).await;
         if page.is_some() && self.mm.env.now() == ts {
             self.requests.borrow_mut().fast[9] += 1;
         } else {
@@ -269,8 +312,8 @@ impl Sim {
         self.spend(self.spec.costs.fault + self.spec.costs.clear_page * u64::from(PTES)).await;
         let mut state = self.mm.state.borrow_mut();
         let id = state.owner.folios.add(Folio { young: true, ..Folio::new(Use::Anon, pfn, 9) });
-        let process = state.owner.processes.get_mut(&at.pid).filter(|process| !process.killed);
-        match process.and_then(|process| process.windows.get_mut(&at.window())) {
+        let process = state.owner.processes.get_mut(at.pid).filter(|process| !process.killed);
+        match process.and_then(|process| process.windows.get_mut(at.window())) {
             Some(window) if window.entry == Entry::Empty => window.entry = Entry::Huge(id),
             _ => {
                 state.owner.forget(id);
@@ -291,11 +334,13 @@ impl Sim {
     /// Maps a new page in place of what the entry held.
     fn install_anon(&self, at: At, from: Pte, pfn: Pfn) -> Result<(), Errno> {
         let folio = Folio { young: true, ..Folio::new(Use::Anon, pfn, 0) };
-        let id = self.mm.state.borrow_mut().owner.folios.add(folio);
-        if self.set_pte(at, from, Pte::Page(id)) {
-            add_anon(&mut self.mm.state.borrow_mut(), pfn, id);
+        let mut state = self.mm.state.borrow_mut();
+        let id = state.owner.folios.add(folio);
+        if state.owner.set_pte(at, from, Pte::Page(id)) {
+            add_anon(&mut state, pfn, id);
             return Ok(());
         }
+        drop(state);
         self.free_folio(id);
         Err(FAULT)
     }

@@ -39,6 +39,7 @@ mod numa;
 mod number_map;
 mod phases;
 mod process;
+mod process_table;
 mod sim;
 mod simulation;
 mod slab;
@@ -46,6 +47,7 @@ mod spec;
 mod system;
 #[cfg(test)]
 mod tests;
+mod windows;
 mod writeback;
 mod xfs;
 mod zone_scans;

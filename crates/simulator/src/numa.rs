@@ -67,7 +67,7 @@ impl Sim {
         let State { alloc, owner, .. } = &mut *self.mm.state.borrow_mut();
         let here = alloc.node_of_cpu(self.env().cpu());
         let rules = alloc.policy.numa_balancing;
-        let Some(process) = owner.processes.get_mut(&pid) else { return 0 };
+        let Some(process) = owner.processes.get_mut(pid) else { return 0 };
         if !process.numa.is_due(rules, here, now) || rules == NumaBalancing::RateLimited && self.is_limited(here, now) {
             return 0;
         }
@@ -79,7 +79,7 @@ impl Sim {
         while marked < pages && passed < SCAN_VIRTUAL * pages {
             let Some(number) = process.next_window() else { break };
             passed += window;
-            let Some(of) = process.windows.get_mut(&number) else { break };
+            let Some(of) = process.windows.get_mut(number) else { break };
             owner.folios.resolve(&mut of.entry);
             let is_spared = |pfn| spared == Some(alloc.zone_info(alloc.zone_of(pfn)).node);
             let (pages, whole) = mark(&of.entry, &mut owner.folios, is_spared);
@@ -113,7 +113,7 @@ impl Sim {
         state.alloc.vmstat.bump(Counter::NumaHintFaults);
         state.alloc.vmstat.add(Counter::NumaHintFaultsLocal, local.into());
         let rules = state.alloc.policy.numa_balancing;
-        let sequence = state.owner.processes.get(&pid).map_or(0, |process| process.numa.sequence);
+        let sequence = state.owner.processes.get(pid).map_or(0, |process| process.numa.sequence);
         let again = folio.used_on == 0 || folio.used_on == here.0 + 1;
         let wanted = !local
             && match rules {
@@ -124,7 +124,7 @@ impl Sim {
         if moved {
             self.note_moved(here, now, folio.pages());
         }
-        if let Some(process) = state.owner.processes.get_mut(&pid) {
+        if let Some(process) = state.owner.processes.get_mut(pid) {
             process.numa.note_fault(rules, local, moved, wanted);
         }
         if moved { folio.pages().into() } else { 0 }
@@ -175,7 +175,7 @@ fn mark(entry: &Entry, folios: &mut Folios, is_spared: impl Fn(pagealloc::Pfn) -
 impl Process {
     /// The window that the scan has reached; at the end it begins anew, and the look ends.
     fn next_window(&mut self) -> Option<u32> {
-        let next = self.windows.range(self.numa.window..).next().map(|(&number, _)| number);
+        let next = self.windows.next_from(self.numa.window);
         match next {
             Some(number) => self.numa.window = number + 1,
             None => self.numa.end_of_sequence(),

@@ -1,10 +1,11 @@
 //! Processes: fork, unmap, exit.
 
-use crate::address_space::{Entry, PTES, Pid, Process, Pte, Window};
+use crate::address_space::{Entry, PTES, Pid, Process, Pte};
 use crate::fault::PAGE_TABLE;
 use crate::folio::{FolioId, KernelUse};
 use crate::sim::{Birth, FAULT, NOMEM, Sim};
 use crate::slab::{Cache, Object};
+use crate::windows::Window;
 use mm::{PageFlags, State};
 use pagealloc::Gfp;
 use pagealloc::policy::KernelStacks;
@@ -79,7 +80,7 @@ impl Sim {
     }
 
     pub fn with_process<R>(&self, pid: Pid, then: impl FnOnce(&mut Process) -> R) -> Result<R, Errno> {
-        self.mm.state.borrow_mut().owner.processes.get_mut(&pid).map(then).ok_or(FAULT)
+        self.mm.state.borrow_mut().owner.processes.get_mut(pid).map(then).ok_or(FAULT)
     }
 
     async fn build(&self, pid: Pid) -> Result<(), Errno> {
@@ -127,7 +128,7 @@ impl Sim {
     async fn copy_tables(&self, parent: Pid, child: Pid) -> Result<(), Errno> {
         let of_window = |window: &Window| window.table.is_some() && window.entry != Entry::Empty;
         let windows: Vec<u32> = self.with_process(parent, |process| {
-            process.windows.iter().filter(|(_, window)| of_window(window)).map(|(&number, _)| number).collect()
+            process.windows.iter().filter(|(_, window)| of_window(window)).map(|(number, _)| number).collect()
         })?;
         for number in windows {
             let table = self.kernel_page(0, PAGE_TABLE, child, KernelUse::PageTable).await.ok_or(NOMEM)?;
@@ -141,14 +142,13 @@ impl Sim {
 
     fn share_window(&self, parent: Pid, child: Pid, number: u32, table: FolioId) -> bool {
         let owner = &mut self.mm.state.borrow_mut().owner;
-        let of = owner.processes.get_mut(&parent).and_then(|process| process.windows.get_mut(&number));
+        let of = owner.processes.get_mut(parent).and_then(|process| process.windows.get_mut(number));
         let Some(from) = of else { return false };
         owner.folios.resolve(&mut from.entry);
         let entry = from.entry.clone();
-        let Some(to) = owner.processes.get_mut(&child).and_then(|process| process.windows.get_mut(&number)) else {
+        let Some(to) = owner.processes.get_mut(child).and_then(|process| process.windows.get_mut(number)) else {
             return false;
         };
-        (to.entry, to.table) = (entry.clone(), Some(table));
         match &entry {
             Entry::Empty => {}
             Entry::Huge(id) => owner.folios.get_mut(*id).maps += 1,
@@ -157,6 +157,7 @@ impl Sim {
                 pages.for_each(|id| owner.folios.get_mut(id).maps += 1);
             }
         }
+        (to.entry, to.table) = (entry, Some(table));
         true
     }
 
@@ -184,7 +185,7 @@ impl Sim {
     /// A huge page is split before a part of it is given up. The kernel leaves it whole until memory gets short.
     async fn split_for(&self, pid: Pid, number: u32, pages: u32) -> Result<(), Errno> {
         let entry = self.with_process(pid, |process| {
-            process.windows.get(&number).map_or(Entry::Empty, |window| match window.entry {
+            process.windows.get(number).map_or(Entry::Empty, |window| match window.entry {
                 Entry::Huge(id) if pages < PTES => Entry::Huge(id),
                 _ => Entry::Empty,
             })
@@ -210,7 +211,7 @@ impl Sim {
         gather: &mut Gather,
     ) -> Option<FolioId> {
         let State { owner, pages: flags, .. } = &mut *self.mm.state.borrow_mut();
-        let window = owner.processes.get_mut(&pid)?.windows.get_mut(&number)?;
+        let window = owner.processes.get_mut(pid)?.windows.get_mut(number)?;
         owner.folios.resolve(&mut window.entry);
         let mut gone = Vec::new();
         match &mut window.entry {
@@ -228,10 +229,10 @@ impl Sim {
         }
         let mut table = None;
         if unmap {
-            pages.for_each(|page| window.unmap(page % PTES));
+            window.unmap(pages.start - number * PTES..pages.end - number * PTES);
             if window.is_gone() {
                 table = window.table.take();
-                owner.processes.get_mut(&pid)?.windows.remove(&number);
+                owner.processes.get_mut(pid)?.windows.remove(number);
             }
         }
         for id in gone {
@@ -281,7 +282,8 @@ impl Sim {
         for handle in handles {
             self.drop_handle(handle);
         }
-        let numbers = self.with_process(pid, |process| process.windows.keys().copied().collect::<Vec<u32>>());
+        let numbers =
+            self.with_process(pid, |process| process.windows.iter().map(|(number, _)| number).collect::<Vec<u32>>());
         let mut gather = Gather::default();
         for number in numbers.unwrap_or_default() {
             let pages = number * PTES..(number + 1) * PTES;
@@ -290,7 +292,7 @@ impl Sim {
             self.make_room(pid, &mut gather).await;
         }
         self.release(gather).await;
-        let process = self.mm.state.borrow_mut().owner.processes.remove(&pid);
+        let process = self.mm.state.borrow_mut().owner.processes.remove(pid);
         if let Some(Process { own_pages, own_objects, .. }) = process {
             own_pages.into_iter().for_each(|id| self.free_folio(id));
             self.free_objects(own_objects);

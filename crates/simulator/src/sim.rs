@@ -153,7 +153,8 @@ impl Sim {
             return page;
         }
         let ts = self.mm.env.now();
-        let page = self.mm.alloc_slow(&request, &task).await;
+        // In a box: all that reclaim and compaction keep would otherwise be a part of every fault.
+        let page = Box::pin(self.mm.alloc_slow(&request, &task)).await;
         self.requests.borrow_mut().nofs[usize::from(order)] += u64::from(nofs && page.is_some());
         self.note_slow(ts, order, gfp, page.is_some());
         self.spend(self.spec.costs.page).await;
@@ -230,8 +231,11 @@ impl Sim {
 
     /// Gives back what the owner could not: pages of slabs that became empty, and slots of the swap device.
     pub fn settle(&self) {
-        let cpu = self.mm.env.cpu();
         let mut state = self.mm.state.borrow_mut();
+        if state.owner.swapped_gone.is_empty() && state.owner.slabs.emptied.is_empty() {
+            return;
+        }
+        let cpu = self.mm.env.cpu();
         for shadow in std::mem::take(&mut state.owner.swapped_gone) {
             state.forget_swapped(shadow, cpu);
         }

@@ -113,10 +113,10 @@ impl Simulation {
         policy: &Policy,
         seed: u64,
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: false, sampling: None }.run(machine, policy, seed)
+        Run { workload, check: false, sampling: None, told: &|_| {} }.run(machine, policy, seed)
     }
 
-    /// The same, followed over time. What happens does not change by being looked at.
+    /// The same, followed over time; `told` hears each sample as it is taken. What happens does not change by being looked at.
     ///
     /// # Errors
     /// As [`Simulation::run`].
@@ -126,8 +126,9 @@ impl Simulation {
         policy: &Policy,
         seed: u64,
         sampling: Sampling,
+        told: &dyn Fn(&Sample),
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: false, sampling: Some(sampling) }.run(machine, policy, seed)
+        Run { workload, check: false, sampling: Some(sampling), told }.run(machine, policy, seed)
     }
 
     /// The same with all invariants checked at each sample and at the end.
@@ -140,7 +141,7 @@ impl Simulation {
         policy: &Policy,
         seed: u64,
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: true, sampling: None }.run(machine, policy, seed)
+        Run { workload, check: true, sampling: None, told: &|_| {} }.run(machine, policy, seed)
     }
 }
 
@@ -148,6 +149,7 @@ struct Run<'w> {
     workload: &'w dyn Workload,
     check: bool,
     sampling: Option<Sampling>,
+    told: &'w dyn Fn(&Sample),
 }
 
 impl Run<'_> {
@@ -270,7 +272,9 @@ impl Run<'_> {
         loop {
             sim.env().sleep(SECOND).await;
             let state = sim.mm.state.borrow();
-            series.borrow_mut().push(sample(&state.alloc, sim.env().now(), counters(&state.alloc.vmstat, at_boot)));
+            let sample = sample(&state.alloc, sim.env().now(), counters(&state.alloc.vmstat, at_boot));
+            (self.told)(&sample);
+            series.borrow_mut().push(sample);
             if self.check
                 && let Err(what) = state.check_all(Flight::Allowed)
             {

@@ -142,11 +142,11 @@ fn small_machine(thp: ThpEnabled) -> MachineSpec {
 /// Whether the page tables say what the naive model does.
 fn compare(sim: &Sim, pid: Pid, naive: &Naive) -> Result<(), String> {
     let state = sim.mm.state.borrow();
-    let process = state.owner.processes.get(&pid).ok_or("no process")?;
+    let process = state.owner.processes.get(pid).ok_or("no process")?;
     for (&region, pages) in &naive.regions {
         let base = process.regions.get(&RegionId(region)).ok_or("no region")?.base;
         for (page, &wanted) in (base..).zip(pages) {
-            let window = process.windows.get(&(page / PTES)).filter(|window| window.is_mapped(page % PTES));
+            let window = process.windows.get(page / PTES).filter(|window| window.is_mapped(page % PTES));
             let found = match window.map(|window| (&window.entry, window.is_whole())) {
                 None => Content::Unmapped,
                 Some((Entry::Empty, _)) => Content::Untouched,

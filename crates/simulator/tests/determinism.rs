@@ -1,9 +1,10 @@
 //! A simulation gives the same events in every build: digests are kept in a file, and both profiles compare with it.
 
-use lab::outcome::EventClass;
+use lab::outcome::{EventClass, Sample};
 use lab::timeline::Sampling;
 use pagealloc::policy::preset;
 use simulator::{Costs, MachineSpec, Simulation};
+use std::cell::RefCell;
 use std::fmt::Write;
 use workload::Scenario;
 
@@ -55,7 +56,10 @@ fn being_followed_changes_nothing_and_tells_what_happened() {
     let machine = MachineSpec { time_limit: Some(4_000_000_000), ..MachineSpec::guest(256 << 20) };
     let policy = preset("linux-6.18").unwrap();
     let alone = Simulation::run(&*workload, &machine, &policy, 1).unwrap();
-    let followed = Simulation::followed(&*workload, &machine, &policy, 1, Sampling::default()).unwrap();
+    let told = RefCell::new(Vec::new());
+    let tell = |sample: &Sample| told.borrow_mut().push(sample.clone());
+    let followed = Simulation::followed(&*workload, &machine, &policy, 1, Sampling::default(), &tell).unwrap();
+    assert_eq!(told.take(), followed.outcome.series, "each sample is told");
     assert_eq!(alone.digest, followed.digest);
     assert!(alone.timeline.is_none());
     let timeline = followed.timeline.unwrap();

@@ -41,9 +41,6 @@ fn draw(text: &mut String, run: &Run, args: &MapArgs, width: u16, paint: Paint) 
 }
 
 fn terminal_width() -> Option<u16> {
-    use std::io::IsTerminal;
-    if !std::io::stdout().is_terminal() {
-        return None;
-    }
-    ratatui::crossterm::terminal::size().ok().map(|(width, _)| width.max(16))
+    let (_, width) = console::Term::stdout().size_checked()?;
+    Some(width.max(16))
 }

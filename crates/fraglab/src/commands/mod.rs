@@ -3,21 +3,31 @@
 pub mod compare;
 pub mod cut;
 pub mod export;
+#[cfg(feature = "manual")]
 pub mod generate;
 pub mod inspect;
 pub mod map;
+#[cfg(feature = "machines")]
 pub mod ops;
 pub mod policies;
+#[cfg(feature = "machines")]
 pub mod record;
 pub mod replay;
 pub mod report;
+#[cfg(feature = "machines")]
 pub mod run;
+#[cfg(feature = "machines")]
 pub mod scenarios;
+#[cfg(feature = "serve")]
 pub mod serve;
+#[cfg(feature = "machines")]
 pub mod study;
 pub mod validate;
+#[cfg(feature = "machines")]
 pub mod vm;
+#[cfg(feature = "watch")]
 pub mod watch;
+#[cfg(feature = "machines")]
 pub mod worker;
 
 use crate::backend::{self, Loaded, Run};
@@ -43,14 +53,29 @@ pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
 }
 
 /// Replays a loaded recording as one column.
-pub(crate) fn replay_column(loaded: &Loaded, column: &ColumnSpec, run: Run) -> Result<(Replayed, Facts), Failure> {
+/// `told` hears how far it is, 0 to 1.
+pub(crate) fn replay_column(
+    loaded: &Loaded,
+    column: &ColumnSpec,
+    run: Run,
+    told: &dyn Fn(f64),
+) -> Result<(Replayed, Facts), Failure> {
     let policy = column.resolve(|| loaded.recorded().cloned())?;
-    replay_policy(loaded, &policy, &column.to_string(), run)
+    replay_policy(loaded, &policy, &column.to_string(), run, told)
 }
 
-fn replay_policy(loaded: &Loaded, policy: &Policy, name: &str, run: Run) -> Result<(Replayed, Facts), Failure> {
+fn replay_policy(
+    loaded: &Loaded,
+    policy: &Policy,
+    name: &str,
+    run: Run,
+    told: &dyn Fn(f64),
+) -> Result<(Replayed, Facts), Failure> {
     let progress = Progress::new(&format!("replaying {} under {name}", loaded.name));
-    let replayed = backend::replay(loaded, policy, run, &progress)?;
+    let replayed = backend::replay(loaded, policy, run, &mut |share| {
+        progress.set(share);
+        told(share);
+    })?;
     drop(progress);
     say_speed(name, &replayed);
     let facts = Facts {
@@ -76,7 +101,7 @@ pub fn over_seeds(
 ) -> Result<Vec<Outcome>, Failure> {
     let replay = |seed: u64| {
         let run = Run { seed, check: args.engine.check, sampling: None };
-        Ok(replay_policy(loaded, policy, name, run)?.0.outcome)
+        Ok(replay_policy(loaded, policy, name, run, &|_| {})?.0.outcome)
     };
     seeds.map(replay).collect()
 }

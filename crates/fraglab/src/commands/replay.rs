@@ -5,9 +5,11 @@ use crate::backend::{self, Loaded, Run};
 use crate::cli::ReplayArgs;
 use crate::column_spec::{ColumnSpec, columns};
 use crate::failure::Failure;
+use crate::flight::{Told, waiting};
 use crate::output::{self, Format};
 use lab::timeline::Sampling;
 use recording::replay::Replayed;
+use report::flight::LegState;
 use report::manifest::Provenance;
 use report::{Calibration, Column, Facts, Report, write_run};
 
@@ -23,8 +25,12 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     let sampling = args.output.as_ref().map(|_| Sampling::default());
     let run = Run { seed: args.engine.seed, check: args.engine.check, sampling };
     let mut replays = Vec::new();
-    for spec in &specs {
-        replays.push(replay_column(&loaded, spec, run)?);
+    let legs = specs.iter().map(|spec| waiting(spec.to_string(), Some(100.0), "percent")).collect();
+    let told = Told::beside(args.output.as_deref(), &loaded.name, legs);
+    for (at, spec) in specs.iter().enumerate() {
+        told.is(at, LegState::Running);
+        replays.push(replay_column(&loaded, spec, run, &|share| told.tell(at, |leg| leg.done = 100.0 * share))?);
+        told.is(at, LegState::Done);
     }
     let calibration = Some(calibrate(&loaded, &specs, &replays, args)?);
     let replayed = specs.iter().zip(&replays).map(|(spec, (replayed, facts))| Column {
@@ -66,7 +72,7 @@ fn calibrate(
         Some(at) => Ok(Calibration::of(&loaded.kernel, &replays[at].0.outcome, seed)),
         None => {
             let run = Run { seed, check: args.engine.check, sampling: None };
-            let (mirror, _) = replay_column(loaded, &recorded, run)?;
+            let (mirror, _) = replay_column(loaded, &recorded, run, &|_| {})?;
             Ok(Calibration::of(&loaded.kernel, &mirror.outcome, seed))
         }
     }

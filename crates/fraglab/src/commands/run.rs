@@ -2,10 +2,13 @@
 
 use crate::column_spec::ColumnSpec;
 use crate::failure::Failure;
+use crate::flight::{Told, waiting};
 use crate::machines;
 use crate::output::{self, Format};
 use crate::run_args::{On, RunArgs};
 use crate::scenarios::{self, Chosen};
+use lab::outcome::Sample;
+use report::flight::{Leg, LegState};
 use report::manifest::Provenance;
 use report::{Ran, ScenarioReport, write_scenario};
 use std::fs;
@@ -29,12 +32,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     args.output.as_deref().map_or(Ok(()), report::check_place)?;
     let kept = Kept::beside(args.output.as_deref())?;
-    let mut machines: Vec<Ran> = Vec::new();
-    for on in &args.on {
-        for chosen in &columns {
-            machines.push(machines::run(on, chosen, args, &kept.of(on, chosen))?);
-        }
-    }
+    let machines = on_all(args, &columns, &kept)?;
     let report = ScenarioReport {
         scenario: columns[0].scenario.name.clone(),
         scale: columns[0].scale,
@@ -52,6 +50,37 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         Format::Csv => output::print(&report.to_csv()),
     }?;
     hangs(&report.machines)
+}
+
+/// Every machine with every variant, one after the other; who watches is told how far they are.
+fn on_all(args: &RunArgs, columns: &[Chosen], kept: &Kept) -> Result<Vec<Ran>, Failure> {
+    let pairs: Vec<(&On, &Chosen)> = args.on.iter().flat_map(|on| columns.iter().map(move |c| (on, c))).collect();
+    let legs = pairs.iter().map(|(on, chosen)| {
+        let name = machines::column_name(on, chosen.variant.as_deref());
+        let limit = matches!(on, On::Sim).then(|| f64::from(machines::time_limit(chosen, args)));
+        waiting(name, limit, "virtual seconds")
+    });
+    let told = Told::beside(args.output.as_deref(), &columns[0].scenario.name, legs.collect());
+    let mut machines: Vec<Ran> = Vec::new();
+    for (at, (on, chosen)) in pairs.into_iter().enumerate() {
+        told.is(at, LegState::Running);
+        let tell = |sample: &Sample| told.tell(at, |leg| so_far(leg, sample));
+        machines.push(machines::run(on, chosen, args, &kept.of(on, chosen), &tell)?);
+        told.is(at, LegState::Done);
+    }
+    Ok(machines)
+}
+
+/// Figures of a simulated computer that goes on, under the names of the report's rows.
+fn so_far(leg: &mut Leg, sample: &Sample) {
+    let counters = &sample.counters;
+    leg.done = sample.ts as f64 / 1e9;
+    leg.figures.insert("extfrag_total".to_owned(), sample.extfrag);
+    for name in ["thp_fault_alloc", "thp_fault_fallback", "compact_stall", "pgscan_direct", "pgscan_kswapd"] {
+        leg.figures.extend(counters.get(name).map(|value| (name.to_owned(), *value)));
+    }
+    let stalls = counters.iter().filter(|(name, _)| name.starts_with("allocstall_"));
+    leg.figures.insert("allocstall".to_owned(), stalls.map(|(_, value)| value).sum());
 }
 
 /// A machine that hung is told of last, when what it had done until then has been printed.

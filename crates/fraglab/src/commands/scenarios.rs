@@ -1,8 +1,8 @@
 //! `fraglab scenarios`: what can be run.
 
-use crate::cli::ScenariosArgs;
 use crate::failure::Failure;
 use crate::output::{self, Format};
+use crate::run_args::ScenariosArgs;
 use crate::scenarios::read;
 use report::{SCHEMA_VERSION, csv_field};
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! `fraglab paper` and `fraglab question`: runs of all variants with all seeds, and what they come to.
 
 use crate::failure::{Failure, warn};
+use crate::flight::{Told, waiting};
 use crate::output::{self, Format};
 use crate::pool::{Cache, Order, Pool, PoolError, digest_of};
 use crate::run_args::ScenarioArgs;
@@ -9,6 +10,7 @@ use crate::study_args::StudyArgs;
 use anstream::eprintln;
 use pagealloc::policy::closest;
 use report::SCHEMA_VERSION;
+use report::flight::{Leg, LegState};
 use report::study::{self, CellId, FailedRun, Results, RunFigures, Study};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -162,7 +164,10 @@ fn runs(cells: &[CellId], args: &StudyArgs) -> Result<Runs, Failure> {
     };
     let pool = Pool { workers: args.workers.unwrap_or(cpus), cache: args.cache.as_deref().map(open).transpose()? };
     let (done, started) = (AtomicUsize::new(0), Instant::now());
+    let told = told(cells, args);
     let results = pool.run(&orders, &|at, result| {
+        let cell = cells.iter().position(|cell| *cell == orders[at].cell);
+        cell.into_iter().for_each(|cell| told.tell(cell, one_more));
         let (count, order) = (done.fetch_add(1, Ordering::Relaxed) + 1, &orders[at]);
         let seconds = started.elapsed().as_secs();
         let lost = if result.is_err() { ", lost" } else { "" };
@@ -173,6 +178,19 @@ fn runs(cells: &[CellId], args: &StudyArgs) -> Result<Runs, Failure> {
     }
     let keys = orders.into_iter().map(|order| (order.cell, order.seed));
     Ok(keys.zip(results).collect())
+}
+
+/// Who watches is told how many runs of each cell are done.
+fn told(cells: &[CellId], args: &StudyArgs) -> Told {
+    let seeds = args.seeds.from(1).count() as f64;
+    let legs =
+        cells.iter().map(|cell| Leg { state: LegState::Running, ..waiting(cell.to_string(), Some(seeds), "runs") });
+    Told::within(args.output.as_deref().or(args.cache.as_deref()), &args.name, legs.collect())
+}
+
+fn one_more(leg: &mut Leg) {
+    leg.done += 1.0;
+    leg.state = if leg.whole.is_some_and(|whole| leg.done >= whole) { LegState::Done } else { LegState::Running };
 }
 
 /// The runs that a study needs.

@@ -5,11 +5,13 @@ use crate::backend::{Truth, load_truth};
 use crate::cli::ValidateArgs;
 use crate::column_spec::RECORDED;
 use crate::failure::Failure;
+#[cfg(feature = "machines")]
 use crate::grid;
-use crate::grid_args::Seeds;
 use crate::output::{self, Format};
+use crate::seeds::Seeds;
 use crate::settings::{Settings, changes};
 use lab::outcome::Outcome;
+#[cfg(feature = "machines")]
 use report::grid::plan::Plan;
 use report::validate::{KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
 use report::window;
@@ -22,12 +24,14 @@ const REPLAY_SEEDS: Seeds = Seeds::Count(NonZero::new(5).unwrap());
 
 /// Prints the mirror, or with a pair the prediction; of a directory with a plan or of a scenario, the report of the grid.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
+    #[cfg(feature = "machines")]
     if let (Some(scenario), Some(directory)) = (&args.grid.scenario, &args.grid.output) {
         return grid::make(scenario, directory, args);
     }
     let Some(recording) = &args.recording else {
         return Err(Failure::Usage("there is neither a RECORDING nor a --scenario".to_owned()));
     };
+    #[cfg(feature = "machines")]
     if Plan::is_in(recording) {
         return grid::report(recording, args);
     }

@@ -2,6 +2,7 @@
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
+use crate::machine_command::MachineCommand;
 use crate::machines;
 use crate::output;
 use crate::run_args::On;
@@ -17,12 +18,12 @@ pub fn run(args: &WorkerArgs) -> Result<(), Failure> {
     words.extend(args.scale.iter().flat_map(|scale| ["--scale".to_owned(), scale.to_string()]));
     // The same words that a user would type: one grammar for both.
     let parsed = Cli::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?;
-    let Command::Run(run_args) = parsed.command else {
+    let Command::Machine(MachineCommand::Run(run_args)) = parsed.command else {
         return Err(Failure::Invariant("`run` was not understood as `run`".to_owned()));
     };
     let chosen = scenarios::choose(&run_args.scenario, args.variant.as_deref())?;
     // Nothing but the figures comes out of a simulated computer: the directory is never made.
-    let ran = machines::run(&On::Sim, &chosen, &run_args, &std::env::temp_dir())?;
+    let ran = machines::run(&On::Sim, &chosen, &run_args, &std::env::temp_dir(), &|_| {})?;
     let text = serde_json::to_string(&RunFigures::of(&ran)).map_err(|error| Failure::Invariant(error.to_string()))?;
     output::print(&text)
 }

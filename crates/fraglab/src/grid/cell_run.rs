@@ -3,6 +3,7 @@
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 use crate::grid_args::GridArgs;
+use crate::machine_command::MachineCommand;
 use crate::machines;
 use crate::run_args::RunArgs;
 use crate::scenarios::{self, Chosen};
@@ -36,7 +37,7 @@ fn run_args(place: Place, id: &CellId, words: &[String]) -> Result<RunArgs, Fail
     }
     line.extend_from_slice(words);
     match Cli::try_parse_from(line) {
-        Ok(Cli { command: Command::Run(args) }) => Ok(args),
+        Ok(Cli { command: Command::Machine(MachineCommand::Run(args)) }) => Ok(args),
         Ok(_) => Err(Failure::Invariant("`run` was not understood as `run`".to_owned())),
         Err(error) => Err(Failure::Usage(reason(&error.to_string()))),
     }
@@ -54,7 +55,7 @@ fn limit(args: &GridArgs) -> Vec<String> {
 
 fn run(args: &RunArgs, kept: &Path) -> Result<Outcome, Failure> {
     let chosen: Chosen = scenarios::choose(&args.scenario, args.variants.first().map(String::as_str))?;
-    let ran = machines::run(&args.on[0], &chosen, args, kept)?;
+    let ran = machines::run(&args.on[0], &chosen, args, kept, &|_| {})?;
     Ok(ran.outcome)
 }
 

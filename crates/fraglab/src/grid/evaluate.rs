@@ -5,7 +5,7 @@ use crate::backend::{self, Loaded, Truth, load_truth};
 use crate::cli::ValidateArgs;
 use crate::commands::over_seeds;
 use crate::failure::Failure;
-use crate::grid_args::Seeds;
+use crate::seeds::Seeds;
 use lab::outcome::Outcome;
 use report::bars::STREAM_3;
 use report::grid::plan::{Plan, Planned};

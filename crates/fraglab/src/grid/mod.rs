@@ -5,10 +5,11 @@ mod evaluate;
 
 use crate::cli::ValidateArgs;
 use crate::failure::{Failure, warn};
-use crate::grid_args::{GridArgs, Seeds};
+use crate::grid_args::GridArgs;
 use crate::output::{self, Format};
 use crate::run_args::ScenarioArgs;
 use crate::scenarios;
+use crate::seeds::Seeds;
 use anstream::eprintln;
 use cell_run::{Place, SCENARIO_FILE};
 use linux::host::RECORDING_DIR;

@@ -8,7 +8,7 @@ mod vm;
 use crate::failure::Failure;
 use crate::run_args::{On, RunArgs};
 use crate::scenarios::Chosen;
-use lab::outcome::Outcome;
+use lab::outcome::{Outcome, Sample};
 use lab::timeline::Timeline;
 use recording::pagelog::{ProcTexts, between};
 use report::{Facts, Ran};
@@ -34,13 +34,13 @@ pub struct Came {
 }
 
 /// Runs a scenario on one machine, as a column. What comes out beside the result goes into `kept`, a directory that is made if it is
-/// needed.
+/// needed. `told` hears what a simulated computer comes to, each virtual second.
 ///
 /// # Errors
 /// When the machine can't run it; what went wrong in the scenario itself is part of the result.
-pub fn run(on: &On, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Ran, Failure> {
+pub fn run(on: &On, chosen: &Chosen, args: &RunArgs, kept: &Path, told: &dyn Fn(&Sample)) -> Result<Ran, Failure> {
     let Came { about, facts, outcome, run, huge_bytes, timeline } = match on {
-        On::Sim => sim::run(chosen, args)?,
+        On::Sim => sim::run(chosen, args, told)?,
         On::Vm(kernel) => vm::run(kernel, chosen, args, kept)?,
         On::Host => host::run(chosen, args)?,
     };
@@ -68,7 +68,7 @@ pub fn column_name(on: &On, variant: Option<&str>) -> String {
 }
 
 /// Seconds after which a run ends.
-fn time_limit(chosen: &Chosen, args: &RunArgs) -> u32 {
+pub fn time_limit(chosen: &Chosen, args: &RunArgs) -> u32 {
     args.time_limit.unwrap_or(chosen.scenario.time_limit).get()
 }
 

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::run_args::RunArgs;
 use crate::scenarios::Chosen;
 use anstream::eprintln;
+use lab::outcome::Sample;
 use lab::timeline::Sampling;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
@@ -17,14 +18,14 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Policy where neither the command line nor the scenario names one: the newest kernel's.
 const DEFAULT_POLICY: &str = "linux-6.18";
 
-/// Runs the scenario in virtual time.
-pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
+/// Runs the scenario in virtual time; `told` hears each sample of a run that is followed.
+pub fn run(chosen: &Chosen, args: &RunArgs, told: &dyn Fn(&Sample)) -> Result<Came, Failure> {
     let spec = spec(chosen, args)?;
     let (column, policy) = policy(chosen, args)?;
     let (workload, seed) = (&*chosen.workload, chosen.scenario.seed);
     // Followed only if what is seen is kept.
     let simulated = match &args.output {
-        Some(_) => Simulation::followed(workload, &spec, &policy, seed, Sampling::default()),
+        Some(_) => Simulation::followed(workload, &spec, &policy, seed, Sampling::default(), told),
         None => Simulation::run(workload, &spec, &policy, seed),
     };
     let simulated = simulated.map_err(failure)?;

@@ -11,6 +11,7 @@ use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use report::compare::Selection;
+use serde::Serialize;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -34,6 +35,7 @@ fn router(dir: &Path, listen: IpAddr) -> Router {
     let router = Router::new()
         .route("/", get(|| async { Html(LIST) }))
         .route("/runs.json", get(list))
+        .route("/flights.json", get(flights))
         .route("/report", get(report))
         .with_state(Arc::new(dir.to_owned()));
     // A page of elsewhere must not read this one through a name that it made point here.
@@ -51,9 +53,17 @@ async fn only_local_names(request: Request, next: Next) -> Response {
 }
 
 async fn list(State(dir): State<Arc<PathBuf>>) -> Response {
-    let runs = tokio::task::spawn_blocking(move || runs::list(&dir)).await.unwrap_or_default();
-    let text = serde_json::to_string(&runs).unwrap_or_else(|_| "[]".to_owned());
-    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
+    json(tokio::task::spawn_blocking(move || runs::list(&dir)).await.unwrap_or_default())
+}
+
+/// Runs that go on; the list asks for them every second while there are any.
+async fn flights(State(dir): State<Arc<PathBuf>>) -> Response {
+    json(tokio::task::spawn_blocking(move || runs::in_flight(&dir)).await.unwrap_or_default())
+}
+
+fn json(lines: Vec<impl Serialize>) -> Response {
+    let text = serde_json::to_string(&lines).unwrap_or_else(|_| "[]".to_owned());
+    ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], text).into_response()
 }
 
 /// `/report?run=NAME&run=NAME`: the page of these runs.

@@ -1,5 +1,6 @@
 //! The run directories below a directory.
 
+use report::flight::{Flight, PREFIX};
 use serde::Serialize;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -34,6 +35,31 @@ pub fn list(dir: &Path) -> Vec<Listed> {
     found
 }
 
+/// All runs below the directory that go on at this moment, the latest first.
+pub fn in_flight(dir: &Path) -> Vec<Flight> {
+    let mut found = Vec::new();
+    walk_flights(dir, DEPTH, &mut found);
+    found.sort_by(|a, b| b.started.cmp(&a.started).then_with(|| a.target.cmp(&b.target)));
+    found
+}
+
+fn walk_flights(dir: &Path, depth: usize, found: &mut Vec<Flight>) {
+    for (entry, name) in directories(dir) {
+        if name.starts_with(PREFIX) {
+            found.extend(Flight::read(&entry));
+        } else if depth > 0 && !name.starts_with('.') {
+            walk_flights(&entry, depth - 1, found);
+        }
+    }
+}
+
+/// Directories in a directory, with their names. Links are not followed.
+fn directories(dir: &Path) -> impl Iterator<Item = (PathBuf, String)> {
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten();
+    let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    entries.map(|entry| (entry.path(), entry.file_name().to_string_lossy().into_owned()))
+}
+
 /// The directory of a run of the list. Only names of the list are opened, whatever a request asks for.
 pub fn place(dir: &Path, name: &str) -> Option<PathBuf> {
     list(dir).into_iter().find(|run| run.name == name && run.has_view).map(|run| dir.join(run.name))
@@ -46,10 +72,9 @@ fn walk(root: &Path, dir: &Path, depth: usize, found: &mut Vec<Listed>) {
     if depth == 0 {
         return;
     }
-    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if !hidden && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            walk(root, &entry.path(), depth - 1, found);
+    for (entry, name) in directories(dir) {
+        if !name.starts_with('.') {
+            walk(root, &entry, depth - 1, found);
         }
     }
 }

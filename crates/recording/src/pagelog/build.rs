@@ -8,7 +8,7 @@ use super::files::{FileKey, Files};
 use super::infer::may_be_cached;
 use super::migration::Migrations;
 use super::moves::{Moves, PageArray};
-use super::speed::{Measured, Turns};
+use super::speed::{Measured, Running};
 use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
 use super::thp::{OpenUnit, is_base_page, is_first_attempt};
@@ -40,7 +40,7 @@ struct Builder<'a> {
     migrations: Migrations,
     moves: Moves,
     measured: Measured,
-    turns: Turns,
+    turns: Running,
     owner: Vec<ObjectId>,
     /// Time of the last event on each frame.
     seen: Vec<u64>,
@@ -92,7 +92,7 @@ impl<'a> Builder<'a> {
             migrations: Migrations::default(),
             moves: Moves::new(array),
             measured: Measured::default(),
-            turns: Turns::default(),
+            turns: Running::default(),
             seen: vec![0; owner.len()],
             start_owner: Vec::new(),
             owner,

@@ -1,10 +1,12 @@
 //! How fast the recorded machine reclaimed and migrated: nanoseconds a page, measured from the gaps between the steps
 //! that a task in reclaim or compaction reports. A replay spends the same virtual time for the same work.
 
-use lab::Speeds;
+use lab::{Speeds, Turns};
 
-/// Longest gap between two steps that is taken as work; a longer one is a wait or another task's turn.
+/// Longest gap between two steps that is taken as work; a longer one is a wait.
 const LONGEST_STEP_NS: u64 = 20_000_000;
+/// Others have their turns for less than this: reclaim that is throttled sleeps for as long, or longer (10.14).
+const LONGEST_ABSENCE_NS: u64 = 100_000_000;
 
 /// When and where a task reported something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,9 +26,9 @@ impl Step {
 
 /// Who runs on each CPU, as far as events tell.
 #[derive(Default)]
-pub(super) struct Turns(Vec<(i32, u32)>);
+pub(super) struct Running(Vec<(i32, u32)>);
 
-impl Turns {
+impl Running {
     /// A task reports something.
     pub fn runs(&mut self, cpu: u16, pid: i32) {
         let cpu = usize::from(cpu);
@@ -44,51 +46,66 @@ impl Turns {
     }
 }
 
-/// Cost of one kind of work, as a running sum: of steps that nobody else had a turn in, and of all steps with the turns
-/// of others.
+/// Steps of one kind, as running sums.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Cost {
+struct Sum {
+    steps: u64,
     ns: u64,
     pages: u64,
-    wall_ns: u64,
-    wall_pages: u64,
+}
+
+impl Sum {
+    fn add(&mut self, ns: u64, pages: u64) {
+        self.steps += 1;
+        self.ns += ns;
+        self.pages += pages;
+    }
+}
+
+/// Cost of one kind of work: its steps that nobody else had a turn in, and those in which the task lost its CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Cost {
+    worked: Sum,
+    lost: Sum,
 }
 
 impl Cost {
     /// An undisturbed step of this many pages took this long.
     pub fn add(&mut self, ns: u64, pages: u64) {
         if ns <= LONGEST_STEP_NS && pages > 0 {
-            self.ns += ns;
-            self.pages += pages;
+            self.worked.add(ns, pages);
         }
     }
 
     /// A step of this many pages: the time that it took if nobody else had a turn, and the time that passed in any case.
     pub fn step(&mut self, worked: Option<u64>, wall: Option<u64>, pages: u64) {
-        self.add(worked.unwrap_or(u64::MAX), pages);
-        if let Some(wall) = wall.filter(|wall| *wall <= LONGEST_STEP_NS && pages > 0) {
-            self.wall_ns += wall;
-            self.wall_pages += pages;
+        match (worked, wall) {
+            (Some(worked), _) => self.add(worked, pages),
+            (None, Some(wall)) if wall < LONGEST_ABSENCE_NS && pages > 0 => self.lost.add(wall, pages),
+            _ => {}
         }
     }
 
     fn mean(self, default: u64) -> u64 {
-        self.ns.checked_div(self.pages).unwrap_or(default)
+        self.worked.ns.checked_div(self.worked.pages).unwrap_or(default)
     }
 
-    /// What all its steps would have taken undisturbed, and what they took.
-    fn undisturbed_and_wall(self) -> (u64, u64) {
-        let undisturbed = u128::from(self.ns) * u128::from(self.wall_pages);
-        let undisturbed = undisturbed.checked_div(u128::from(self.pages)).unwrap_or(0) as u64;
-        if undisturbed == 0 { (0, 0) } else { (undisturbed, self.wall_ns) }
+    /// What all its steps would have taken undisturbed.
+    fn work(self) -> u64 {
+        self.worked.ns + self.mean(0) * self.lost.pages
+    }
+
+    /// The time in which its tasks had lost their CPU.
+    fn away(self) -> u64 {
+        self.lost.ns.saturating_sub(self.mean(0) * self.lost.pages)
     }
 }
 
-/// Time that steps of these kinds took over the time that they would have taken undisturbed, in 1/1024.
-fn stretch_of(kinds: &[Cost]) -> Option<u64> {
-    let sums = kinds.iter().map(|kind| kind.undisturbed_and_wall());
-    let (undisturbed, wall) = sums.fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
-    Some((wall * 1024).checked_div(undisturbed)?.max(1024))
+/// Turns of tasks that do these kinds of work, if they ever lost their CPU.
+fn turns_of(kinds: &[Cost]) -> Option<Turns> {
+    let sum = |of: fn(Cost) -> u64| kinds.iter().map(|kind| of(*kind)).sum::<u64>();
+    let lost = sum(|kind| kind.lost.steps);
+    Some(Turns { works: sum(Cost::work).checked_div(lost)?, away: sum(Cost::away) / lost })
 }
 
 /// Sums over a trace.
@@ -138,15 +155,15 @@ impl Measured {
         self.shrink[usize::from(kswapd)].step(worked, wall, pages);
     }
 
-    /// How much longer things take than they work, in 1/1024: for compaction, and so for all tasks but kswapd. Steps of
-    /// tasks that reclaim for themselves tell nothing about turns: they are also put to sleep (10.14).
-    fn stretch(&self) -> Option<u64> {
-        stretch_of(&[self.scan_migrate, self.scan_free, self.migrate])
+    /// Turns of compaction, and so of all tasks but kswapd. Steps of tasks that reclaim for themselves tell nothing about
+    /// turns: they are also put to sleep (10.14).
+    fn turns(&self) -> Option<Turns> {
+        turns_of(&[self.scan_migrate, self.scan_free, self.migrate])
     }
 
-    /// The same for kswapd, which just works.
-    fn stretch_kswapd(&self) -> Option<u64> {
-        stretch_of(&[self.shrink[1]])
+    /// Turns of kswapd, which just works.
+    fn turns_kswapd(&self) -> Option<Turns> {
+        turns_of(&[self.shrink[1]])
     }
 
     /// Reclaim judged a batch of an inactive list or an oldest generation.
@@ -178,8 +195,8 @@ impl Measured {
         Speeds {
             shrink: self.shrink[0].mean(default.shrink),
             shrink_kswapd: self.shrink[1].mean(default.shrink_kswapd),
-            stretch: self.stretch().or(self.stretch_kswapd()).unwrap_or(default.stretch),
-            stretch_kswapd: self.stretch_kswapd().unwrap_or(default.stretch_kswapd),
+            turns: self.turns().or(self.turns_kswapd()).unwrap_or(default.turns),
+            turns_kswapd: self.turns_kswapd().unwrap_or(default.turns_kswapd),
             kswapd_latency: self.kswapd_latency.mean(default.kswapd_latency),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),
             scan_free: self.scan_free.mean(default.scan_free),

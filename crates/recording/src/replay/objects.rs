@@ -27,9 +27,10 @@ pub(super) const PIECES: u32 = u32::MAX - 4;
 /// A page that the kernel's reclaim took within this time from now counts as cold already: about the time that a page
 /// spends on the inactive list of the recorded machines before it reaches the tail.
 const COLD_AHEAD_NS: Nanos = 3_000_000_000;
-/// Interval at which a page that is in use is used: two looks within it find it idle the second time. Of the anonymous
-/// pages that the kernel of `m512lru-d0-s21` met a second time, one in seven had been used again.
-const REUSE_NS: Nanos = 20_000_000_000;
+/// Interval at which a page of the page cache that is in use is used: two looks within it find it idle the second time.
+const FILE_REUSE_NS: Nanos = 20_000_000_000;
+/// The same for anonymous memory, which its task works in.
+const ANON_REUSE_NS: Nanos = 6_000_000_000;
 /// Objects of a reclaimable slab page that a shrinker counts as freeable. The rest is in use, or no shrinker's: a page
 /// holds 21 dentries or 3 to 4 ext4 inodes, but also nodes of page cache trees and buffer heads. With it the recorded
 /// kernel's `slabs_scanned` is met on the recording that it was tuned on.
@@ -247,7 +248,7 @@ impl Objects {
         let cold = self.is_cold(tag.0, now);
         let slot = &mut self.slots[tag.0 as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        let idle = cold || now - looked.min(now) < coarse(REUSE_NS);
+        let idle = cold || now - looked.min(now) < coarse(ANON_REUSE_NS);
         // The fault that brought it has set the accessed bit of its only mapping.
         if looked == 0 || !idle { References::Ptes(1) } else { References::None }
     }
@@ -261,7 +262,7 @@ impl Objects {
         let now = coarse(now);
         let slot = &mut self.slots[object as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        now - looked.min(now) >= coarse(REUSE_NS)
+        now - looked.min(now) >= coarse(FILE_REUSE_NS)
     }
 
     /// A large folio whose base pages have no objects of their own: they keep its name.
@@ -321,7 +322,8 @@ impl Owner for Objects {
         self.link_shadow(object, shadow);
         if !self.is_cold(object, coarse(now)) {
             self.taken_while_hot += 1;
-            self.readback.push((now + REUSE_NS, object));
+            let reuse = if of.class == Class::Anon { ANON_REUSE_NS } else { FILE_REUSE_NS };
+            self.readback.push((now + reuse, object));
         }
     }
 

@@ -4,6 +4,7 @@ use super::tree::{Kind, drawn, file, random_of, read_whole, write_new};
 use super::{AS, CC1, FIXDEP, KIB, MIB, Parameters};
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
+use std::sync::Arc;
 
 /// What each process of a compilation writes to beside its own work: the data of its program and of its libraries, and its
 /// stack.
@@ -69,12 +70,13 @@ impl Script for Shell {
 pub struct Compiler {
     parameters: Parameters,
     spawn: Spawn,
+    header_bytes: Arc<[u64]>,
     once: Once,
 }
 
 impl Compiler {
-    pub fn new(parameters: Parameters, spawn: &Spawn) -> Compiler {
-        Compiler { parameters, spawn: *spawn, once: Once(false) }
+    pub fn new(parameters: Parameters, spawn: &Spawn, header_bytes: &Arc<[u64]>) -> Compiler {
+        Compiler { parameters, spawn: *spawn, header_bytes: Arc::clone(header_bytes), once: Once(false) }
     }
 
     /// Steps of the heap: the garbage collector's mappings, written in pieces, and moves of the break in between.
@@ -154,7 +156,7 @@ impl Script for Compiler {
         for (number, step) in (0..).zip(steps) {
             for _ in 0..share(cc1.headers, number) {
                 let header = self.header(&mut random);
-                read_whole(ops, file(Kind::Header, header), tree.bytes(Kind::Header, header, seed));
+                read_whole(ops, file(Kind::Header, header), self.header_bytes[header as usize]);
             }
             for _ in 0..share(cc1.misses, number) {
                 ops.push(Op::Lookup { name: self.missed(&mut random), count: 1 });

@@ -22,6 +22,7 @@ use crate::rounds::{program, quota};
 use crate::{Machine, Measure, Root, RunReport, Scale, Spawn, Workload};
 use serde::Deserialize;
 use std::num::NonZero;
+use std::sync::Arc;
 
 pub use tree::Tree;
 
@@ -106,10 +107,11 @@ pub struct Bursts {
 }
 
 /// The workload.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KbuildThp {
     parameters: Parameters,
     seed: u64,
+    header_bytes: Arc<[u64]>,
 }
 
 const ROLES: [&str; 10] = ["kbuild", "make", "sh", "cc1", "as", "fixdep", "ld", "clean", "burst", "services"];
@@ -133,7 +135,7 @@ const MIB: u64 = 1 << 20;
 
 impl Kind for Parameters {
     fn workload(&self, _machine: &Machine, seed: u64) -> Box<dyn Workload> {
-        Box::new(KbuildThp { parameters: *self, seed })
+        Box::new(KbuildThp { parameters: *self, seed, header_bytes: self.tree.header_bytes(seed) })
     }
 
     /// Memory of processes, the number of files and that of compilations follow the scale. CPU time of a compilation follows its
@@ -189,7 +191,7 @@ impl Workload for KbuildThp {
             KBUILD => program(self.build(spawn)),
             MAKE => program(build::Make::new(parameters, spawn)),
             SH => program(compile::Shell::new(spawn)),
-            CC1 => program(compile::Compiler::new(parameters, spawn)),
+            CC1 => program(compile::Compiler::new(parameters, spawn, &self.header_bytes)),
             AS => program(compile::Assemble::new(parameters, spawn)),
             FIXDEP => program(compile::Fixdep::new(parameters, spawn)),
             LD => program(link::Linker::new(parameters, spawn)),

@@ -6,6 +6,7 @@ use crate::random::Random;
 use crate::{FileId, Op, Scale, Spawn};
 use serde::Deserialize;
 use std::num::NonZero;
+use std::sync::Arc;
 
 /// The source tree.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -68,6 +69,11 @@ impl Tree {
             _ => self.makefile_kib,
         };
         drawn(range, kind, number, seed)
+    }
+
+    /// Sizes of all headers, by number: compilations ask for them more often than for anything else.
+    pub(super) fn header_bytes(&self, seed: u64) -> Arc<[u64]> {
+        (0..self.headers.get().into()).map(|number| self.bytes(Kind::Header, number, seed)).collect()
     }
 
     /// Makes the tree.

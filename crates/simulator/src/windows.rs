@@ -1,0 +1,192 @@
+//! The windows of an address space: 2 MiB each, by number.
+
+use crate::address_space::{Entry, PTES};
+use crate::folio::FolioId;
+use std::ops::Range;
+
+/// 2 MiB of an address space: what its page table holds. Neighbouring mappings share it, as theirs merge in the kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Window {
+    pub entry: Entry,
+    /// The page-table page; also set aside under a huge page.
+    pub table: Option<FolioId>,
+    /// Base pages that are mapped, one bit each.
+    mapped: [u64; WORDS],
+}
+
+/// Words of a window's map.
+const WORDS: usize = PTES as usize / 64;
+
+/// The bits of a word that stand for pages of a range, which may begin before the word and end behind it.
+fn bits(word: usize, pages: &Range<u32>) -> u64 {
+    let first = word as u32 * 64;
+    let from = pages.start.clamp(first, first + 64) - first;
+    let to = pages.end.clamp(first, first + 64) - first;
+    let below = |bit: u32| 1u64.checked_shl(bit).map_or(u64::MAX, |bit| bit - 1);
+    below(to) & !below(from)
+}
+
+impl Window {
+    fn new() -> Window {
+        Window { entry: Entry::Empty, table: None, mapped: [0; WORDS] }
+    }
+
+    /// The same mappings without any pages.
+    fn layout(&self) -> Window {
+        Window { mapped: self.mapped, ..Window::new() }
+    }
+
+    fn map(&mut self, pages: Range<u32>) {
+        (0..).zip(&mut self.mapped).for_each(|(word, mapped)| *mapped |= bits(word, &pages));
+    }
+
+    pub fn is_mapped(&self, page: u32) -> bool {
+        self.mapped[page as usize / 64] & 1 << (page % 64) != 0
+    }
+
+    /// Unmaps pages by their numbers in the window.
+    pub fn unmap(&mut self, pages: Range<u32>) {
+        (0..).zip(&mut self.mapped).for_each(|(word, mapped)| *mapped &= !bits(word, &pages));
+    }
+
+    /// Whether all of it is mapped, so that a huge page fits.
+    pub fn is_whole(&self) -> bool {
+        self.mapped == [u64::MAX; WORDS]
+    }
+
+    pub fn is_gone(&self) -> bool {
+        self.mapped == [0; WORDS]
+    }
+}
+
+/// First window of mappings smaller than 2 MiB, which lie far from the others.
+pub(crate) const SMALL: u32 = 1 << 21;
+
+/// Windows that have mappings, by number: large mappings grow from 0 on, small ones from [`SMALL`] on, both without large
+/// gaps, so each half is an array.
+#[derive(Clone, Default)]
+pub(crate) struct Windows {
+    halves: [Vec<Option<Window>>; 2],
+    count: usize,
+}
+
+/// Half and place of a window.
+fn place(number: u32) -> (usize, usize) {
+    (usize::from(number >= SMALL), (number % SMALL) as usize)
+}
+
+impl Windows {
+    #[inline]
+    pub fn get(&self, number: u32) -> Option<&Window> {
+        let (half, place) = place(number);
+        self.halves[half].get(place)?.as_ref()
+    }
+
+    #[inline]
+    pub fn get_mut(&mut self, number: u32) -> Option<&mut Window> {
+        let (half, place) = place(number);
+        self.halves[half].get_mut(place)?.as_mut()
+    }
+
+    /// Maps pages, by their numbers in the address space.
+    pub fn map(&mut self, pages: Range<u32>) {
+        for number in pages.start / PTES..pages.end.div_ceil(PTES) {
+            let first = number * PTES;
+            let inside = pages.start.max(first) - first..pages.end.min(first + PTES) - first;
+            self.entry(number).map(inside);
+        }
+    }
+
+    fn entry(&mut self, number: u32) -> &mut Window {
+        let (half, place) = place(number);
+        let half = &mut self.halves[half];
+        let places = half.len().max(place + 1);
+        half.resize_with(places, || None);
+        self.count += usize::from(half[place].is_none());
+        half[place].get_or_insert_with(Window::new)
+    }
+
+    pub fn remove(&mut self, number: u32) {
+        let (half, place) = place(number);
+        let window = self.halves[half].get_mut(place).and_then(Option::take);
+        self.count -= usize::from(window.is_some());
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// The same mappings without any pages.
+    pub fn layout(&self) -> Windows {
+        let layout =
+            |half: &Vec<Option<Window>>| half.iter().map(|window| window.as_ref().map(Window::layout)).collect();
+        Windows { halves: self.halves.each_ref().map(layout), count: self.count }
+    }
+
+    /// All of them, in the order of their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Window)> {
+        let half = |first: u32, half: usize| {
+            (first..).zip(&self.halves[half]).filter_map(|(number, window)| Some((number, window.as_ref()?)))
+        };
+        half(0, 0).chain(half(SMALL, 1))
+    }
+
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Window> {
+        self.halves.iter_mut().flatten().flatten()
+    }
+
+    /// The first window with this number or a higher one.
+    pub fn next_from(&self, number: u32) -> Option<u32> {
+        let (from, place) = place(number);
+        let first_of = |half: usize, place: usize| {
+            let found = self.halves[half].iter().skip(place).position(Option::is_some);
+            found.map(|found| half as u32 * SMALL + (place + found) as u32)
+        };
+        first_of(from, place).or_else(|| (from == 0).then(|| first_of(1, 0)).flatten())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_is_whole_until_a_page_is_unmapped() {
+        let mut windows = Windows::default();
+        windows.map(0..PTES);
+        let window = windows.get_mut(0).unwrap();
+        window.unmap(511..512);
+        assert!(!window.is_whole() && !window.is_mapped(511) && window.is_mapped(510));
+        window.unmap(0..511);
+        assert!(window.is_gone());
+    }
+
+    #[test]
+    fn mappings_are_marked_to_the_page() {
+        for range in [0..1, 63..64, 64..65, 60..70, 100..612, 511..513, 512..1024, 1000..1600] {
+            let mut windows = Windows::default();
+            windows.map(range.clone());
+            for page in 0..2048 {
+                let mapped = windows.get(page / PTES).is_some_and(|window| window.is_mapped(page % PTES));
+                assert_eq!(mapped, range.contains(&page), "{page} of {range:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn windows_are_found_in_order_and_counted() {
+        let mut windows = Windows::default();
+        for number in [SMALL + 1, 3, 0] {
+            windows.map(number * PTES..number * PTES + 5);
+        }
+        let numbers = |windows: &Windows| windows.iter().map(|(number, _)| number).collect::<Vec<_>>();
+        assert_eq!((numbers(&windows), windows.len()), (vec![0, 3, SMALL + 1], 3));
+        let next = [0, 1, 4, SMALL, SMALL + 2].map(|number| windows.next_from(number));
+        assert_eq!(next, [Some(0), Some(3), Some(SMALL + 1), Some(SMALL + 1), None]);
+        assert!(windows.layout().get(3).is_some_and(|window| window.is_mapped(4)));
+        windows.remove(3);
+        windows.remove(3);
+        assert_eq!((numbers(&windows), windows.len()), (vec![0, SMALL + 1], 2));
+    }
+}
