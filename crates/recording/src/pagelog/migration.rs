@@ -19,8 +19,31 @@ pub(super) struct Migrations {
     by_asker: HashMap<u16, VecDeque<Moved>>,
     /// Per pageblock: (time, run), in time order.
     targets: Vec<Vec<(u64, u32)>>,
-    /// Pages of each object that are in no frame that is known.
-    unplaced: HashMap<ObjectId, u32>,
+    unplaced: Unplaced,
+}
+
+/// Pages of each object that are in no frame that is known, by number.
+#[derive(Default)]
+struct Unplaced(Vec<u32>);
+
+impl Unplaced {
+    fn add(&mut self, object: ObjectId, pages: u32) {
+        let index = object as usize;
+        if self.0.len() <= index {
+            self.0.resize(index + 1, 0);
+        }
+        self.0[index] += pages;
+    }
+
+    fn remove(&mut self, object: ObjectId, pages: u32) {
+        if let Some(left) = self.0.get_mut(object as usize) {
+            *left = left.saturating_sub(pages);
+        }
+    }
+
+    fn holds(&self, object: ObjectId) -> bool {
+        self.0.get(object as usize).is_some_and(|pages| *pages > 0)
+    }
 }
 
 /// Who frees a frame that nobody was seen to allocate, and what it may be.
@@ -61,18 +84,13 @@ impl Migrations {
         if let Some(run) = self.runs.get_mut(run as usize) {
             run.push_back((object, order));
             self.by_asker.entry(asker).or_default().push_back((object, order));
-            *self.unplaced.entry(object).or_default() += 1 << order;
+            self.unplaced.add(object, 1 << order);
         }
     }
 
     /// Pages of an object turned up, by their name or by what [`Migrations::recover`] says.
     pub fn placed(&mut self, object: ObjectId, order: Order) {
-        if let Some(pages) = self.unplaced.get_mut(&object) {
-            *pages = pages.saturating_sub(1 << order);
-            if *pages == 0 {
-                self.unplaced.remove(&object);
-            }
-        }
+        self.unplaced.remove(object, 1 << order);
     }
 
     /// The object whose pages these are, which counts as placed now.
@@ -90,7 +108,7 @@ impl Migrations {
         let Migrations { runs, targets, unplaced, .. } = self;
         for &(_, run) in targets.get(freed.block)?.iter().filter(|(ts, _)| *ts >= freed.since) {
             let moved = &mut runs[run as usize];
-            moved.retain(|(object, _)| unplaced.contains_key(object));
+            moved.retain(|(object, _)| unplaced.holds(*object));
             let fits = |&(object, order): &Moved| {
                 order == freed.order && (freed.may_be)(object) && (!own || freed.by == Some((freed.asker)(object)))
             };
@@ -103,7 +121,7 @@ impl Migrations {
 
     fn of_asker(&mut self, freed: &Freed<'_>) -> Option<ObjectId> {
         let moved = self.by_asker.get_mut(&freed.by?)?;
-        moved.retain(|(object, _)| self.unplaced.contains_key(object));
+        moved.retain(|(object, _)| self.unplaced.holds(*object));
         let position = moved.iter().position(|&(object, order)| order == freed.order && (freed.may_be)(object))?;
         moved.remove(position).map(|(object, _)| object)
     }

@@ -100,7 +100,7 @@ pub fn replay(
     let mut driver = Driver::new(log, &mm, &served, &slow, follow);
     let started = Instant::now();
     let series = driver.run(options, progress)?;
-    let replay_seconds = started.elapsed().as_secs_f64();
+    let replay_seconds = (started.elapsed() - driver.follow.spent()).as_secs_f64();
     Ok(driver.finish(series, replay_seconds))
 }
 

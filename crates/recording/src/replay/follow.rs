@@ -6,6 +6,7 @@ use super::place::ReplayWorld;
 use lab::activity::Activities;
 use lab::timeline::{Sampler, Sampling, Timeline};
 use mm::{Env, Mm};
+use std::time::{Duration, Instant};
 
 /// Looks at the machine whenever a sample is due, if it was asked to.
 #[derive(Default)]
@@ -13,6 +14,8 @@ pub(super) struct Follow {
     sampler: Option<Sampler>,
     /// When it is; the end of time if it was not asked to.
     next: u64,
+    /// Time that the looks took.
+    spent: Duration,
 }
 
 impl Follow {
@@ -23,7 +26,13 @@ impl Follow {
             state.alloc.observer.activities = Some(Activities::default());
             Sampler::of(mm.env.now(), &state.alloc, sampling)
         });
-        Follow { next: sampler.as_ref().map_or(u64::MAX, Sampler::due), sampler }
+        let next = sampler.as_ref().map_or(u64::MAX, Sampler::due);
+        Follow { sampler, next, spent: Duration::ZERO }
+    }
+
+    /// Time that the looks took so far: not the replay's own.
+    pub fn spent(&self) -> Duration {
+        self.spent
     }
 
     /// What was seen up to `end`, or until the last of what was going on had ended.
@@ -47,10 +56,12 @@ impl Driver<'_> {
     fn look(&mut self, ts: u64) {
         while self.follow.next < ts {
             self.run_until(self.follow.next);
+            let began = Instant::now();
             let state = self.mm.state.borrow();
             let Some(sampler) = &mut self.follow.sampler else { return };
             sampler.look(&state.alloc, &|name| counters::value(&state.alloc.vmstat, name));
             self.follow.next = sampler.due();
+            self.follow.spent += began.elapsed();
         }
     }
 }
