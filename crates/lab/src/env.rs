@@ -444,8 +444,8 @@ impl Env for VirtualEnv {
     }
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
-    fn start_write(&self, pfn: Pfn, swap: bool) {
-        self.write(pfn, swap, 1);
+    fn start_write(&self, pfn: Pfn, swap: bool, pages: u64) {
+        self.write(pfn, swap, pages);
     }
 }
 

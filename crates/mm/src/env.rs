@@ -125,8 +125,9 @@ pub trait Env {
     fn wake(&self, queue: Queue);
     /// Whether anybody waits on a queue.
     fn has_waiters(&self, queue: Queue) -> bool;
-    /// Starts writing a page to swap or its file. The environment calls `State::end_writeback` when it is done.
-    fn start_write(&self, pfn: Pfn, swap: bool);
+    /// Starts writing a page of that many base pages to swap or its file. The environment calls `State::end_writeback` when it
+    /// is done.
+    fn start_write(&self, pfn: Pfn, swap: bool, pages: u64);
     /// Waits while the device that this was written to, swap or disk, has its request queue full: whoever submits writes
     /// sleeps then.
     fn write_room(&self, swap: bool) -> impl Future<Output = ()> {

@@ -26,6 +26,14 @@ pub struct SwapEntry {
     order: Order,
 }
 
+impl SwapEntry {
+    /// Where each base page lies of a huge page that was written whole: they come back one by one.
+    #[must_use]
+    pub fn of_base_page(self) -> SwapEntry {
+        SwapEntry { order: 0, ..self }
+    }
+}
+
 #[derive(Clone, Default)]
 struct Cluster {
     /// Slots taken.
@@ -206,8 +214,8 @@ impl<W: World> State<W> {
 
     /// A huge page of the swap cache was split.
     pub(crate) fn split_in_swap_cache(&mut self, head: Pfn, pages: u32) {
-        if let Some(SwapEntry { cluster, .. }) = self.swap.cache.remove(&head) {
-            let base = SwapEntry { cluster, order: 0 };
+        if let Some(entry) = self.swap.cache.remove(&head) {
+            let base = entry.of_base_page();
             self.swap.cache.extend((0..pages).map(|index| (head.add(index), base)));
         }
     }

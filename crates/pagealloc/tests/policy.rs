@@ -75,6 +75,7 @@ const ROWS: &[Row] = &[
     row!("10.15 cost", ["6.1"], reclaim.cost_model),
     row!("10.16 refault", ["4.6"], reclaim.workingset),
     row!("inode shrinker drops page cache", ["6.1"], reclaim.inodes_with_cache),
+    row!("10.12 huge pages swapped whole", ["4.20"], reclaim.swaps_huge_pages),
     row!("flushed statistics", ["6.12"], reclaim.stats_flush_ms),
     row!("swap tables", ["6.18"], reclaim.swap_tables),
     row!("generations", ["6.1", "6.12", "6.14", "6.18"], reclaim.generations),

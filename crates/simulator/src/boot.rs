@@ -84,6 +84,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         busy_pages: spec.costs.speeds.busy_pages,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
         inodes_with_cache: policy.reclaim.inodes_with_cache,
+        swaps_huge_pages: policy.reclaim.swaps_huge_pages && spec.device(true).2 == 0,
         chance: Chance::new(seed ^ 0x5eed),
         xfs: (spec.disks.filesystem == Filesystem::Xfs).then(|| {
             Box::new(Xfs::new(spec.disks.directory_block, spec.page() as u32, usize::from(spec.nodes.max(1)), seed))

@@ -11,6 +11,7 @@ use crate::windows::Window;
 use crate::xfs::Xfs;
 use lab::Chance;
 use mm::reclaim::Shadow;
+use mm::swap::SwapEntry;
 use mm::{Nanos, Owner, References, Tag};
 use pagealloc::{NodeId, Pfn};
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,6 +43,8 @@ pub(crate) struct Computer {
     pub cache_pressure: u64,
     /// The shrinker of inodes sees those that have page cache.
     pub inodes_with_cache: bool,
+    /// The swap device takes huge pages as they are.
+    pub swaps_huge_pages: bool,
     pub chance: Chance,
     /// Metadata of XFS, where the filesystem is that.
     pub xfs: Option<Box<Xfs>>,
@@ -290,6 +293,16 @@ impl Computer {
         (whole.place, whole.slots) = (Place::Split(first), false);
     }
 
+    /// A huge page is on the swap device: its base pages come back one by one, as folios of their own.
+    fn swap_out_whole(&mut self, head: FolioId, shadow: Shadow) {
+        let folio = *self.folios.get(head);
+        let of_page = Shadow { swap: shadow.swap.map(SwapEntry::of_base_page), ..shadow };
+        let page = Folio { order: 0, place: Place::Swapped(of_page), ..folio };
+        let first = self.folios.add_run((0..folio.pages()).map(|_| page));
+        let whole = self.folios.get_mut(head);
+        (whole.place, whole.slots) = (Place::Split(first), false);
+    }
+
     fn split_file(&mut self, head: FolioId, file: u32, start: u32) {
         let folio = *self.folios.get(head);
         let Place::Frame(pfn) = folio.place else { return };
@@ -333,6 +346,7 @@ impl Owner for Computer {
                 self.uncache(file, index, folio.pages(), Some(shadow));
                 self.forget(id);
             }
+            _ if folio.order > 0 => self.swap_out_whole(id, shadow),
             _ => self.folios.get_mut(id).place = Place::Swapped(shadow),
         }
     }
@@ -420,9 +434,9 @@ impl Owner for Computer {
     }
 
     fn add_to_swap(&mut self, tag: Tag, _: Pfn, pages: u32) -> bool {
-        // Huge pages are split first: the device takes base pages only.
         let folio = self.folios.get_mut(FolioId(tag.0));
-        if pages > 1 || folio.slots || self.swap_total - self.swap_used < u64::from(pages) {
+        let as_it_is = pages == 1 || self.swaps_huge_pages;
+        if !as_it_is || folio.slots || self.swap_total - self.swap_used < u64::from(pages) {
             return folio.slots;
         }
         folio.slots = true;

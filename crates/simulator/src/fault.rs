@@ -390,7 +390,8 @@ impl Sim {
         state.alloc.vmstat.add(Counter::PgpgIn, 4);
         let folio = state.owner.folios.get_mut(of);
         (folio.place, folio.ready, folio.young) = (Place::Frame(pfn), ready, true);
-        folio.slots = false;
+        // A mark of NUMA balancing does not outlast swap.
+        (folio.slots, folio.hint) = (false, false);
         state.owner.swap_used -= 1;
         add_anon(state, pfn, of);
         state.refault(pfn, shadow, self.mm.env.cpu());

@@ -3,7 +3,9 @@
 use pagealloc::policy::preset;
 use simulator::{MachineSpec, Simulated, Simulation};
 use std::fmt::Write;
-use workload::{FileId, GfpClass, HandleId, Op, Program, Root, Scenario, Spawn, TaskReport, Workload};
+use workload::{
+    Access, DeviceSpeed, FileId, GfpClass, HandleId, Op, Program, RegionId, Root, Scenario, Spawn, TaskReport, Workload,
+};
 
 const DIGESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/experiments.txt");
 
@@ -47,6 +49,28 @@ fn tasks_wait_for_each_other() {
     let simulated = given(vec![vec![meet, mark], vec![Op::Sleep { nanos: 30_000_000 }, meet, mark]]);
     for role in 0..2 {
         assert!(task(&simulated, role).marks[0].at >= 30_000_000, "{:?}", task(&simulated, role).marks);
+    }
+}
+
+/// A task writes more memory than there is, and then all of it again.
+fn outgrow(policy: &str, seek_us: u32) -> Simulated {
+    const MIB: u64 = 1 << 20;
+    let region = RegionId(1);
+    let touch = Op::Touch { region, offset: 0, bytes: 160 * MIB, access: Access::Write };
+    let ops = vec![Op::Map { region, bytes: 160 * MIB }, touch, touch];
+    let mut machine = MachineSpec::guest(128 << 20);
+    machine.disks.swap = Some(DeviceSpeed { mb_s: 250.try_into().unwrap(), latency_us: 100, seek_us });
+    Simulation::run_checked(&Given(vec![ops]), &machine, &preset(policy).unwrap(), 1).unwrap()
+}
+
+#[test]
+fn huge_pages_go_to_swap_whole_where_kernel_and_device_do_that() {
+    for (policy, seek_us, whole) in [("linux-6.15", 0, true), ("linux-6.15", 8_000, false), ("linux-4.8", 0, false)] {
+        let counters = outgrow(policy, seek_us).outcome.counters;
+        let count = |name: &str| counters[name];
+        assert!(count("pswpout") > 10_000, "{policy}: {counters:?}");
+        assert!(count("pswpin") > 10_000, "{policy}: they come back page by page");
+        assert_eq!((count("thp_swpout") > 0, count("thp_split_page") > 0), (whole, !whole), "{policy}, {seek_us} us");
     }
 }
 

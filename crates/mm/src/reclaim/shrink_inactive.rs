@@ -62,7 +62,10 @@ impl<W: World> Mm<W> {
             self.env.work(task, Work::FailedRequests(batch.failed_tables)).await;
         }
         let wrote = !writes.is_empty();
-        writes.drain(..).for_each(|pfn| self.env.start_write(pfn, swap));
+        for pfn in writes.drain(..) {
+            let pages = 1 << self.state.borrow().alloc.frames.order(pfn);
+            self.env.start_write(pfn, swap, pages);
+        }
         if batch.examined != 0 {
             self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
         }

@@ -148,7 +148,7 @@ impl Env for TestEnv {
         queues.get(&queue).is_some_and(|sleepers| sleepers.iter().any(|sleeper| sleeper.woken.get().is_none()))
     }
 
-    fn start_write(&self, pfn: Pfn, _swap: bool) {
+    fn start_write(&self, pfn: Pfn, _swap: bool, _pages: u64) {
         self.set_alarm(self.now() + self.0.costs.get().write, Alarm::Written(pfn));
     }
 }

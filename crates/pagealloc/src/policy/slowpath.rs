@@ -64,6 +64,9 @@ pub struct ReclaimRules {
     /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
     /// knowledge.
     pub inodes_with_cache: bool,
+    /// A huge page is written to swap as it is, where the device does not seek, and its frame is free as a block then (4.14+;
+    /// own knowledge for the version); before, it is split first.
+    pub swaps_huge_pages: bool,
     /// Whether anonymous memory that could be swapped counts as memory that page cache may dirty (own knowledge: up to 3.13). Where
     /// it takes most of memory, all of the page cache may then be dirty.
     pub anon_dirtyable: bool,
@@ -82,7 +85,7 @@ pub struct ReclaimRules {
 /// How much of the slab caches a pass scans (own knowledge where it differs from 10.19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlabPressure {
-    /// Twice the share of the node's LRU pages that the pass scanned (at least 32 pages), and all that was deferred; kswapd does it
+    /// Twice the share of the node's LRU pages that the pass scanned (32 pages if it scanned none), and all that was deferred; kswapd does it
     /// for each zone (up to 3.18).
     EachZone,
     /// The same share of the LRU pages of the highest zone that reclaim works on, and along with it only (3.19 to 4.15; of the

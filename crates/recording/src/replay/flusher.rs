@@ -48,7 +48,7 @@ impl Flusher {
             let flags = state.pages.flags(pfn);
             if flags.contains(PageFlags::DIRTY) && !flags.contains(PageFlags::WRITEBACK) {
                 state.set_writeback(pfn);
-                mm.env.start_write(pfn, false);
+                mm.env.start_write(pfn, false, 1);
             }
         }
         state.refresh_dirty_limits();

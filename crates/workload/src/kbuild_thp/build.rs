@@ -1,6 +1,6 @@
 //! Builds one after the other, and the slots of `make -j` within one.
 
-use super::compile::map_and_write;
+use super::compile::{BRK, map_and_write};
 use super::tree::{Kind, file, read_whole, write_new};
 use super::{BUILD, BUILT, CLEAN, KIB, LD, MAKE, MIB, Parameters, SH};
 use crate::rounds::Script;
@@ -68,7 +68,11 @@ impl Make {
 
 impl Script for Make {
     fn begin(&mut self, ops: &mut Vec<Op>) {
-        map_and_write(ops, RegionId(u32::from(MAKE) << 16), u64::from(self.parameters.make_kib.get()) * KIB);
+        // Grown by `malloc` with the break.
+        let bytes = u64::from(self.parameters.make_kib.get()) * KIB;
+        for number in 0..bytes.div_ceil(BRK) {
+            map_and_write(ops, RegionId(u32::from(MAKE) << 16 | number as u32), BRK);
+        }
     }
 
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// stack.
 const PROGRAM_DATA: u64 = 192 * KIB;
 /// What the break moves by (`M_TOP_PAD` and what is asked for).
-const BRK: u64 = 132 * KIB;
+pub(super) const BRK: u64 = 132 * KIB;
 /// What the compiler's garbage collector maps at a time; aligned mappings since 6.7, so a huge page may serve each.
 const QUIRE: u64 = 2 * MIB;
 /// What is written of a mapping before the compiler does something else.

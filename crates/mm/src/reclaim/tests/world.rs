@@ -57,7 +57,7 @@ impl Env for ToyEnv {
     fn has_waiters(&self, _queue: Queue) -> bool {
         false
     }
-    fn start_write(&self, pfn: Pfn, swap: bool) {
+    fn start_write(&self, pfn: Pfn, swap: bool, _pages: u64) {
         self.writes.borrow_mut().push((pfn, swap));
     }
     fn wake_flushers(&self) {

@@ -57,6 +57,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     boost_skips_slab: false,
     workingset: false,
     inodes_with_cache: true,
+    swaps_huge_pages: false,
     anon_dirtyable: true,
     slab_pressure: SlabPressure::EachZone,
     compacts_by_mask: false,

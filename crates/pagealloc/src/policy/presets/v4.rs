@@ -74,7 +74,8 @@ pub(super) fn linux_4_8() -> Policy {
 /// 4.20.0. Since 4.8: mapped stacks (4.9), fragmentation index for costly orders only (4.9), NOFS compaction (4.10, 11.20); claims by free
 /// and compatible pages, smallest page for small Movable requests, async compaction of the request's own blocks,
 /// initial compaction of non-movable orders, and kswapd's failure count (4.12; 4.10, 11.7, 8.13, 9.2); doubled batches
-/// (4.19); slab scanned by priority (4.16); min in the suitability test of cheap orders, and stealing finishes the block (11.10, 11.14).
+/// (4.19); slab scanned by priority (4.16); min in the suitability test of cheap orders, and stealing finishes the block (11.10, 11.14);
+/// huge pages swapped whole (10.12).
 pub(super) fn linux_4_20() -> Policy {
     let base = linux_4_8();
     Policy {
@@ -82,7 +83,7 @@ pub(super) fn linux_4_20() -> Policy {
         stacks: KernelStacks::Mapped,
         fallback: Fallback::FreeAndAlike,
         pcp: PcpRules { batch: PcpBatch::Managed1024, ..base.pcp },
-        reclaim: ReclaimRules { slab_pressure: SlabPressure::Priority, ..base.reclaim },
+        reclaim: ReclaimRules { slab_pressure: SlabPressure::Priority, swaps_huge_pages: true, ..base.reclaim },
         kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrKcompactd, failures: true, ..base.kswapd },
         compaction: CompactionRules {
             nofs: NofsCompaction::SkipMappings,
