@@ -1,18 +1,11 @@
 //! The shipped recording, from the command line to the run directory.
 
-use assert_cmd::Command;
-use serde_json::Value;
-use std::path::{Path, PathBuf};
+mod common;
 
-/// The shipped recording, or nothing in a checkout without it.
-fn demo() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/demo");
-    if !path.is_dir() {
-        eprintln!("SKIPPED: recordings/demo is not in this checkout");
-        return None;
-    }
-    Some(path)
-}
+use assert_cmd::Command;
+use common::demo;
+use serde_json::Value;
+use std::path::Path;
 
 fn json(args: &[&str], recording: &Path) -> Value {
     let mut command = Command::cargo_bin("fraglab").expect("built by cargo");

@@ -1,19 +1,12 @@
 //! `fraglab validate` over a directory with a plan: the report of many recordings, none of them made here.
 
+mod common;
+
 use assert_cmd::Command;
+use common::demo;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// The shipped recording, or nothing in a checkout without it.
-fn demo() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/demo");
-    if !path.is_dir() {
-        eprintln!("SKIPPED: recordings/demo is not in this checkout");
-        return None;
-    }
-    Some(path.canonicalize().expect("it is there"))
-}
+use std::path::Path;
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("created");

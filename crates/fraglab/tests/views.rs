@@ -1,20 +1,13 @@
 //! What runs looked like over time: report, map, watch and exports of the shipped recording.
 
+mod common;
+
 use assert_cmd::Command;
+use common::demo;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::OnceLock;
-
-/// The shipped recording, or nothing in a checkout without it.
-fn demo() -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/demo");
-    if !path.is_dir() {
-        eprintln!("SKIPPED: recordings/demo is not in this checkout");
-        return None;
-    }
-    Some(path)
-}
 
 fn fraglab(args: &[&str]) -> Command {
     let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
