@@ -254,6 +254,25 @@ describe("the report page", { skip }, () => {
     });
   });
 
+  it("shows what took time, and goes to its moment", async () => {
+    await on(url, async (page) => {
+      const part = page.getByRole("region", { name: "What took time" });
+      const [run] = view.runs;
+      const of = run.slices.filter((slice) => slice.track === "stall");
+      const row = part.getByRole("row", { name: /^stall/ }).first();
+      assert.equal(await row.getByRole("cell").first().innerText(), String(of.length));
+      assert.match(await part.locator("caption").first().innerText(), /longest of/);
+      const longest = Math.max(...run.slices.map((slice) => slice.end_s - slice.start_s));
+      const first = run.slices.find((slice) => slice.end_s - slice.start_s === longest);
+      await part.getByText(`The longest of ${run.name}`).click();
+      await part.getByRole("button").first().click();
+      await settled(page);
+      const reached = Number(await slider(page).inputValue());
+      const sample = run.duration_s / (framesOf(run).length - 1);
+      assert.ok(Math.abs(reached * sample - first.start_s) <= sample, `sample ${reached}, not ${first.start_s} s`);
+    });
+  });
+
   it("finds series and rows", async () => {
     await on(url, async (page) => {
       await painted(page);

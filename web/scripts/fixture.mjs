@@ -166,6 +166,16 @@ function latency(next, slow) {
   return [of(0, "all", 90000), of(0, "movable", 4000), of(0, "unmovable", 900), of(3, "unmovable", 300), of(9, "thp", 700)];
 }
 
+/** Made-up work after every tenth event; not all of it is in the view. */
+function slicesOf(events, seconds) {
+  const slices = events.filter((_, i) => i % 10 === 0).map(([time, , kind], i) => {
+    const track = ["kswapd node 0", "compaction Normal", "stall"][i % 3];
+    const end_s = Math.min(seconds, time + (seconds / 900) * (0.2 + (i % 7) * (kind + 1)));
+    return { track, name: ["balance", "order 9", "order 9 thp, failed"][i % 3], start_s: time, end_s };
+  });
+  return { slices, slices_total: slices.length + 100 };
+}
+
 function runOf({ name, group, policy, seed, spread, blocks, samples, seconds, every }) {
   const toy = new Toy(blocks, seed, spread);
   const times = Float32Array.from({ length: samples }, (_, i) => (i / (samples - 1)) * seconds);
@@ -224,6 +234,7 @@ function runOf({ name, group, policy, seed, spread, blocks, samples, seconds, ev
       return { alloc, fallback, severity, ownership: ownership === "null" ? null : ownership, count };
     }),
     latency: latency(next, spread < 0.2 ? 1 : 0),
+    ...slicesOf(toy.events, seconds),
     counters: {
       extfrag_total: extfrag, extfrag_claims: toy.events.length - extfrag,
       thp_fault_alloc: Math.round(4000 + 5000 * (1 - spread) + 300 * next()),

@@ -22,6 +22,7 @@ import { matrixSection } from "./ui/matrix";
 import { picker, type Part } from "./ui/picker";
 import { plotsSection } from "./ui/plots";
 import { runsSection } from "./ui/runs";
+import { slicesSection } from "./ui/slices";
 import { Transport } from "./ui/transport";
 
 const LINKED: Key[] = ["a", "b", "time", "block", "mode", "colouring", "zoom", "x", "y", "range"];
@@ -64,6 +65,7 @@ function build(view: View): HTMLElement[] {
       [part("comparison", "Comparison"), compareSection],
       [part("events", "Fragmentation events"), matrixSection],
       [part("latency", "Latency"), latencySection],
+      [part("time", "What took time"), slicesSection],
       [part("runs", "Runs"), runsSection],
     ] as const).map(([own, make]): [Part, HTMLElement | null] => [own, make(context, own)]),
   ];

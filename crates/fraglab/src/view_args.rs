@@ -137,7 +137,8 @@ pub struct WatchArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Lists the run directories below DIR, with search; those chosen are shown in one page, as `fraglab report` \
-    makes it. The list follows the directory: runs appear when they are done. Nothing is written."
+    makes it. The list follows the directory: runs that go on stand above it with what they came to so far, and join it when they are \
+    done. Nothing is written."
 )]
 pub struct ServeArgs {
     /// Directory with run directories

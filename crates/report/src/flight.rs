@@ -73,7 +73,7 @@ impl Flight {
             schema: SCHEMA.to_owned(),
             subject: subject.to_owned(),
             target: target.display().to_string(),
-            command_line: std::env::args().collect(),
+            command_line: crate::manifest::command_line(std::env::args()),
             started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             columns,
         }

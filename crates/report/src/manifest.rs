@@ -10,7 +10,7 @@ pub const SCHEMA: &str = "fraglab.run";
 /// What the caller knows about the run beyond its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
-    /// The command line as it was called.
+    /// The command line as it was called; of the program, its name.
     pub command_line: Vec<String>,
     /// Version of fraglab.
     pub version: String,
@@ -22,11 +22,22 @@ impl Provenance {
     /// Provenance of this process.
     pub fn of_this_process(version: &str) -> Provenance {
         Provenance {
-            command_line: std::env::args().collect(),
+            command_line: command_line(std::env::args()),
             version: version.to_owned(),
             peak_rss_bytes: std::fs::read_to_string("/proc/self/status").ok().and_then(|text| peak_rss(&text)),
         }
     }
+}
+
+/// The command line, with the program's name in place of the path that it was called by: that path is this machine's alone.
+pub(crate) fn command_line(words: impl Iterator<Item = String>) -> Vec<String> {
+    let mut words: Vec<String> = words.collect();
+    if let Some(program) = words.first_mut()
+        && let Some(name) = std::path::Path::new(program).file_name()
+    {
+        *program = name.to_string_lossy().into_owned();
+    }
+    words
 }
 
 /// `VmHWM` of /proc/PID/status, in bytes.
@@ -80,6 +91,14 @@ mod tests {
     use super::*;
     use crate::Column;
     use lab::outcome::Outcome;
+
+    #[test]
+    fn a_command_line_names_the_program_and_not_its_place() {
+        let words = |words: &[&str]| command_line(words.iter().map(|word| (*word).to_owned()));
+        assert_eq!(words(&["target/release/fraglab", "replay", "a/b"]), ["fraglab", "replay", "a/b"]);
+        assert_eq!(words(&["fraglab"]), ["fraglab"]);
+        assert_eq!(words(&[]), [""; 0]);
+    }
 
     #[test]
     fn peak_rss_is_in_bytes() {

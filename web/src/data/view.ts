@@ -1,6 +1,7 @@
 // What `fraglab report` puts into the page (docs/view-format.md). Keys that are not named here are ignored.
 
 import type { Chunk } from "./chunk";
+import type { Slice } from "./slices";
 
 export const SCHEMA = "fraglab.view";
 export const VERSION = 1;
@@ -39,7 +40,8 @@ export interface Run {
   map?: BlockMap | null;
   events?: Events | null;
   events_total?: number;
-  slices?: { track: string; name: string; start_s: number; end_s: number }[];
+  slices?: Slice[];
+  slices_total?: number;
   matrix?: MatrixCell[];
   latency?: Latency[];
   counters?: Record<string, number>;

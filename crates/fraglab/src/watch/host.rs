@@ -79,7 +79,7 @@ impl Host {
             screen.rates = RATES.iter().filter_map(|name| Some(((*name).to_owned(), rate(name)?))).collect();
         }
         let totals = ["compact_stall", "compact_fail", "thp_fault_fallback", "oom_kill"];
-        let total = |name: &&str| Some(format!("{name:<28}{:>14} since boot", now.get(name)?));
+        let total = |name: &&str| Some(format!("{:>7} since boot: {name}", now.get(name)?));
         screen.events = totals.iter().filter_map(total).collect();
         self.before = Some((at, now));
     }

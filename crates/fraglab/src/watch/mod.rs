@@ -9,9 +9,11 @@ pub use replayed::Replayed;
 
 use crate::failure::Failure;
 use ratatui::Terminal;
-use ratatui::backend::TestBackend;
+use ratatui::backend::{Backend, TestBackend};
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use screen::{Screen, draw, room_for_cells};
+use std::fmt;
+use std::io;
 use std::time::{Duration, Instant};
 
 /// What is watched.
@@ -36,38 +38,48 @@ pub fn once(source: &mut Source, width: u16, height: u16) -> Result<String, Fail
     let screen = source.look(width, height)?;
     let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
     let Ok(_) = terminal.draw(|frame| draw(frame, &screen));
+    Ok(text_of(&terminal))
+}
+
+/// What stands on a terminal, without the blanks at the ends of lines.
+fn text_of(terminal: &Terminal<TestBackend>) -> String {
     let buffer = terminal.backend().buffer();
     let mut text = String::new();
-    for row in buffer.content().chunks(usize::from(width)) {
+    for row in buffer.content().chunks(usize::from(buffer.area.width)) {
         let line: String = row.iter().map(|cell| cell.symbol()).collect();
         text.push_str(line.trim_end());
         text.push('\n');
     }
     text.truncate(text.trim_end().len());
-    Ok(text + "\n")
+    text + "\n"
 }
 
 /// Draws until the user has seen enough. The terminal is as it was afterwards, whatever happens.
 pub fn run(source: &mut Source, interval: Duration) -> Result<(), Failure> {
     let mut terminal = ratatui::try_init().map_err(terminal_failed)?;
-    let result = draw_on(&mut terminal, source, interval);
+    let mut typed = |wait: Duration| if event::poll(wait)? { event::read().map(Some) } else { Ok(None) };
+    let result = draw_on(&mut terminal, source, interval, &mut typed);
     ratatui::restore();
     result
 }
 
-fn draw_on(terminal: &mut ratatui::DefaultTerminal, source: &mut Source, interval: Duration) -> Result<(), Failure> {
+/// What the user does within that time, if anything.
+type Typed<'a> = &'a mut dyn FnMut(Duration) -> io::Result<Option<Event>>;
+
+fn draw_on<B: Backend>(
+    terminal: &mut Terminal<B>,
+    source: &mut Source,
+    interval: Duration,
+    typed: Typed,
+) -> Result<(), Failure> {
     let mut goes_on = matches!(source, Source::Host(_));
     loop {
         let size = terminal.size().map_err(terminal_failed)?;
         let screen = source.look(size.width, size.height)?;
         terminal.draw(|frame| draw(frame, &screen)).map_err(terminal_failed)?;
         let next = Instant::now() + interval;
-        loop {
-            let wait = next.saturating_duration_since(Instant::now());
-            if !event::poll(wait).map_err(terminal_failed)? {
-                break;
-            }
-            match event::read().map_err(terminal_failed)? {
+        while let Some(event) = typed(next.saturating_duration_since(Instant::now())).map_err(terminal_failed)? {
+            match event {
                 Event::Key(key) if key.kind != KeyEventKind::Release => match act(source, key, &mut goes_on) {
                     Act::Quit => return Ok(()),
                     Act::Redraw => break,
@@ -112,6 +124,9 @@ fn act(source: &mut Source, key: KeyEvent, goes_on: &mut bool) -> Act {
     Act::Redraw
 }
 
-fn terminal_failed(error: std::io::Error) -> Failure {
+fn terminal_failed(error: impl fmt::Display) -> Failure {
     Failure::Host(format!("the terminal: {error}; --once prints a frame as text"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -100,13 +100,7 @@ impl Replayed {
         let behind = time.partition_point(|at| f64::from(*at) <= self.at);
         let line = |at: usize| {
             let class = ["claim", "steal", "pollute"].get(usize::from(*kind.get(at)?))?;
-            Some(format!(
-                "{:>7.2}s {class:<8}{:>6} {} from {}",
-                time[at],
-                block.get(at)?,
-                wanted.get(at)?,
-                from.get(at)?
-            ))
+            Some(format!("{:>5.1}s {class:<7}{:>4} {} <- {}", time[at], block.get(at)?, wanted.get(at)?, from.get(at)?))
         };
         Ok((0..behind).rev().take(MOST_EVENTS).filter_map(line).collect())
     }

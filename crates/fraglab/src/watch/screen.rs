@@ -66,13 +66,18 @@ impl ZoneState {
 
 /// Draws a frame.
 pub fn draw(frame: &mut Frame, screen: &Screen) {
-    let zones = zone_lines(&screen.zones);
+    let zones = zone_lines(&screen.zones, frame.area().width.saturating_sub(2));
     let blocks: usize = screen.zones.iter().filter(|zone| !zone.blocks.is_empty()).count();
-    let middle = (screen.rates.len() + 2).clamp(4, 16) as u16;
+    let types_height = if blocks == 0 { 0 } else { blocks as u16 + 2 };
+    // What is left of a small terminal is shared by counts and map; zones are always whole.
+    let left =
+        frame.area().height.saturating_sub(1 + zones.len() as u16 + 2 + types_height + screen.notes.len() as u16);
+    let room = if screen.map.is_empty() { left } else { left / 2 };
+    let middle = (screen.rates.len() as u16 + 2).min(room).clamp(4, 16);
     let [head, orders, types, counts, map, foot] = Layout::vertical([
         Constraint::Length(1),
         Constraint::Length(zones.len() as u16 + 2),
-        Constraint::Length(if blocks == 0 { 0 } else { blocks as u16 + 2 }),
+        Constraint::Length(types_height),
         Constraint::Length(middle),
         Constraint::Min(0),
         Constraint::Length(screen.notes.len() as u16),
@@ -84,9 +89,9 @@ pub fn draw(frame: &mut Frame, screen: &Screen) {
         let lines: Vec<Line> = screen.zones.iter().filter(|zone| !zone.blocks.is_empty()).map(type_line).collect();
         frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("Pageblocks by type")), types);
     }
-    let [rates, events] = Layout::horizontal([Constraint::Percentage(50), Constraint::Percentage(50)]).areas(counts);
+    let [rates, events] = Layout::horizontal([Constraint::Length(RATES), Constraint::Min(0)]).areas(counts);
     let lines: Vec<Line> =
-        screen.rates.iter().map(|(name, rate)| Line::from(format!("{name:<28}{rate:>12.1}"))).collect();
+        screen.rates.iter().map(|(name, rate)| Line::from(format!("{name:<23}{rate:>10.1}"))).collect();
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("A second")), rates);
     let lines: Vec<Line> = screen.events.iter().map(|event| Line::from(event.as_str())).collect();
     frame.render_widget(Paragraph::new(lines).block(Block::bordered().title("Events")), events);
@@ -95,12 +100,20 @@ pub fn draw(frame: &mut Frame, screen: &Screen) {
     frame.render_widget(Paragraph::new(notes), foot);
 }
 
-fn zone_lines(zones: &[ZoneState]) -> Vec<Line<'static>> {
+/// Width of the list of rates, frame included; events take the rest.
+const RATES: u16 = 35;
+/// Width of all of a zone's line but its orders.
+const BESIDE_ORDERS: usize = 31;
+
+/// A line a zone. Columns are as wide as there is room for, so that none is lost on a terminal of 80.
+fn zone_lines(zones: &[ZoneState], width: u16) -> Vec<Line<'static>> {
     let most = zones.iter().map(|zone| zone.orders.len()).max().unwrap_or(0);
-    let head: String = (0..most).map(|order| format!("{order:>7}")).collect();
+    let column = (usize::from(width).saturating_sub(BESIDE_ORDERS) / most.max(1)).clamp(4, 7);
+    let head: String = (0..most).map(|order| format!("{order:>column$}")).collect();
     let mut lines = vec![Line::from(format!("{:<12}{head}  unusable   index", "zone")).dim()];
     for zone in zones {
-        let orders: String = zone.orders.iter().map(|blocks| format!("{blocks:>7}")).collect();
+        let orders: String =
+            zone.orders.iter().map(|blocks| format!("{:>column$}", short(*blocks, column - 1))).collect();
         let unusable = format!("{:>8.1} %", zone.unusable() * 100.0);
         let colour = if zone.unusable() > 0.9 { Color::Indexed(202) } else { Color::Reset };
         lines.push(Line::from(vec![
@@ -110,6 +123,17 @@ fn zone_lines(zones: &[ZoneState]) -> Vec<Line<'static>> {
         ]));
     }
     lines
+}
+
+/// A number in at most so many characters, three at least: in thousands or millions where it needs more.
+fn short(number: u64, room: usize) -> String {
+    let in_units = [(1, ""), (1_000, "k"), (1_000_000, "M"), (1_000_000_000, "G")];
+    let texts = in_units.map(|(unit, letter)| match number / unit {
+        0 if unit > 1 => format!("<1{letter}"),
+        whole => format!("{whole}{letter}"),
+    });
+    let fits = texts.iter().find(|text| text.len() <= room);
+    fits.unwrap_or(&texts[texts.len() - 1]).clone()
 }
 
 fn type_line(zone: &ZoneState) -> Line<'static> {
@@ -144,7 +168,14 @@ pub fn room_for_cells(width: u16, height: u16) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::ZoneState;
+    use super::{ZoneState, short};
+
+    #[test]
+    fn numbers_fit_their_columns() {
+        let shown = [7, 999, 1000, 65_536, 123_456, 4_294_967].map(|number| short(number, 3));
+        assert_eq!(shown, ["7", "999", "1k", "65k", "<1M", "4M"]);
+        assert_eq!([999_999, 1_000_000].map(|number| short(number, 6)), ["999999", "1000k"]);
+    }
 
     /// The same vectors as those of the model's own measure (appendix B of the reference).
     #[test]

@@ -6,7 +6,7 @@ use crate::env::{Env, Queue, TaskContext};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::LruvecId;
 use crate::state::{Mm, State, World};
-use pagealloc::policy::LruRule;
+use pagealloc::policy::{LruRule, SlabPressure};
 use pagealloc::{Counter, NodeId, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId, ZoneType};
 
 impl<W: World> Mm<W> {
@@ -70,22 +70,26 @@ impl<W: World> Mm<W> {
     async fn shrink_zonelist(&self, request: &Request, sc: &mut ScanControl, task: &TaskContext) {
         let mut first = None;
         let mut last = None;
+        let mut seen = None;
         let mut index = 0;
         while let Some((zone, node)) = self.zonelist_entry(request, index) {
             index += 1;
+            let highest = seen.replace(node) != Some(node);
             if sc.order > PAGE_ALLOC_COSTLY_ORDER && self.state.borrow_mut().compaction_ready(zone, sc) {
                 sc.compaction_ready = true;
                 continue;
             }
             first = first.or(Some(node));
-            let rule = self.state.borrow().alloc.policy.reclaim.lru;
+            let (rule, slab) = {
+                let rules = self.state.borrow().alloc.policy.reclaim;
+                // The node's slab goes along with its first, that is highest, zone; in 3.x whatever zones are spared.
+                let each = rules.slab_pressure == SlabPressure::EachZone;
+                (rules.lru, if each { last != Some(node) } else { highest })
+            };
             match rule {
                 LruRule::PerNode if last == Some(node) => continue,
                 LruRule::PerNode => self.shrink_node(node, sc, task).await,
-                LruRule::PerZone => {
-                    // The node's slab goes along with its first, that is highest, zone.
-                    self.shrink_lists(LruvecId::Zone(zone), last != Some(node), sc, task).await;
-                }
+                LruRule::PerZone => self.shrink_lists(LruvecId::Zone(zone), slab, sc, task).await,
             }
             last = Some(node);
         }

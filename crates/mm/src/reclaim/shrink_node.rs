@@ -153,7 +153,8 @@ impl<W: World> State<W> {
         let eligible = || LruList::EVICTABLE.into_iter().filter(|list| anon || list.is_file());
         let on = |id| eligible().map(|list| self.lru_size(id, list, sc.reclaim_idx)).sum::<u64>();
         let pages = lists.into_iter().map(on).sum();
-        LruShare { scanned: scanned.max(SWAP_CLUSTER_MAX.into()), pages }
+        // A pass that scanned nothing counts as one that scanned a cluster.
+        LruShare { scanned: if scanned == 0 { SWAP_CLUSTER_MAX.into() } else { scanned }, pages }
     }
 
     /// Whether reclaim looks after compaction for a request with this mask.

@@ -85,7 +85,7 @@ pub struct ReclaimRules {
 /// How much of the slab caches a pass scans (own knowledge where it differs from 10.19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlabPressure {
-    /// Twice the share of the node's LRU pages that the pass scanned (at least 32 pages), and all that was deferred; kswapd does it
+    /// Twice the share of the node's LRU pages that the pass scanned (32 pages if it scanned none), and all that was deferred; kswapd does it
     /// for each zone (up to 3.18).
     EachZone,
     /// The same share of the LRU pages of the highest zone that reclaim works on, and along with it only (3.19 to 4.15; of the
