@@ -242,6 +242,28 @@ fn kcompactd_makes_one_block_without_defrag_mode_and_the_high_mark_in_blocks_wit
     assert!(many > defrag.mark(AllocFlags::WMARK_HIGH) && many > one, "{many} pages in blocks");
 }
 
+/// How often kcompactd set to work after kswapd was asked for a huge page once, on a checkerboard with plenty of free memory.
+fn kcompactd_wakes_after_a_call(name: &str) -> u64 {
+    let mut machine = checkerboard(policy(name, |_| ()), PageFlags::ANON);
+    for daemon in 0..2 {
+        let mm = machine.mm.clone();
+        match daemon {
+            0 => machine.spawn(async move { mm.kswapd(NODE).await }),
+            _ => machine.spawn(async move { mm.kcompactd(NODE).await }),
+        }
+    }
+    machine.run_for(10 * MS);
+    machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 9, ZoneType::Normal);
+    machine.run_for(400 * MS);
+    machine.counter(Counter::CompactDaemonWake)
+}
+
+#[test]
+fn kswapd_of_4_6_hands_the_order_over_without_having_reclaimed() {
+    assert_eq!(kcompactd_wakes_after_a_call("linux-4.6"), 1);
+    assert_eq!(kcompactd_wakes_after_a_call("linux-4.8"), 0, "it reads anew what is asked for: nothing");
+}
+
 #[test]
 fn proactive_compaction_lowers_the_score_of_a_quiet_node() {
     let score = |machine: &TestMachine| machine.mm.state.borrow().fragmentation_score_node(NODE);

@@ -341,6 +341,24 @@ fn slab_pages_count_as_reclaimed() {
     assert_eq!(mm.state.borrow().alloc.free_pages(ZONE), 1024);
 }
 
+/// Objects that a pass at priority 0 scans, with this mask, and what is deferred after it.
+fn slab_pass(gfp: Gfp, spare_slab: bool) -> (u64, u64) {
+    let mm = machine(linux_6_18());
+    mm.state.borrow_mut().owner.slab_objects = Some(300);
+    mm.state.borrow_mut().owner.slab_needs_fs = true;
+    let mut sc = ScanControl { priority: 0, spare_slab, ..ScanControl::new(0, gfp, ZoneType::Normal) };
+    run(mm.shrink_node(NODE, &mut sc, &TASK));
+    let deferred = mm.state.borrow().nodes[0].reclaim.deferred.first().copied();
+    (mm.count(Counter::SlabsScanned), deferred.unwrap_or(0))
+}
+
+#[test]
+fn what_a_shrinker_may_not_do_without_the_filesystem_is_owed() {
+    assert_eq!(slab_pass(Gfp::KERNEL, false), (300, 300));
+    assert_eq!(slab_pass(Gfp::NOFS, false), (0, 600));
+    assert_eq!(slab_pass(Gfp::KERNEL, true), (0, 0), "a boosted run of 5.0 leaves slab alone");
+}
+
 #[test]
 fn a_fruitless_run_ends_with_forced_deactivation() {
     let mm = machine(linux_6_18());

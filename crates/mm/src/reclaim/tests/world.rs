@@ -77,6 +77,7 @@ pub struct ToyOwner {
     /// Objects of the only shrinker, if there is one.
     pub slab_objects: Option<u64>,
     pub slab_pages: Vec<Pfn>,
+    pub slab_needs_fs: bool,
 }
 
 impl Owner for ToyOwner {
@@ -106,6 +107,9 @@ impl Owner for ToyOwner {
     }
     fn shrinkers(&self) -> usize {
         usize::from(self.slab_objects.is_some())
+    }
+    fn shrinker_needs_fs(&self, _shrinker: usize) -> bool {
+        self.slab_needs_fs
     }
     fn shrinker_count(&mut self, _shrinker: usize, _node: NodeId) -> (u64, u32) {
         (self.slab_objects.unwrap_or(0), 2)
