@@ -5,7 +5,7 @@ use crate::cpus::{Cpus, OccupyFuture};
 use crate::device::{Device, Stream};
 use crate::livelock::Loops;
 use crate::speeds::Speeds;
-use crate::turns::{Turns, TurnsTaken};
+use crate::turns::TurnsTaken;
 use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use pagealloc::{NodeId, Pfn};
@@ -61,7 +61,7 @@ pub struct VirtualEnv {
     pub(crate) starting: Cell<bool>,
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
     lanes: Vec<Cell<Nanos>>,
-    /// Turns of tasks on them.
+    /// Turns of kswapd on them.
     turns: RefCell<TurnsTaken>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,
@@ -361,10 +361,14 @@ impl VirtualEnv {
     }
 
     /// Time until a task's work that costs this much is done there, and the task has a CPU for more.
-    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, pid: u32, turns: Turns) -> Nanos {
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, task: &TaskContext) -> Nanos {
         let waited = lane.get().saturating_sub(self.now());
         lane.set(self.now() + waited + cost);
-        waited + cost + self.turns.borrow_mut().away(pid, turns, cost, waited)
+        let took = waited + cost;
+        if task.flags.contains(TaskFlags::KSWAPD) {
+            return took + self.turns.borrow_mut().away(task.pid, self.speeds.turns_kswapd, cost, waited);
+        }
+        took.max(cost * self.speeds.stretch / 1024)
     }
 }
 
@@ -382,14 +386,13 @@ impl Env for VirtualEnv {
 
     fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
         let cost = self.cost(task, work);
-        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
-        let (pid, turns) = (task.pid, if kswapd { self.speeds.turns_kswapd } else { self.speeds.turns });
+        let task = *task;
         async move {
             if cost == 0 {
                 return;
             }
             match self.free_lane() {
-                Some(lane) => drop(self.sleep(self.work_in(lane, cost, pid, turns)).await),
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost, &task)).await),
                 None => self.run(cost).await,
             }
         }

@@ -9,9 +9,10 @@ pub struct Speeds {
     pub shrink: u64,
     /// The same for kswapd.
     pub shrink_kswapd: u64,
-    /// Turns on a CPU of tasks that reclaim or compact, where tasks that the run does not model have theirs between.
-    pub turns: Turns,
-    /// The same of kswapd.
+    /// How much longer work takes than it keeps a CPU busy, in 1/1024, because tasks that the run does not model have
+    /// their turns between.
+    pub stretch: u64,
+    /// kswapd's turns on a CPU, in place of that: while it is away, others use up what it has freed.
     pub turns_kswapd: Turns,
     /// From the moment at which kswapd is woken until it runs.
     pub kswapd_latency: u64,
@@ -43,7 +44,7 @@ impl Default for Speeds {
         Speeds {
             shrink: 500,
             shrink_kswapd: 500,
-            turns: Turns::NONE,
+            stretch: 1024,
             turns_kswapd: Turns::NONE,
             kswapd_latency: 0,
             scan_migrate: 20,

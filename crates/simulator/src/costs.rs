@@ -95,7 +95,7 @@ impl Costs {
         speeds: Speeds {
             shrink: 500,
             shrink_kswapd: 500,
-            turns: Turns::NONE,
+            stretch: 1_024,
             turns_kswapd: Turns::NONE,
             kswapd_latency: 0,
             failed_request: 1_000,
@@ -148,7 +148,7 @@ impl Costs {
             // Half of the elapsed time a page as recorded: the CPU was taken away meanwhile.
             shrink: 10_000,
             shrink_kswapd: 10_000,
-            turns: Turns::NONE,
+            stretch: 1_024,
             turns_kswapd: Turns::NONE,
             kswapd_latency: 0,
             failed_request: 20_000,

@@ -62,11 +62,13 @@ impl Sum {
     }
 }
 
-/// Cost of one kind of work: its steps that nobody else had a turn in, and those in which the task lost its CPU.
+/// Cost of one kind of work: its steps that nobody else had a turn in, those in which the task lost its CPU, and of both
+/// the short ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     worked: Sum,
     lost: Sum,
+    short: Sum,
 }
 
 impl Cost {
@@ -79,6 +81,9 @@ impl Cost {
 
     /// A step of this many pages: the time that it took if nobody else had a turn, and the time that passed in any case.
     pub fn step(&mut self, worked: Option<u64>, wall: Option<u64>, pages: u64) {
+        if let Some(wall) = wall.filter(|wall| *wall <= LONGEST_STEP_NS && pages > 0) {
+            self.short.add(wall, pages);
+        }
         match (worked, wall) {
             (Some(worked), _) => self.add(worked, pages),
             (None, Some(wall)) if wall < LONGEST_ABSENCE_NS && pages > 0 => self.lost.add(wall, pages),
@@ -101,11 +106,11 @@ impl Cost {
     }
 }
 
-/// Turns of tasks that do these kinds of work, if they ever lost their CPU.
-fn turns_of(kinds: &[Cost]) -> Option<Turns> {
-    let sum = |of: fn(Cost) -> u64| kinds.iter().map(|kind| of(*kind)).sum::<u64>();
-    let lost = sum(|kind| kind.lost.steps);
-    Some(Turns { works: sum(Cost::work).checked_div(lost)?, away: sum(Cost::away) / lost })
+/// Time that short steps of these kinds took over the time that they would have taken undisturbed, in 1/1024.
+fn stretch_of(kinds: &[Cost]) -> Option<u64> {
+    let took: u64 = kinds.iter().map(|kind| kind.short.ns).sum();
+    let undisturbed = kinds.iter().map(|kind| kind.mean(0) * kind.short.pages).sum();
+    Some((took * 1024).checked_div(undisturbed)?.max(1024))
 }
 
 /// Sums over a trace.
@@ -155,15 +160,17 @@ impl Measured {
         self.shrink[usize::from(kswapd)].step(worked, wall, pages);
     }
 
-    /// Turns of compaction, and so of all tasks but kswapd. Steps of tasks that reclaim for themselves tell nothing about
-    /// turns: they are also put to sleep (10.14).
-    fn turns(&self) -> Option<Turns> {
-        turns_of(&[self.scan_migrate, self.scan_free, self.migrate])
+    /// How much longer things take than they work, in 1/1024: for compaction, and so for all tasks but kswapd. Steps of
+    /// tasks that reclaim for themselves tell nothing about turns: they are also put to sleep (10.14).
+    fn stretch(&self) -> Option<u64> {
+        stretch_of(&[self.scan_migrate, self.scan_free, self.migrate])
     }
 
-    /// Turns of kswapd, which just works.
+    /// Turns of kswapd, which just works, if it ever lost its CPU.
     fn turns_kswapd(&self) -> Option<Turns> {
-        turns_of(&[self.shrink[1]])
+        let kswapd = self.shrink[1];
+        let (lost, work) = (kswapd.lost.steps, kswapd.work());
+        Some(Turns { works: work.checked_div(lost)?, away: kswapd.away() / lost })
     }
 
     /// Reclaim judged a batch of an inactive list or an oldest generation.
@@ -195,7 +202,7 @@ impl Measured {
         Speeds {
             shrink: self.shrink[0].mean(default.shrink),
             shrink_kswapd: self.shrink[1].mean(default.shrink_kswapd),
-            turns: self.turns().or(self.turns_kswapd()).unwrap_or(default.turns),
+            stretch: self.stretch().unwrap_or(default.stretch),
             turns_kswapd: self.turns_kswapd().unwrap_or(default.turns_kswapd),
             kswapd_latency: self.kswapd_latency.mean(default.kswapd_latency),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),
