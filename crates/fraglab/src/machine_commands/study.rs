@@ -2,11 +2,11 @@
 
 use crate::failure::{Failure, warn};
 use crate::flight::{Told, waiting};
+use crate::machine_commands::pool::{Cache, Order, Pool, PoolError, digest_of};
+use crate::machine_commands::run_args::ScenarioArgs;
+use crate::machine_commands::scenarios;
+use crate::machine_commands::study_args::StudyArgs;
 use crate::output::{self, Format};
-use crate::pool::{Cache, Order, Pool, PoolError, digest_of};
-use crate::run_args::ScenarioArgs;
-use crate::scenarios;
-use crate::study_args::StudyArgs;
 use anstream::eprintln;
 use pagealloc::policy::closest;
 use report::SCHEMA_VERSION;

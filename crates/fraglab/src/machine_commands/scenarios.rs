@@ -1,7 +1,7 @@
 //! Which scenario a command line means.
 
 use crate::failure::Failure;
-use crate::run_args::ScenarioArgs;
+use crate::machine_commands::run_args::ScenarioArgs;
 use std::fs;
 use std::path::Path;
 use workload::{Machine, Saved, Scale, Scenario, ScenarioError, Workload};
