@@ -6,7 +6,7 @@ RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
 GRIDS ?= target/grids
 
-.PHONY: help demo demo-check readme bless papers validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man perfetto-check web web-check web-test screenshots
+.PHONY: help demo demo-check readme bless papers questions validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man perfetto-check web web-check web-test screenshots
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
@@ -14,6 +14,7 @@ help:
 	@echo "make vm-test boot real kernels under QEMU and see that their results come back (skipped, with the reason, without QEMU)"
 	@echo "make bless   after a wanted change of the model: golden digests, snapshots and the README's table anew"
 	@echo "make papers  docs/papers and docs/questions: the documents and open questions, run again with $(PAPER_SEEDS) seeds a variant (resumable)"
+	@echo "make questions  docs/questions alone"
 	@echo "make validation  docs/validation.md: the model against real kernels, from $(RECORDINGS) and $(GRIDS)"
 	@echo "make validation-grids  boot real kernels for it, into $(GRIDS) (hours where they must be emulated; resumable)"
 	@echo "make validation-short  one boot, minutes; part of make test (skipped, with the reason, without QEMU)"
@@ -65,6 +66,11 @@ PAPER_CACHE ?= target/papers
 papers:
 	$(CARGO) build --locked --release --package fraglab
 	$(fraglab_release) paper all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/papers.txt
+	@$(MAKE) --no-print-directory questions
+
+# From 4 seeds on a difference can be told from chance; runs that papers share are in their cache.
+questions:
+	$(CARGO) build --locked --release --package fraglab
 	$(fraglab_release) question all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/questions.txt
 
 validation:

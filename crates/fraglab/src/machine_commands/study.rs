@@ -49,7 +49,8 @@ pub const QUESTIONS: Shelf = Shelf {
     command: "question",
     plural: "questions",
     title: "Questions that the threads left open",
-    about: "Each page has the question, the runs that answer it, and the command that makes it again.",
+    about: "Each page has the question, its answer in sentences and tables that are computed from the runs, what they can't tell, and the \
+        command that makes it again.",
     studies: study::QUESTIONS,
 };
 
@@ -63,10 +64,10 @@ pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
     }
     let (studies, left_out) = with_scenarios(find(&args.name, shelf)?, args)?;
     let cells = cells(&studies);
-    let sizes = sizes(&cells, args)?;
+    let known = known(&cells, args)?;
     let runs = runs(&cells, args)?;
     let all: Vec<(&Study, Results)> =
-        studies.iter().map(|study| (study, results(study, &runs, &sizes, args))).collect();
+        studies.iter().map(|study| (study, results(study, &runs, &known, args))).collect();
     if let Some(directory) = &args.output {
         write(directory, &all, args, shelf)?;
     }
@@ -93,7 +94,7 @@ pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
 fn with_scenarios(studies: Vec<Study>, args: &StudyArgs) -> Result<(Vec<Study>, Vec<String>), Failure> {
     let (mut there, mut left_out) = (Vec::new(), Vec::new());
     for study in studies {
-        match sizes(&study.cells(), args) {
+        match known(&study.cells(), args) {
             Ok(_) => there.push(study),
             Err(why) if args.name == ALL => left_out.push(format!("{}: {why}", study.name)),
             Err(why) => return Err(why),
@@ -137,16 +138,24 @@ fn cells(studies: &[Study]) -> Vec<CellId> {
     cells
 }
 
-/// Size of each scenario, in words. A scenario or variant that is not there is told before hours of work.
-fn sizes(cells: &[CellId], args: &StudyArgs) -> Result<BTreeMap<String, String>, Failure> {
-    let size = |cell: &CellId| {
+/// Size of each scenario and settings of each cell, in words.
+struct Known {
+    sizes: BTreeMap<String, String>,
+    settings: BTreeMap<CellId, String>,
+}
+
+/// A scenario or variant that is not there is told before hours of work.
+fn known(cells: &[CellId], args: &StudyArgs) -> Result<Known, Failure> {
+    let mut known = Known { sizes: BTreeMap::new(), settings: BTreeMap::new() };
+    for cell in cells {
         let scenario = cell.scenario.clone();
         let args = ScenarioArgs { scenario, scale: args.scale, seed: None, memory: None, ops: None };
         let chosen = scenarios::choose(&args, cell.variant.as_deref())?;
         let memory = chosen.scenario.machine.memory_mib;
-        Ok((cell.scenario.clone(), format!("memory {memory} MiB, {}", scenarios::size(&chosen))))
-    };
-    cells.iter().map(size).collect()
+        known.sizes.insert(cell.scenario.clone(), format!("memory {memory} MiB, {}", scenarios::size(&chosen)));
+        known.settings.insert(cell.clone(), scenarios::settings(&chosen));
+    }
+    Ok(known)
 }
 
 /// What became of every run.
@@ -194,11 +203,14 @@ fn one_more(leg: &mut Leg) {
 }
 
 /// The runs that a study needs.
-fn results(study: &Study, all: &Runs, sizes: &BTreeMap<String, String>, args: &StudyArgs) -> Results {
+fn results(study: &Study, all: &Runs, known: &Known, args: &StudyArgs) -> Results {
     let seeds = args.seeds.from(1);
     let mut results = Results { seeds: format!("{} to {}", seeds.start(), seeds.end()), ..Results::default() };
     for cell in study.cells() {
-        results.sizes.extend(sizes.get_key_value(&cell.scenario).map(|(name, size)| (name.clone(), size.clone())));
+        let size = known.sizes.get_key_value(&cell.scenario);
+        results.sizes.extend(size.map(|(name, size)| (name.clone(), size.clone())));
+        let settings = known.settings.get_key_value(&cell);
+        results.settings.extend(settings.map(|(cell, settings)| (cell.clone(), settings.clone())));
         for seed in seeds.clone() {
             match all.get(&(cell.clone(), seed)) {
                 Some(Ok(run)) => results.runs.entry(cell.clone()).or_default().push(run.clone()),

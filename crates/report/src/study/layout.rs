@@ -1,5 +1,6 @@
 //! The tables of a study as plain text: the document's rows with ours beside them, or below them where there are many columns.
 
+use super::check::Outcome;
 use super::definition::{Percent, Row, Series, Study, Table};
 use super::judge::{Verdict, estimate, samples, slope, verdicts};
 use super::results::Results;
@@ -8,6 +9,8 @@ use crate::stats::Interval;
 use crate::text::{heading, number};
 use std::fmt::Write;
 
+/// Longest line of running text.
+const LINE: usize = 100;
 /// Widest label beside its figures.
 const LABEL: usize = 44;
 /// Width of a value, and of one with its percentage.
@@ -22,7 +25,10 @@ pub fn text(study: &Study, results: &Results) -> String {
     for (scenario, size) in &results.sizes {
         let _ = writeln!(text, "{scenario}: {size}");
     }
-    let _ = writeln!(text, "Seeds {}; figures of ours are means over the runs, [ ] are 95 % intervals", results.seeds);
+    let _ = writeln!(text, "{}", how_to_read(results));
+    for answer in &study.answers {
+        let _ = writeln!(text, "\n{}", wrapped(&answer.sentence(results), LINE));
+    }
     for table in &study.tables {
         tables(&mut text, table, results);
     }
@@ -33,6 +39,32 @@ pub fn text(study: &Study, results: &Results) -> String {
         let _ = writeln!(text, "Run lost: {} seed {}: {}", failed.cell, failed.seed, failed.why);
     }
     text
+}
+
+/// Which seeds ran, and what stands in the cells.
+pub(super) fn how_to_read(results: &Results) -> String {
+    match results.seeds.split_once(" to ") {
+        Some((first, last)) if first == last => {
+            format!("one run of each, seed {first}: no intervals, and no difference is told from chance")
+        }
+        _ => format!("seeds {}; figures of ours are means over the runs, brackets are 95 % intervals", results.seeds),
+    }
+}
+
+/// A paragraph in lines.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.len() + 1 + word.len() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// One table.
@@ -206,9 +238,8 @@ pub(super) fn checks(study: &Study, results: &Results) -> String {
     let mut text = String::new();
     for check in &study.checks {
         let finding = check.look(results);
-        let word = if finding.holds { "PASS" } else { "MISS" };
-        let _ = writeln!(text, "{word} {}: {}", check.says, finding.measured);
-        if let (false, Some(cause)) = (finding.holds, &check.cause) {
+        let _ = writeln!(text, "{} {}: {}", finding.outcome.word(), check.says, finding.measured);
+        if let (Outcome::Fails, Some(cause)) = (finding.outcome, &check.cause) {
             let _ = writeln!(text, "     cause: {cause}");
         }
     }
