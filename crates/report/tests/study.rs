@@ -14,6 +14,7 @@ limits = ["Anything at all."]
 test = { kind = "differs", figure = "events", of = "s:b", base = "s:a", want = "falls" }
 says = "Yes: {after} events in place of {before}."
 otherwise = "No: {after} events, {before} before."
+what = "Events"
 [answer.values]
 before = { figure = "events", of = "s:a" }
 after = { figure = "events", of = "s:b" }
@@ -140,7 +141,7 @@ fn a_page_says_how_it_was_made() {
         "# made-up: a document\n",
         "```sh\nfraglab paper made-up --seeds 5\n```",
         "## Answer\n\nYes: 62 events in place of 102.\n",
-        "- `s`: memory 8 MiB, scale 1/8\n    - `a`: policy linux-4.20\n- seeds 1 to 5; ",
+        "- `s`: memory 8 MiB, scale 1/8\n    - `a`: policy linux-4.20\n\nSeeds 1 to 5; ",
         "## Two columns\n",
         "## Rows that disagree\n",
         "Cause: not known",

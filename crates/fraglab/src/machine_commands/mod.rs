@@ -34,8 +34,10 @@ pub enum MachineCommand {
     /// List scenarios with their variants and sizes
     Scenarios(ScenariosArgs),
     /// Run what a published document ran, and print its tables with ours beside them
+    #[command(after_long_help = study::PAPERS.help())]
     Paper(StudyArgs),
     /// Run what answers a question that a document left open
+    #[command(after_long_help = study::QUESTIONS.help())]
     Question(StudyArgs),
     /// Run one scenario with one seed, and print its figures as JSON: what `paper` and `question` start for each run
     #[command(hide = true)]

@@ -5,8 +5,8 @@ use crate::flight::{Told, waiting};
 use crate::machine_commands::pool::{Cache, Order, Pool, PoolError, digest_of};
 use crate::machine_commands::run_args::ScenarioArgs;
 use crate::machine_commands::scenarios;
-use crate::machine_commands::study_args::StudyArgs;
-use crate::output::{self, Format};
+use crate::machine_commands::study_args::{StudyArgs, StudyFormat};
+use crate::output;
 use anstream::eprintln;
 use pagealloc::policy::closest;
 use report::SCHEMA_VERSION;
@@ -14,6 +14,7 @@ use report::flight::{Leg, LegState};
 use report::study::{self, CellId, FailedRun, Results, RunFigures, Study};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::num::NonZero;
 use std::path::Path;
@@ -54,14 +55,28 @@ pub const QUESTIONS: Shelf = Shelf {
     studies: study::QUESTIONS,
 };
 
+impl Shelf {
+    /// What its command's help ends with.
+    pub fn help(&self) -> String {
+        let mut text = String::new();
+        for (name, file) in self.studies {
+            // A test reads every file that comes with fraglab.
+            let title = Study::parse(file).map(|study| study.title).unwrap_or_default();
+            let _ = writeln!(text, "{name:<12}{title}");
+        }
+        text.push_str(
+            "\nEach run is a process of its own. Results do not depend on how many work at a time. From 4 seeds on a difference can \
+            be told from chance. Exit code 4 if a run was lost: the others' results are printed all the same.",
+        );
+        text
+    }
+}
+
 /// What stands for all of a shelf.
 const ALL: &str = "all";
 
 /// Runs, prints, and writes pages if asked to.
 pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
-    if args.format == Format::Csv {
-        return Err(Failure::Usage(format!("{} prints a table or JSON", shelf.command)));
-    }
     let (studies, left_out) = with_scenarios(find(&args.name, shelf)?, args)?;
     let cells = cells(&studies);
     let known = known(&cells, args)?;
@@ -72,12 +87,12 @@ pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
         write(directory, &all, args, shelf)?;
     }
     match args.format {
-        Format::Json => {
+        StudyFormat::Json => {
             let studies: Vec<_> = all.iter().map(|(study, results)| study::json(study, results)).collect();
             let (schema, version) = (format!("fraglab.{}", shelf.plural), SCHEMA_VERSION);
             output::print_json(&json!({ "schema": schema, "version": version, shelf.plural: studies }))?;
         }
-        _ => {
+        StudyFormat::Table => {
             let tables: Vec<String> = all.iter().map(|(study, results)| study::text(study, results)).collect();
             output::print(&tables.join("\n"))?;
         }
@@ -117,7 +132,7 @@ fn find(name: &str, shelf: &Shelf) -> Result<Vec<Study>, Failure> {
         Err(error) if name.contains(['/', '.']) => Err(Failure::Input(format!("{name}: {error}"))),
         Err(_) => {
             let names: Vec<&str> = shelf.studies.iter().map(|(name, _)| *name).collect();
-            let meant = closest(name, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
+            let meant = closest(name, names.iter().copied()).map(|name| format!(" (did you mean `{name}`?)"));
             let (command, known) = (shelf.command, names.join(", "));
             Err(Failure::Usage(format!(
                 "unknown {command} `{name}`{}; there are {known} and all",

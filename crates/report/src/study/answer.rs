@@ -16,6 +16,8 @@ use std::collections::BTreeMap;
 pub struct Answer {
     /// What decides what is said; without one, `says` is.
     pub test: Option<Test>,
+    /// What the test looks at, for runs that can't decide.
+    pub what: Option<String>,
     /// What is said if the test holds. `{NAME}` stands for a value.
     pub says: String,
     /// What is said if it does not.
@@ -53,7 +55,8 @@ impl Answer {
             Outcome::Holds => self.filled(&self.says, results),
             Outcome::Fails => self.filled(self.otherwise.as_deref().unwrap_or_default(), results),
             Outcome::Open => {
-                format!("Not answered by these runs ({}): {}", finding.measured, self.filled(&self.says, results))
+                let what = self.what.as_deref().unwrap_or_default();
+                format!("These runs can't tell. {what}: {}.", finding.measured)
             }
         }
     }
@@ -69,8 +72,8 @@ impl Answer {
 
     /// What is wrong with it, if anything: a test without its other side, a name without a value, a value that nobody names.
     pub(super) fn fault(&self) -> Option<String> {
-        if self.test.is_some() != self.otherwise.is_some() {
-            return Some("it has `test` without `otherwise`, or the other way round".to_owned());
+        if [self.otherwise.is_some(), self.what.is_some()] != [self.test.is_some(); 2] {
+            return Some("`test`, `what` and `otherwise` belong together".to_owned());
         }
         let templates = || std::iter::once(&self.says).chain(&self.otherwise);
         let unknown = templates().flat_map(|text| names(text)).find(|name| !self.values.contains_key(*name));
@@ -101,7 +104,7 @@ mod tests {
 
     fn answer(test: &str) -> Answer {
         let text = format!(
-            "says = \"Yes: {{n}}.\"\notherwise = \"No: {{n}}.\"\ntest = {test}\n\
+            "says = \"Yes: {{n}}.\"\notherwise = \"No: {{n}}.\"\nwhat = \"Events\"\ntest = {test}\n\
             values.n = {{ figure = \"f\", of = \"s:b\", statistic = \"max\" }}"
         );
         toml::from_str(&text).expect("an answer")
@@ -118,11 +121,12 @@ mod tests {
     #[test]
     fn too_few_runs_do_not_answer() {
         let rises = answer("{ kind = \"differs\", figure = \"f\", of = \"s:b\", base = \"s:a\", want = \"rises\" }");
-        assert!(rises.sentence(&results(&[8.0, 9.0])).starts_with("Not answered by these runs ("));
+        let open = "These runs can't tell. Events: 1 to 8.50; 2 a side are too few runs to tell.";
+        assert_eq!(rises.sentence(&results(&[8.0, 9.0])), open);
         assert_eq!(rises.sentence(&results(&[8.0, 9.0, 9.0, 9.0])), "Yes: 9.");
         assert_eq!(rises.sentence(&results(&[1.0, 1.0, 1.0, 1.0])), "No: 1.");
         let unmeasured = answer("{ kind = \"value\", figure = \"g\", of = \"s:b\", max = 0 }");
-        assert!(unmeasured.sentence(&results(&[1.0])).starts_with("Not answered by these runs (not measured): "));
+        assert_eq!(unmeasured.sentence(&results(&[1.0])), "These runs can't tell. Events: not measured.");
     }
 
     #[test]

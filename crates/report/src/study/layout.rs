@@ -45,9 +45,9 @@ pub fn text(study: &Study, results: &Results) -> String {
 pub(super) fn how_to_read(results: &Results) -> String {
     match results.seeds.split_once(" to ") {
         Some((first, last)) if first == last => {
-            format!("one run of each, seed {first}: no intervals, and no difference is told from chance")
+            format!("One run of each, seed {first}: no intervals, and no difference is told from chance")
         }
-        _ => format!("seeds {}; figures of ours are means over the runs, brackets are 95 % intervals", results.seeds),
+        _ => format!("Seeds {}; figures of ours are means over the runs, brackets are 95 % intervals", results.seeds),
     }
 }
 
@@ -129,7 +129,10 @@ fn interval_of_change(row: &Row, samples: &[Vec<f64>]) -> String {
 /// Many columns: ours below the document's, and the interval below that.
 fn below(text: &mut String, table: &Table, results: &Results) {
     let label = table.rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(LABEL);
-    let mut head = format!("{:width$}", "", width = label + 11);
+    // Where nothing was published, nobody asks whose figures these are.
+    let whose = if table.rows.iter().any(|row| !row.published.is_empty()) { 11 } else { 0 };
+    let mut unknown = Vec::new();
+    let mut head = format!("{:width$}", "", width = label + whose);
     table.columns.iter().for_each(|name| {
         let _ = write!(head, " {name:>width$}", width = WIDE - 1);
     });
@@ -137,8 +140,12 @@ fn below(text: &mut String, table: &Table, results: &Results) {
     for row in &table.rows {
         let samples = samples(table, row, results);
         let estimates: Vec<_> = samples.iter().map(|samples| estimate(samples, row.statistic)).collect();
+        if whose == 0 && estimates.iter().all(|(value, _)| value.is_none()) {
+            unknown.push(row.name.as_str());
+            continue;
+        }
         let line = |text: &mut String, name: &str, who: &str, cells: Vec<String>| {
-            let mut line = format!("{name:<label$} {who:<10}");
+            let mut line = if whose == 0 { format!("{name:<label$}") } else { format!("{name:<label$} {who:<10}") };
             cells.iter().for_each(|cell| {
                 let _ = write!(line, " {cell:>width$}", width = WIDE - 1);
             });
@@ -161,6 +168,9 @@ fn below(text: &mut String, table: &Table, results: &Results) {
         if estimates.iter().any(|(_, interval)| interval.is_some()) {
             line(text, "", "", estimates.iter().map(|(_, i)| i.map(interval).unwrap_or_default()).collect());
         }
+    }
+    if !unknown.is_empty() {
+        let _ = writeln!(text, "{}", wrapped(&format!("in no run: {}", unknown.join(", ")), LINE));
     }
 }
 

@@ -22,11 +22,12 @@ pub fn page(study: &Study, results: &Results, command: &str) -> String {
     let _ = writeln!(text, "```sh\n{command}\n```\n");
     for (scenario, size) in &results.sizes {
         let _ = writeln!(text, "- `{scenario}`: {size}");
-        for (cell, settings) in results.settings.iter().filter(|(cell, _)| cell.scenario == *scenario) {
+        let cells = study.cells().into_iter().filter(|cell| cell.scenario == *scenario);
+        for (cell, settings) in cells.filter_map(|cell| results.settings.get_key_value(&cell)) {
             let _ = writeln!(text, "    - `{}`: {settings}", cell.variant.as_deref().unwrap_or("as it is"));
         }
     }
-    let _ = writeln!(text, "- {}\n", how_to_read(results));
+    let _ = writeln!(text, "\n{}.\n", how_to_read(results));
     for table in &study.tables {
         let mut block = String::new();
         tables(&mut block, table, results);
@@ -110,6 +111,9 @@ pub fn json(study: &Study, results: &Results) -> Value {
 
 /// A list of pages: how many rows agree, how many bars hold.
 pub fn index(title: &str, about: &str, studies: &[(&Study, &Results)]) -> String {
+    if studies.iter().any(|(study, _)| !study.answers.is_empty()) {
+        return answers(title, about, studies);
+    }
     let mut text =
         format!("# {title}\n\n{about}\n\n| page | | figures that agree | what holds |\n| --- | --- | --- | --- |\n");
     for (study, results) in studies {
@@ -126,6 +130,21 @@ pub fn index(title: &str, about: &str, studies: &[(&Study, &Results)]) -> String
             share(holds, study.checks.len()),
             name = study.name
         );
+    }
+    text
+}
+
+/// A list of questions with their answers.
+fn answers(title: &str, about: &str, studies: &[(&Study, &Results)]) -> String {
+    let mut text = format!("# {title}\n\n{about}\n");
+    if let Some((_, results)) = studies.first() {
+        let _ = writeln!(text, "\n{}.", how_to_read(results));
+    }
+    for (study, results) in studies {
+        let _ = writeln!(text, "\n## [{}]({0}.md): {}\n", study.name, study.title);
+        for answer in &study.answers {
+            let _ = writeln!(text, "- {}", answer.sentence(results));
+        }
     }
     text
 }
