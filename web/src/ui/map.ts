@@ -22,7 +22,7 @@ const MODE_NAMES: Record<Mode, string> = { pair: "Side by side", difference: "Di
 
 const ABOUT =
   "Every pageblock in address order, from low (top left) to high. Orange is what the kernel tries to prevent: pages " +
-  "that cannot be moved in blocks of movable ones, where no huge page can be made any more. Dark and green blocks hold " +
+  "that cannot be moved in blocks of movable ones, where no huge page can be made any more. Violet and green blocks hold " +
   "such pages too, kept together. Press or drag on the bands to move through time.";
 
 /** Buttons of which one is pressed. */
