@@ -199,7 +199,10 @@ impl VirtualEnv {
 
     /// How long a task that is woken on this queue waits for a CPU.
     fn latency(&self, queue: Queue) -> Nanos {
-        if matches!(queue, Queue::Kswapd(_)) { self.speeds.kswapd_latency } else { 0 }
+        match (queue, &self.speeds.kswapd_latency) {
+            (Queue::Kswapd(_), Some(latency)) => latency.draw(&self.chance),
+            _ => 0,
+        }
     }
 
     fn pop_due(&self) -> Option<Reverse<(Nanos, u64, Due)>> {
@@ -365,10 +368,11 @@ impl VirtualEnv {
         let waited = lane.get().saturating_sub(self.now());
         lane.set(self.now() + waited + cost);
         let took = waited + cost;
-        if task.flags.contains(TaskFlags::KSWAPD) {
-            return took + self.turns.borrow_mut().away(task.pid, self.speeds.turns_kswapd, cost, waited);
+        if !task.flags.contains(TaskFlags::KSWAPD) {
+            return took.max(cost * self.speeds.stretch / 1024);
         }
-        took.max(cost * self.speeds.stretch / 1024)
+        let Some(turns) = &self.speeds.turns_kswapd else { return took };
+        took + self.turns.borrow_mut().away(self.current.get(), turns, cost, waited, &self.chance)
     }
 }
 
@@ -399,6 +403,7 @@ impl Env for VirtualEnv {
     }
 
     async fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> Woken {
+        self.turns.borrow_mut().sleeps(self.current.get());
         let woken = WaitFuture { env: self, queue, timeout, wait: None, keeps_cpu: false }.await;
         self.occupy().await;
         woken
