@@ -42,6 +42,12 @@ pub(crate) struct Pcp {
 }
 
 impl Pcp {
+    /// Empty lists with the limits of others.
+    pub fn limited_as(other: &Pcp) -> Pcp {
+        let Pcp { batch, high_min, high_max, .. } = *other;
+        Pcp { batch, high_min, high_max, high: high_min.min(high_max), ..Pcp::default() }
+    }
+
     /// Whether `high` moves between its bounds (5.6).
     #[inline(always)]
     fn is_auto_tuned(&self) -> bool {
