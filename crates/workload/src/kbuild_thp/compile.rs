@@ -250,19 +250,20 @@ mod tests {
         scenario.scale("1/8".parse().expect("a scale"));
         let workload = scenario.workload();
         let kbuild = workload.roots()[0];
-        let make =
-            workload.program(&kbuild.spawn).find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None });
-        let child = |of: &Spawn| {
-            workload
-                .program(of)
-                .find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None })
-                .expect("forks")
+        let child = |of: &Spawn, role| {
+            let forks = workload.program(of).filter_map(|op| if let Op::Fork(child) = op { Some(child) } else { None });
+            forks.into_iter().find(|child| child.role == role).expect("forks")
         };
-        let cc1 = child(&child(&make.expect("forks")));
-        let maps: Vec<u64> = workload
-            .program(&cc1)
-            .filter_map(|op| if let Op::Map { bytes, .. } = op { Some(bytes) } else { None })
-            .collect();
-        assert!(maps.contains(&QUIRE) && maps.contains(&BRK), "{maps:?}");
+        let (make, mut most) = (child(&kbuild.spawn, crate::kbuild_thp::MAKE), (0, 0));
+        let shells = workload.program(&make).filter_map(|op| if let Op::Fork(shell) = op { Some(shell) } else { None });
+        for shell in shells.take(8) {
+            let ops: Vec<Op> = workload.program(&child(&shell, CC1)).collect();
+            let maps = |size| ops.iter().filter(|op| matches!(op, Op::Map { bytes, .. } if *bytes == size)).count();
+            let looks = ops.iter().filter(|op| matches!(op, Op::Touch { access: Access::Read, .. })).count();
+            let quires = maps(QUIRE);
+            assert_eq!(looks, quires * quires.saturating_sub(1) / 2, "each new quire, and all before are used again");
+            most = most.max((quires, maps(BRK)));
+        }
+        assert!(most.0 > 2 && most.1 > 0, "{most:?}");
     }
 }

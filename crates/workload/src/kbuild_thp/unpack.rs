@@ -103,3 +103,43 @@ impl Script for Unpack {
         self.done > from
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::kbuild_thp::{RM, TAR};
+    use crate::{FileId, Op, Scenario};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_was_unpacked_is_removed_once_each() {
+        let mut scenario = Scenario::shipped("kbuild-thp").expect("it is shipped");
+        scenario.scale("1/16".parse().expect("a scale"));
+        let workload = scenario.workload();
+        let builds = workload.roots()[0];
+        let ops = workload.program(&builds.spawn).take(builds.quota as usize);
+        let forked: Vec<_> = ops.filter_map(|op| if let Op::Fork(child) = op { Some(child) } else { None }).collect();
+        let of_role = |role| forked.iter().filter(|child| child.role == role).collect::<Vec<_>>();
+        assert_eq!((of_role(TAR).len(), of_role(RM).len()), (15, 14), "the first build finds nothing to remove");
+        let mut tree: BTreeSet<FileId> = BTreeSet::new();
+        let mut bytes = 0;
+        for op in workload.program(of_role(TAR)[0]) {
+            match op {
+                Op::Create { file } => assert!(tree.insert(file), "{file:?} twice"),
+                Op::Write { bytes: written, .. } => bytes += written,
+                _ => {}
+            }
+        }
+        // A sixteenth of 85,000 files of 16 KB.
+        assert!(
+            (5_200..5_500).contains(&tree.len()) && (75 << 20..100 << 20).contains(&bytes),
+            "{} {bytes}",
+            tree.len()
+        );
+        for op in workload.program(of_role(RM)[0]) {
+            if let Op::Unlink { file } = op {
+                tree.remove(&file);
+            }
+        }
+        assert!(tree.is_empty(), "{} files are left", tree.len());
+    }
+}
