@@ -317,10 +317,6 @@ impl Sim {
             Filesystem::Xfs => [Cache::XfsInode, Cache::InodeSecurity, Cache::XfsInodeItem],
             Filesystem::Ext4 => [Cache::Inode, Cache::InodeSecurity, Cache::ExtentStatus],
         };
-        let caches: Vec<Cache> = caches
-            .into_iter()
-            .filter(|&cache| self.spec.disks.inode_security || cache != Cache::InodeSecurity)
-            .collect();
         let objects = self.objects(&caches, pid).await?;
         let mut state = self.mm.state.borrow_mut();
         match state.owner.files.get_mut(&file).filter(|of| of.inode.is_empty()) {

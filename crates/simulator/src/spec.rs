@@ -65,8 +65,6 @@ pub struct Disks {
     pub swap_on_disk: bool,
     /// Filesystem.
     pub filesystem: Filesystem,
-    /// A security module keeps something with each inode.
-    pub inode_security: bool,
     /// Bytes of a directory block.
     pub directory_block: u32,
 }
@@ -74,8 +72,7 @@ pub struct Disks {
 impl Default for Disks {
     fn default() -> Disks {
         let filesystem = Filesystem::Ext4;
-        let inode_security = true;
-        Disks { disk: None, swap: None, swap_on_disk: false, filesystem, inode_security, directory_block: 4096 }
+        Disks { disk: None, swap: None, swap_on_disk: false, filesystem, directory_block: 4096 }
     }
 }
 
@@ -153,7 +150,6 @@ impl MachineSpec {
                 swap: machine.swap,
                 swap_on_disk: machine.swap_on_disk,
                 filesystem: machine.filesystem,
-                inode_security: machine.inode_security,
                 directory_block: machine.directory_block_kib.kib() << 10,
             },
             costs: match machine.costs {

@@ -30,9 +30,6 @@ pub struct Machine {
     /// Filesystem of the scratch directory.
     #[serde(default)]
     pub filesystem: Filesystem,
-    /// Whether a security module keeps something with each inode in memory (`lsm_inode_cache`: unmovable), as in Debian's kernels.
-    #[serde(default = "default_inode_security")]
-    pub inode_security: bool,
     /// Size of a block of a directory, KiB (`mkfs.xfs -n size=`).
     #[serde(default = "default_directory_block")]
     pub directory_block_kib: DirectoryBlockKib,
@@ -88,10 +85,6 @@ fn default_distance() -> u8 {
 
 fn default_page() -> PageKib {
     PageKib::K4
-}
-
-fn default_inode_security() -> bool {
-    true
 }
 
 fn default_directory_block() -> DirectoryBlockKib {
@@ -217,7 +210,6 @@ mod tests {
         let machine = with("nodes = 1\n").expect("it is right").machine;
         assert_eq!((machine.page_kib, machine.pageblock_order, machine.disk), (PageKib::K4, None, None));
         assert_eq!((machine.filesystem, machine.costs), (Filesystem::Ext4, CostModel::Tcg));
-        assert!(machine.inode_security);
     }
 
     #[test]
