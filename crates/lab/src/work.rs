@@ -95,10 +95,9 @@ impl VirtualEnv {
         let waited = lane.get().saturating_sub(self.now());
         lane.set(self.now() + waited + cost);
         let took = waited + cost;
-        if !task.flags.contains(TaskFlags::KSWAPD) {
-            return took.max(cost * self.speeds.stretch / 1024);
-        }
-        let Some(turns) = &self.speeds.turns_kswapd else { return took };
+        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
+        let turns = if kswapd { &self.speeds.turns_kswapd } else { &self.speeds.turns };
+        let Some(turns) = turns else { return took };
         took + self.turns.borrow_mut().away(self.current.get(), turns, cost, waited, &self.chance)
     }
 }

@@ -9,6 +9,8 @@ mod create;
 mod directory;
 mod log;
 mod shrink;
+#[cfg(test)]
+mod tests;
 
 use crate::folio::FolioId;
 use crate::slab::Object;
