@@ -1,5 +1,6 @@
 //! Parameters that cannot hold nonsense: what a scenario's file says is checked where it is read.
 
+use crate::Random;
 use serde::Deserialize;
 
 /// A range of sizes, from low to high, at least 1.
@@ -20,6 +21,36 @@ impl TryFrom<[u32; 2]> for Between {
             true => Ok(Between { low: low.into(), high: high.into() }),
             false => Err(format!("[{low}, {high}] is no range: the smaller number, at least 1, comes first")),
         }
+    }
+}
+
+/// A distribution as it was measured: its least value, its nine deciles, and its greatest. Between two of them all are as likely.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(try_from = "[u32; 11]")]
+pub struct Deciles([u64; 11]);
+
+impl TryFrom<[u32; 11]> for Deciles {
+    type Error = String;
+
+    fn try_from(values: [u32; 11]) -> Result<Deciles, String> {
+        match values[0] >= 1 && values.is_sorted() {
+            true => Ok(Deciles(values.map(u64::from))),
+            false => Err(format!("{values:?} are no deciles: they ascend from 1 or more")),
+        }
+    }
+}
+
+impl Deciles {
+    /// A value.
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        let tenth = random.below(10) as usize;
+        random.range(self.0[tenth], self.0[tenth + 1])
+    }
+
+    /// The same distribution of things of another size.
+    #[must_use]
+    pub fn map(self, size: impl Fn(u64) -> u64) -> Deciles {
+        Deciles(self.0.map(size))
     }
 }
 
@@ -62,5 +93,30 @@ where
             return Err(serde::de::Error::custom("one of the weights must be more than 0"));
         }
         Ok(Weights(weights.map(u64::from)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Spawn;
+
+    #[test]
+    fn deciles_are_drawn_alike_and_ascend() {
+        let deciles = Deciles::try_from([1, 10, 20, 30, 40, 50, 60, 70, 80, 90, 1_000]).expect("they ascend");
+        let mut random = Random::of(&Spawn::root(0, 0, 0, 1));
+        let drawn: Vec<u64> = (0..10_000).map(|_| deciles.draw(&mut random)).collect();
+        let below = |limit| drawn.iter().filter(|&&value| value < limit).count();
+        assert!(
+            (900..1_100).contains(&below(10)) && (8_800..9_200).contains(&below(90)),
+            "{} {}",
+            below(10),
+            below(90)
+        );
+        assert!(drawn.iter().all(|value| (1..=1_000).contains(value)) && below(500) < 9_700);
+        assert_eq!(deciles.map(|size| size * 2).0[10], 2_000);
+        for nonsense in [[0; 11], [1, 2, 3, 4, 5, 4, 6, 7, 8, 9, 10]] {
+            Deciles::try_from(nonsense).expect_err("refused");
+        }
     }
 }

@@ -2,25 +2,48 @@
 
 use super::compile::{BRK, map_and_write};
 use super::tree::{Kind, file, read_whole, write_new};
-use super::{BUILD, BUILT, CLEAN, KIB, LD, MAKE, MIB, Parameters, SH};
+use super::{BUILD, BUILT, CLEAN, KIB, LD, MAKE, MIB, Parameters, RM, RUN, SH, TAR};
 use crate::rounds::Script;
 use crate::{Op, RegionId, Spawn};
 
-/// Who builds: makes the tree once, then builds and cleans.
+/// Who builds: one build after the other, each in a tree that was unpacked for it, or in the same one.
 pub struct Builds {
     parameters: Parameters,
     spawn: Spawn,
     forked: u64,
+    /// Builds so far.
+    built: u64,
 }
 
 impl Builds {
     pub fn new(parameters: Parameters, spawn: &Spawn) -> Builds {
-        Builds { parameters, spawn: *spawn, forked: 0 }
+        Builds { parameters, spawn: *spawn, forked: 0, built: 0 }
     }
 
     fn fork(&mut self, ops: &mut Vec<Op>, role: u16, argument: u64) {
         ops.push(Op::Fork(self.spawn.child(self.forked, role, argument)));
         self.forked += 1;
+    }
+
+    fn fork_and_wait(&mut self, ops: &mut Vec<Op>, role: u16) {
+        self.fork(ops, role, 0);
+        ops.push(Op::Wait);
+    }
+
+    /// What comes before the build itself.
+    fn prepare(&mut self, ops: &mut Vec<Op>) {
+        let first = self.built == 0;
+        match self.parameters.unpack {
+            Some(_) => {
+                if !first {
+                    self.fork_and_wait(ops, RM);
+                }
+                self.fork_and_wait(ops, TAR);
+            }
+            None if first => {}
+            None => self.fork_and_wait(ops, CLEAN),
+        }
+        self.built += 1;
     }
 }
 
@@ -28,10 +51,20 @@ impl Script for Builds {
     fn begin(&mut self, ops: &mut Vec<Op>) {
         let text = u64::from(self.parameters.cc1.text_mib.max(1)) * MIB;
         write_new(ops, file(Kind::Program, 0), text);
-        self.parameters.tree.create(self.spawn.seed, ops);
+        match self.parameters.unpack {
+            Some(unpack) => write_new(ops, file(Kind::Archive, 0), u64::from(unpack.archive_mib.get()) * MIB),
+            None => {
+                let tree = self.parameters.tree;
+                for (kind, number) in tree.files() {
+                    write_new(ops, file(kind, number), tree.bytes(kind, number, self.spawn.seed));
+                }
+            }
+        }
     }
 
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
+        ops.push(Op::Mark { label: RUN });
+        self.prepare(ops);
         ops.push(Op::Mark { label: BUILD });
         let tree = self.parameters.tree;
         for number in 0..tree.makefiles.into() {
@@ -47,8 +80,6 @@ impl Script for Builds {
             ops.push(Op::Wait);
         }
         ops.push(Op::Mark { label: BUILT });
-        self.fork(ops, CLEAN, 0);
-        ops.push(Op::Wait);
         true
     }
 }

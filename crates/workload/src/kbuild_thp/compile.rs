@@ -1,6 +1,6 @@
 //! A compilation: a shell, the compiler proper, the assembler, and the list of dependencies.
 
-use super::tree::{Kind, drawn, file, random_of, read_whole, write_new};
+use super::tree::{Kind, file, measured, random_of, read_whole, write_new};
 use super::{AS, CC1, FIXDEP, KIB, MIB, Parameters};
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
@@ -37,8 +37,7 @@ pub(super) fn map_and_write(ops: &mut Vec<Op>, region: RegionId, bytes: u64) {
 /// Memory of a compilation, bytes: it belongs to the source.
 fn heap(parameters: &Parameters, source: u64, seed: u64) -> u64 {
     const HEAP: u64 = 100;
-    let range = parameters.cc1.heap_kib;
-    random_of(HEAP, source, seed).log_uniform(range.low, range.high) * KIB / 4096 * 4096
+    parameters.cc1.heap_kib.draw(&mut random_of(HEAP, source, seed)) * KIB / 4096 * 4096
 }
 
 /// The shell that runs the commands of one target.
@@ -89,6 +88,7 @@ impl Compiler {
         for number in 0..quires {
             let region = RegionId(quire + number as u32);
             let first = (number * (QUIRE / STEP)) as usize;
+            steps[first].extend(self.used_again(number));
             steps[first].push(Op::Map { region, bytes: QUIRE });
             for (step, offset) in (first..).zip((0..QUIRE).step_by(STEP as usize)) {
                 steps[step].push(Op::Touch { region, offset, bytes: STEP, access: Access::Write });
@@ -101,6 +101,14 @@ impl Compiler {
             map_and_write(&mut steps[step], RegionId(moved + number as u32), BRK);
         }
         steps
+    }
+
+    /// A part of all quires before this one, looked at whenever one more is mapped. What is used again is spread over all
+    /// that there is, page by page; here it lies together in each quire.
+    fn used_again(&self, number: u64) -> impl Iterator<Item = Op> + use<> {
+        let bytes = self.parameters.cc1.reused_percent.of(QUIRE) / 4096 * 4096;
+        let regions = (0..number).filter(move |_| bytes > 0).map(|quire| RegionId(regions(CC1) + quire as u32));
+        regions.map(move |region| Op::Touch { region, offset: 0, bytes, access: Access::Read })
     }
 
     /// The program, as far as it is used.
@@ -164,7 +172,7 @@ impl Script for Compiler {
             ops.extend(step);
             ops.push(Op::Compute { nanos });
         }
-        write_new(ops, file(Kind::Assembly, source), drawn(cc1.assembly_kib, Kind::Assembly, source, seed));
+        write_new(ops, file(Kind::Assembly, source), measured(&cc1.assembly_kib, Kind::Assembly, source, seed));
         true
     }
 }
@@ -189,13 +197,17 @@ impl Script for Assemble {
         }
         let (parameters, seed, source) = (&self.parameters, self.spawn.seed, self.spawn.argument);
         let text = file(Kind::Assembly, source);
-        read_whole(ops, text, drawn(parameters.cc1.assembly_kib, Kind::Assembly, source, seed));
+        read_whole(ops, text, measured(&parameters.cc1.assembly_kib, Kind::Assembly, source, seed));
         let bytes = parameters.assembler.heap_percent.of(heap(parameters, source, seed)) + PROGRAM_DATA;
         for number in 0..bytes.div_ceil(BRK) {
             map_and_write(ops, RegionId(regions(AS) + number as u32), BRK);
         }
         ops.push(Op::Compute { nanos: bytes * u64::from(parameters.cc1.cpu_us_per_mib) * 1_000 / MIB });
-        write_new(ops, file(Kind::Object, source), drawn(parameters.assembler.object_kib, Kind::Object, source, seed));
+        write_new(
+            ops,
+            file(Kind::Object, source),
+            measured(&parameters.assembler.object_kib, Kind::Object, source, seed),
+        );
         ops.push(Op::Unlink { file: text });
         true
     }
@@ -221,7 +233,7 @@ impl Script for Fixdep {
         }
         let source = self.spawn.argument;
         map_and_write(ops, RegionId(regions(FIXDEP)), PROGRAM_DATA);
-        let bytes = drawn(self.parameters.assembler.cmd_kib, Kind::Cmd, source, self.spawn.seed);
+        let bytes = measured(&self.parameters.assembler.cmd_kib, Kind::Cmd, source, self.spawn.seed);
         write_new(ops, file(Kind::Cmd, source), bytes);
         true
     }
@@ -238,19 +250,20 @@ mod tests {
         scenario.scale("1/8".parse().expect("a scale"));
         let workload = scenario.workload();
         let kbuild = workload.roots()[0];
-        let make =
-            workload.program(&kbuild.spawn).find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None });
-        let child = |of: &Spawn| {
-            workload
-                .program(of)
-                .find_map(|op| if let Op::Fork(child) = op { Some(child) } else { None })
-                .expect("forks")
+        let child = |of: &Spawn, role| {
+            let forks = workload.program(of).filter_map(|op| if let Op::Fork(child) = op { Some(child) } else { None });
+            forks.into_iter().find(|child| child.role == role).expect("forks")
         };
-        let cc1 = child(&child(&make.expect("forks")));
-        let maps: Vec<u64> = workload
-            .program(&cc1)
-            .filter_map(|op| if let Op::Map { bytes, .. } = op { Some(bytes) } else { None })
-            .collect();
-        assert!(maps.contains(&QUIRE) && maps.contains(&BRK), "{maps:?}");
+        let (make, mut most) = (child(&kbuild.spawn, crate::kbuild_thp::MAKE), (0, 0));
+        let shells = workload.program(&make).filter_map(|op| if let Op::Fork(shell) = op { Some(shell) } else { None });
+        for shell in shells.take(8) {
+            let ops: Vec<Op> = workload.program(&child(&shell, CC1)).collect();
+            let maps = |size| ops.iter().filter(|op| matches!(op, Op::Map { bytes, .. } if *bytes == size)).count();
+            let looks = ops.iter().filter(|op| matches!(op, Op::Touch { access: Access::Read, .. })).count();
+            let quires = maps(QUIRE);
+            assert_eq!(looks, quires * quires.saturating_sub(1) / 2, "each new quire, and all before are used again");
+            most = most.max((quires, maps(BRK)));
+        }
+        assert!(most.0 > 2 && most.1 > 0, "{most:?}");
     }
 }

@@ -1,6 +1,6 @@
-//! The end of a build: links, and `make clean`.
+//! The end of a build: links.
 
-use super::tree::{DIRECTORY_BYTES, Kind, drawn, file, read_whole, write_new};
+use super::tree::{Kind, file, measured, read_whole, write_new};
 use super::{MIB, Parameters};
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
@@ -24,7 +24,7 @@ impl Linker {
             return read_whole(ops, file(Kind::Linked, pass - 1), bytes);
         }
         for object in 0..self.parameters.tree.sources.get().into() {
-            let bytes = drawn(self.parameters.assembler.object_kib, Kind::Object, object, self.spawn.seed);
+            let bytes = measured(&self.parameters.assembler.object_kib, Kind::Object, object, self.spawn.seed);
             read_whole(ops, file(Kind::Object, object), bytes);
         }
     }
@@ -48,34 +48,5 @@ impl Script for Linker {
         }
         write_new(ops, file(Kind::Linked, self.spawn.argument), u64::from(link.output_mib.get()) * MIB);
         true
-    }
-}
-
-/// `make clean`: all that the build made goes.
-pub struct Clean {
-    parameters: Parameters,
-    next: u64,
-}
-
-impl Clean {
-    pub fn new(parameters: Parameters, _spawn: &Spawn) -> Clean {
-        Clean { parameters, next: 0 }
-    }
-}
-
-impl Script for Clean {
-    fn begin(&mut self, ops: &mut Vec<Op>) {
-        for number in 0..self.parameters.tree.directories.into() {
-            read_whole(ops, file(Kind::Directory, number), DIRECTORY_BYTES);
-        }
-        let passes = u64::from(self.parameters.link.passes);
-        ops.extend((0..passes).map(|pass| Op::Unlink { file: file(Kind::Linked, pass) }));
-    }
-
-    fn round(&mut self, ops: &mut Vec<Op>) -> bool {
-        let number = self.next;
-        self.next += 1;
-        ops.extend([Kind::Object, Kind::Cmd].map(|kind| Op::Unlink { file: file(kind, number) }));
-        number < self.parameters.tree.sources.get().into()
     }
 }

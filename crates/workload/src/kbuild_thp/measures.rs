@@ -1,26 +1,38 @@
 //! What is measured: the rows of the document's tables, one sample a build (of bursts: one each).
 
-use super::{BUILD, BUILT, KBUILD};
+use super::{BUILD, BUILT, KBUILD, RUN};
 use crate::{Better, Mark, Measure, RunReport};
 use std::collections::BTreeMap;
 
-/// A build that was completed.
+/// A build that was completed, with what came before it: counters are of both, times of the build.
 struct Built<'r> {
+    run: &'r Mark,
     start: &'r Mark,
     end: &'r Mark,
 }
 
-impl Built<'_> {
+/// Growth of a counter between two marks.
+fn grown(start: &Mark, end: &Mark, counter: &str) -> Option<u64> {
+    let at = |mark: &Mark| mark.counters.get(counter).copied();
+    Some(at(end)?.saturating_sub(at(start)?))
+}
+
+impl<'r> Built<'r> {
+    /// A build by its three marks.
+    fn of(marks: &[&'r Mark]) -> Option<Built<'r>> {
+        let &[run, start, end] = marks else { return None };
+        ([run.label, start.label, end.label] == [RUN, BUILD, BUILT]).then_some(Built { run, start, end })
+    }
+
     fn grown(&self, counter: &str) -> Option<u64> {
-        let at = |mark: &Mark| mark.counters.get(counter).copied();
-        Some(at(self.end)?.saturating_sub(at(self.start)?))
+        grown(self.run, self.end, counter)
     }
 
     fn sum(&self, prefix: &str) -> u64 {
         let at = |counters: &BTreeMap<String, u64>| -> u64 {
             counters.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, value)| value).sum()
         };
-        at(&self.end.counters) - at(&self.start.counters)
+        at(&self.end.counters) - at(&self.run.counters)
     }
 }
 
@@ -52,9 +64,7 @@ const DIRECT: [(&str, &str, &str); 2] = [
 
 pub(super) fn measures(run: &RunReport, huge_bytes: u64) -> Vec<Measure> {
     let marks: Vec<&Mark> = run.tasks.iter().filter(|task| task.role == KBUILD).flat_map(|task| &task.marks).collect();
-    let is_build = |pair: &&[&Mark]| pair[0].label == BUILD && pair[1].label == BUILT;
-    let builds: Vec<Built> =
-        marks.windows(2).filter(is_build).map(|pair| Built { start: pair[0], end: pair[1] }).collect();
+    let builds: Vec<Built> = marks.windows(3).filter_map(Built::of).collect();
     let mut measures = bursts(run, huge_bytes);
     let mut add = |name: &str, unit, better, of: &dyn Fn(&Built) -> Option<f64>| {
         let samples: Vec<f64> = builds.iter().filter_map(of).collect();
@@ -62,8 +72,8 @@ pub(super) fn measures(run: &RunReport, huge_bytes: u64) -> Vec<Measure> {
     };
     let seconds = |nanos: u64| nanos as f64 / 1e9;
     add("kbuild-real", "s", Better::Lower, &|build| Some(seconds(build.end.at - build.start.at)));
-    add("kbuild-user", "s", Better::Lower, &|build| build.grown("cpu_user_ns").map(seconds));
-    add("kbuild-system", "s", Better::Lower, &|build| build.grown("cpu_system_ns").map(seconds));
+    add("kbuild-user", "s", Better::Lower, &|build| grown(build.start, build.end, "cpu_user_ns").map(seconds));
+    add("kbuild-system", "s", Better::Lower, &|build| grown(build.start, build.end, "cpu_system_ns").map(seconds));
     for (name, counter, better) in COUNTERS {
         add(name, "", better, &|build| build.grown(counter).map(|count| count as f64));
     }

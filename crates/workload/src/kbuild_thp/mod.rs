@@ -13,8 +13,9 @@ mod link;
 mod measures;
 mod services;
 mod tree;
+mod unpack;
 
-use crate::bounds::{Between, Percent};
+use crate::bounds::{Deciles, Percent};
 use crate::drive::Program;
 use crate::kbuild_mix::burst;
 use crate::kind::Kind;
@@ -36,6 +37,9 @@ pub struct Parameters {
     pub jobs: NonZero<u16>,
     /// The source tree.
     pub tree: Tree,
+    /// Each build has a tree of its own that is unpacked for it, and the one before is removed; without, builds share one and
+    /// `make clean` comes between.
+    pub unpack: Option<Unpack>,
     /// Memory of each `make`, KiB.
     pub make_kib: NonZero<u32>,
     /// Idle services, MiB: written once; 0 for none.
@@ -50,14 +54,26 @@ pub struct Parameters {
     pub bursts: Bursts,
 }
 
+/// How the tree is unpacked.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Unpack {
+    /// Size of the archive, MiB.
+    pub archive_mib: NonZero<u32>,
+    /// CPU time, milliseconds.
+    pub cpu_ms: u32,
+}
+
 /// The compiler proper.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Cc1 {
-    /// Smallest and largest memory, KiB.
-    pub heap_kib: Between,
+    /// Memory, KiB.
+    pub heap_kib: Deciles,
     /// Of this, what `malloc` takes by moving the break; the rest is mapped 2 MiB at a time by the garbage collector.
     pub brk_percent: Percent,
+    /// Of what the garbage collector holds, what is used again all the time.
+    pub reused_percent: Percent,
     /// What of its program is used, MiB: read from its file, as programs are mapped there and not here.
     pub text_mib: u32,
     /// Headers read.
@@ -66,8 +82,8 @@ pub struct Cc1 {
     pub misses: u32,
     /// CPU time, microseconds for each MiB of memory.
     pub cpu_us_per_mib: u32,
-    /// Smallest and largest assembly text, KiB.
-    pub assembly_kib: Between,
+    /// Assembly text, KiB.
+    pub assembly_kib: Deciles,
 }
 
 /// The assembler, and what is made of its output.
@@ -76,10 +92,10 @@ pub struct Cc1 {
 pub struct Assembler {
     /// Memory, percent of the compiler's.
     pub heap_percent: Percent,
-    /// Smallest and largest object file, KiB.
-    pub object_kib: Between,
-    /// Smallest and largest list of dependencies (`.cmd`), KiB.
-    pub cmd_kib: Between,
+    /// Object file, KiB.
+    pub object_kib: Deciles,
+    /// List of dependencies (`.cmd`), KiB.
+    pub cmd_kib: Deciles,
 }
 
 /// Linking, at the end of a build.
@@ -114,7 +130,8 @@ pub struct KbuildThp {
     header_bytes: Arc<[u64]>,
 }
 
-const ROLES: [&str; 10] = ["kbuild", "make", "sh", "cc1", "as", "fixdep", "ld", "clean", "burst", "services"];
+const ROLES: [&str; 12] =
+    ["kbuild", "make", "sh", "cc1", "as", "fixdep", "ld", "clean", "burst", "services", "tar", "rm"];
 const KBUILD: u16 = 0;
 const MAKE: u16 = 1;
 const SH: u16 = 2;
@@ -125,10 +142,13 @@ const LD: u16 = 6;
 const CLEAN: u16 = 7;
 const BURST: u16 = 8;
 const SERVICES: u16 = 9;
+const TAR: u16 = 10;
+const RM: u16 = 11;
 
-const LABELS: [&str; 3] = ["burst", "build", "built"];
+const LABELS: [&str; 4] = ["burst", "build", "built", "run"];
 const BUILD: u16 = 1;
 const BUILT: u16 = 2;
+const RUN: u16 = 3;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -145,15 +165,19 @@ impl Kind for Parameters {
         let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
         self.make_kib = scaled(self.make_kib);
         self.services_mib = scale.of_u32(self.services_mib);
-        let Parameters { tree, cc1, link, bursts, .. } = self;
+        let Parameters { tree, unpack, cc1, link, bursts, .. } = self;
         tree.scale(scale);
         cc1.text_mib = scale.of_u32(cc1.text_mib);
-        cc1.heap_kib = Between { low: scale.of(cc1.heap_kib.low), high: scale.of(cc1.heap_kib.high) };
-        cc1.assembly_kib = Between { low: scale.of(cc1.assembly_kib.low), high: scale.of(cc1.assembly_kib.high) };
+        cc1.heap_kib = cc1.heap_kib.map(|kib| scale.of(kib));
+        cc1.assembly_kib = cc1.assembly_kib.map(|kib| scale.of(kib));
         cc1.headers = scale.of_u32(cc1.headers);
         cc1.misses = scale.of_u32(cc1.misses);
         (link.heap_mib, link.output_mib) = (scaled(link.heap_mib), scaled(link.output_mib));
         link.cpu_ms = scale.of_u32(scale.of_u32(link.cpu_ms));
+        if let Some(unpack) = unpack {
+            unpack.archive_mib = scaled(unpack.archive_mib);
+            unpack.cpu_ms = scale.of_u32(scale.of_u32(unpack.cpu_ms));
+        }
         bursts.mib = scale.of_u32(bursts.mib);
         bursts.period_ms = scale.of_u32(scale.of_u32(bursts.period_ms));
     }
@@ -195,7 +219,9 @@ impl Workload for KbuildThp {
             AS => program(compile::Assemble::new(parameters, spawn)),
             FIXDEP => program(compile::Fixdep::new(parameters, spawn)),
             LD => program(link::Linker::new(parameters, spawn)),
-            CLEAN => program(link::Clean::new(parameters, spawn)),
+            CLEAN => program(unpack::Clean::new(parameters)),
+            RM => program(unpack::Remove::new(parameters)),
+            TAR => program(unpack::Unpack::new(parameters, spawn)),
             SERVICES => program(services::Services::new(parameters)),
             _ => program(self.burst()),
         }

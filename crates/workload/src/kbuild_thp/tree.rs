@@ -1,7 +1,7 @@
 //! The source tree: which files there are, and how large each is.
 
 use super::KIB;
-use crate::bounds::Between;
+use crate::bounds::{Between, Deciles};
 use crate::random::Random;
 use crate::{FileId, Op, Scale, Spawn};
 use serde::Deserialize;
@@ -24,8 +24,12 @@ pub struct Tree {
     pub makefiles: u32,
     /// Smallest and largest, KiB.
     pub makefile_kib: Between,
-    /// Directories: `make clean` searches all of them. Files of a block each stand in for them.
+    /// Directories: a search of the tree reads all of them. Files of a block each stand in for them.
     pub directories: u32,
+    /// Files that no build opens.
+    pub others: u32,
+    /// Their sizes, bytes.
+    pub other_bytes: Deciles,
 }
 
 /// Kinds of files: the upper bits of their numbers.
@@ -42,6 +46,10 @@ pub(super) enum Kind {
     /// The compiler itself.
     Program,
     Directory,
+    /// What no build opens.
+    Other,
+    /// The archive that the tree is unpacked from.
+    Archive,
 }
 
 /// A directory's block.
@@ -59,6 +67,7 @@ impl Tree {
         self.headers = scaled(self.headers);
         self.makefiles = scale.of_u32(self.makefiles);
         self.directories = scale.of_u32(self.directories);
+        self.others = scale.of_u32(self.others);
     }
 
     /// Size of a file of the tree, bytes.
@@ -66,7 +75,9 @@ impl Tree {
         let range = match kind {
             Kind::Source => self.source_kib,
             Kind::Header => self.header_kib,
-            _ => self.makefile_kib,
+            Kind::Makefile => self.makefile_kib,
+            Kind::Other => return self.other_bytes.draw(&mut random_of(kind as u64, number, seed)),
+            _ => return DIRECTORY_BYTES,
         };
         drawn(range, kind, number, seed)
     }
@@ -76,24 +87,33 @@ impl Tree {
         (0..self.headers.get().into()).map(|number| self.bytes(Kind::Header, number, seed)).collect()
     }
 
-    /// Makes the tree.
-    pub(super) fn create(&self, seed: u64, ops: &mut Vec<Op>) {
-        let kinds =
-            [(Kind::Source, self.sources.get()), (Kind::Header, self.headers.get()), (Kind::Makefile, self.makefiles)];
-        for (kind, count) in kinds {
-            for number in 0..count.into() {
-                write_new(ops, file(kind, number), self.bytes(kind, number, seed));
-            }
-        }
-        for number in 0..self.directories.into() {
-            write_new(ops, file(Kind::Directory, number), DIRECTORY_BYTES);
-        }
+    /// Files of the tree: kind and number, those of all kinds mixed as they are in its directories.
+    pub(super) fn files(&self) -> impl Iterator<Item = (Kind, u64)> + use<> {
+        let kinds = [
+            (Kind::Source, self.sources.get()),
+            (Kind::Header, self.headers.get()),
+            (Kind::Makefile, self.makefiles),
+            (Kind::Directory, self.directories),
+            (Kind::Other, self.others),
+        ];
+        let all: u64 = kinds.iter().map(|&(_, count)| u64::from(count)).sum();
+        (0..all).flat_map(move |place| {
+            kinds.into_iter().flat_map(move |(kind, count)| {
+                let before = |place: u64| place * u64::from(count) / all;
+                (before(place)..before(place + 1)).map(move |number| (kind, number))
+            })
+        })
     }
 }
 
 /// A size that belongs to a file, whoever asks: bytes.
 pub(super) fn drawn(range: Between, kind: Kind, number: u64, seed: u64) -> u64 {
     random_of(kind as u64, number, seed).log_uniform(range.low, range.high) * KIB
+}
+
+/// The same of a measured distribution.
+pub(super) fn measured(sizes: &Deciles, kind: Kind, number: u64, seed: u64) -> u64 {
+    sizes.draw(&mut random_of(kind as u64, number, seed)) * KIB
 }
 
 /// Random numbers that belong to a thing and not to a process, so that they are the same in every build.
@@ -109,4 +129,33 @@ pub(super) fn write_new(ops: &mut Vec<Op>, file: FileId, bytes: u64) {
 /// A file from its beginning to its end.
 pub(super) fn read_whole(ops: &mut Vec<Op>, file: FileId, bytes: u64) {
     ops.push(Op::Read { file, offset: 0, bytes });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_file_of_the_tree_comes_once_and_kinds_are_mixed() {
+        let count = |count| NonZero::new(count).expect("not 0");
+        let kib = Between { low: 1, high: 2 };
+        let tree = Tree {
+            sources: count(27),
+            source_kib: kib,
+            headers: count(40),
+            header_kib: kib,
+            makefiles: 0,
+            makefile_kib: kib,
+            directories: 51,
+            others: 700,
+            other_bytes: Deciles::try_from([1; 11]).expect("they ascend"),
+        };
+        let files: Vec<(Kind, u64)> = tree.files().collect();
+        let all = tree.sources.get() + tree.headers.get() + tree.makefiles + tree.directories + tree.others;
+        let distinct: BTreeSet<u32> = files.iter().map(|&(kind, number)| file(kind, number).0).collect();
+        assert_eq!((files.len(), distinct.len()), (all as usize, all as usize));
+        let sources = files[..files.len() / 2].iter().filter(|(kind, _)| *kind == Kind::Source).count();
+        assert!(sources.abs_diff(tree.sources.get() as usize / 2) <= 1, "{sources}");
+    }
 }
