@@ -63,6 +63,11 @@ pub trait Owner {
         let _ = (shrinker, node);
         (0, 2)
     }
+    /// Objects that a shrinker likes to scan at once: where kernels scan a batch at least, the least.
+    fn shrinker_batch(&self, shrinker: usize) -> u64 {
+        let _ = shrinker;
+        0
+    }
     /// Scans up to `nr` objects; whole pages that became empty are pushed to `freed`. An inode may take its page cache along,
     /// but only pages that are `droppable`: clean ones on an LRU list that nobody uses. Returns objects really scanned.
     fn shrinker_scan(

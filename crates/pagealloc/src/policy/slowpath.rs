@@ -72,6 +72,8 @@ pub struct ReclaimRules {
     pub anon_dirtyable: bool,
     /// How much of the slab caches a pass scans.
     pub slab_pressure: SlabPressure,
+    /// Each call of a shrinker scans a batch of its objects at least, if there are as many (4.19 and 4.20; own knowledge).
+    pub slab_minimum: bool,
     /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction (6.8+, own
     /// knowledge). Before, requests that could not compact were left to those that can.
     pub compacts_by_mask: bool,
