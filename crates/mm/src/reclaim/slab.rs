@@ -187,7 +187,12 @@ mod tests {
 
     fn by_priority(freeable: u64, seeks: u32, deferred: u64, priority: u8) -> SlabScan {
         let share = LruShare { scanned: 32, pages: 0 };
-        SlabScan::new(freeable, seeks, deferred, Pressure { rule: SlabPressure::PriorityOfAll, least: 0, priority, share })
+        SlabScan::new(
+            freeable,
+            seeks,
+            deferred,
+            Pressure { rule: SlabPressure::PriorityOfAll, least: 0, priority, share },
+        )
     }
 
     #[test]
