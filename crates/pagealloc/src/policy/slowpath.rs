@@ -157,6 +157,9 @@ pub struct KswapdRules {
     pub proactive_compaction: bool,
     /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.
     pub failures: bool,
+    /// The boost series wakes kswapd at a refill's first fallback, within the zone's lock, as posted; it begins while the refill goes on,
+    /// and knows only the boost of that moment. 5.0 wakes it after the refill (7.8).
+    pub woken_amid_refill: bool,
     /// A boosted run that reclaims nothing counts as a failure (up to 6.18).
     pub boosted_run_may_fail: bool,
 }

@@ -72,6 +72,7 @@ const KSWAPD_3_11: KswapdRules = KswapdRules {
     sleeps_by_order: true,
     proactive_compaction: false,
     failures: false,
+    woken_amid_refill: false,
     boosted_run_may_fail: true,
 };
 

@@ -116,7 +116,7 @@ pub(super) fn linux_4_20_patch3() -> Policy {
     Policy {
         name: "linux-4.20+patch3",
         boost: Boost::EveryFallbackBoostedCap,
-        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrBoosted, ..base.kswapd },
+        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrBoosted, woken_amid_refill: true, ..base.kswapd },
         ..base
     }
 }
