@@ -8,7 +8,7 @@ use crate::speeds::Speeds;
 use crate::turns::TurnsTaken;
 use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
-use pagealloc::{NodeId, Pfn};
+use pagealloc::{CpuId, NodeId, Pfn};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -61,6 +61,8 @@ pub struct VirtualEnv {
     pub(crate) starting: Cell<bool>,
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
     lanes: Vec<Cell<Nanos>>,
+    /// Where kernel threads run there.
+    kthreads_on: CpuId,
     /// Turns of kswapd on them.
     turns: RefCell<TurnsTaken>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
@@ -92,6 +94,7 @@ impl VirtualEnv {
             cpu_percent: 100,
             starting: Cell::new(false),
             lanes: Vec::new(),
+            kthreads_on: CpuId(0),
             turns: RefCell::default(),
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
@@ -123,10 +126,12 @@ impl VirtualEnv {
     }
 
     /// The same with CPUs that do nothing but the machinery's work, each piece on the one that is free first: what there is
-    /// more of than CPUs has to wait. For runs that don't know what else the CPUs do.
+    /// more of than CPUs has to wait; `kthreads_on`: whose page lists kernel threads use. For runs that don't know what else
+    /// the CPUs do.
     #[must_use]
-    pub fn with_lanes(mut self, cpus: usize) -> VirtualEnv {
+    pub fn with_lanes(mut self, cpus: usize, kthreads_on: CpuId) -> VirtualEnv {
         self.lanes = vec![Cell::new(0); cpus];
+        self.kthreads_on = kthreads_on;
         self
     }
 
@@ -199,7 +204,10 @@ impl VirtualEnv {
 
     /// How long a task that is woken on this queue waits for a CPU.
     fn latency(&self, queue: Queue) -> Nanos {
-        if matches!(queue, Queue::Kswapd(_)) { self.speeds.kswapd_latency } else { 0 }
+        match (queue, &self.speeds.kswapd_latency) {
+            (Queue::Kswapd(_), Some(latency)) => latency.draw(&self.chance),
+            _ => 0,
+        }
     }
 
     fn pop_due(&self) -> Option<Reverse<(Nanos, u64, Due)>> {
@@ -365,10 +373,11 @@ impl VirtualEnv {
         let waited = lane.get().saturating_sub(self.now());
         lane.set(self.now() + waited + cost);
         let took = waited + cost;
-        if task.flags.contains(TaskFlags::KSWAPD) {
-            return took + self.turns.borrow_mut().away(task.pid, self.speeds.turns_kswapd, cost, waited);
+        if !task.flags.contains(TaskFlags::KSWAPD) {
+            return took.max(cost * self.speeds.stretch / 1024);
         }
-        took.max(cost * self.speeds.stretch / 1024)
+        let Some(turns) = &self.speeds.turns_kswapd else { return took };
+        took + self.turns.borrow_mut().away(self.current.get(), turns, cost, waited, &self.chance)
     }
 }
 
@@ -399,6 +408,7 @@ impl Env for VirtualEnv {
     }
 
     async fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> Woken {
+        self.turns.borrow_mut().sleeps(self.current.get());
         let woken = WaitFuture { env: self, queue, timeout, wait: None, keeps_cpu: false }.await;
         self.occupy().await;
         woken
@@ -418,6 +428,10 @@ impl Env for VirtualEnv {
 
     fn has_waiters(&self, queue: Queue) -> bool {
         self.waits.borrow().iter().any(|wait| wait.queue == queue && wait.ended.is_none())
+    }
+
+    fn kthread_cpu(&self, _usual: CpuId) -> CpuId {
+        if self.cpus.is_some() { self.cpu() } else { self.kthreads_on }
     }
 
     fn lock_contended(&self, _task: &TaskContext) -> bool {

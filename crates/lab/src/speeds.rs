@@ -1,5 +1,6 @@
 //! How fast a machine reclaims, compacts and writes: measured from a recording, or given by a cost model.
 
+use crate::spread::Spread;
 use crate::turns::Turns;
 
 /// Nanoseconds a page for each kind of work.
@@ -12,10 +13,10 @@ pub struct Speeds {
     /// How much longer work takes than it keeps a CPU busy, in 1/1024, because tasks that the run does not model have
     /// their turns between.
     pub stretch: u64,
-    /// kswapd's turns on a CPU, in place of that: while it is away, others use up what it has freed.
-    pub turns_kswapd: Turns,
-    /// From the moment at which kswapd is woken until it runs.
-    pub kswapd_latency: u64,
+    /// kswapd's turns on a CPU, in place of that: while it is away, others use up what it has freed. Nothing: it never loses it.
+    pub turns_kswapd: Option<Turns>,
+    /// From the moment at which kswapd is woken until it runs. Nothing: at once.
+    pub kswapd_latency: Option<Spread>,
     /// Looking at a page for migration.
     pub scan_migrate: u64,
     /// Looking at a page for a free target.
@@ -45,8 +46,8 @@ impl Default for Speeds {
             shrink: 500,
             shrink_kswapd: 500,
             stretch: 1024,
-            turns_kswapd: Turns::NONE,
-            kswapd_latency: 0,
+            turns_kswapd: None,
+            kswapd_latency: None,
             scan_migrate: 20,
             scan_free: 10,
             migrate: 1_500,

@@ -2,83 +2,82 @@
 //! until it is its turn again. For whoever waits for memory meanwhile that is not the same as slower work: while kswapd is
 //! away for some ten milliseconds, the others use up what it has freed, and reclaim for themselves.
 
+use crate::chance::Chance;
+use crate::env::TaskId;
+use crate::spread::Spread;
 use mm::Nanos;
 use std::collections::BTreeMap;
 
-/// Turns as a scheduler deals them out, in the mean.
+/// Turns as a scheduler deals them out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turns {
-    /// CPU time after which a task loses its CPU, nanoseconds; 0: it never does.
-    pub works: Nanos,
-    /// Time until it has one again, nanoseconds.
-    pub away: Nanos,
+    /// CPU time after which a task that has slept loses its CPU. It is entitled to a whole slice, so this is longer than the next.
+    pub fresh: Spread,
+    /// The same once it has lost it before without having slept since.
+    pub again: Spread,
+    /// Time until it has a CPU again.
+    pub away: Spread,
 }
 
-impl Turns {
-    /// Nobody loses a CPU.
-    pub const NONE: Turns = Turns { works: 0, away: 0 };
-}
-
-/// Since a task last lost its CPU.
+/// What is left of a task's turn.
 struct Turn {
-    worked: Nanos,
+    left: Nanos,
+    /// What it has waited for a CPU since it lost one.
     waited: Nanos,
 }
 
-/// The turn of each task, by its number.
+/// The turns of tasks that have not slept since they worked.
 #[derive(Default)]
-pub(crate) struct TurnsTaken(BTreeMap<u32, Turn>);
+pub(crate) struct TurnsTaken(BTreeMap<TaskId, Turn>);
 
 impl TurnsTaken {
     /// A task has worked for a time, and waited for a CPU before: how long it is away now. What it waited is a part of it.
-    pub fn away(&mut self, pid: u32, turns: Turns, worked: Nanos, waited: Nanos) -> Nanos {
-        if turns.works == 0 {
-            return 0;
-        }
-        let turn = self.0.entry(pid).or_insert_with(|| Turn { worked: begun(pid, turns), waited: 0 });
-        turn.worked += worked;
+    pub fn away(&mut self, task: TaskId, turns: &Turns, mut worked: Nanos, waited: Nanos, chance: &Chance) -> Nanos {
+        let turn = self.0.entry(task).or_insert_with(|| Turn { left: turns.fresh.draw(chance), waited: 0 });
         turn.waited += waited;
-        let lost = turn.worked / turns.works;
-        if lost == 0 {
-            return 0;
+        let mut away = 0;
+        while worked > turn.left {
+            worked -= turn.left;
+            away += turns.away.draw(chance).saturating_sub(std::mem::take(&mut turn.waited));
+            turn.left = turns.again.draw(chance).max(SHORTEST_TURN);
         }
-        turn.worked %= turns.works;
-        (lost * turns.away).saturating_sub(std::mem::take(&mut turn.waited))
+        turn.left -= worked;
+        away
+    }
+
+    /// A task sleeps.
+    pub fn sleeps(&mut self, task: TaskId) {
+        self.0.remove(&task);
     }
 }
 
-/// How much of its turn a task has used up when it is first heard of: any share, by its number.
-fn begun(pid: u32, turns: Turns) -> Nanos {
-    let share = u64::from(pid).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-    ((u128::from(share) * u128::from(turns.works)) >> 32) as Nanos
-}
+/// No turn is shorter: what ends it then is the end of a step that is reported, not of a slice.
+const SHORTEST_TURN: Nanos = 1_000;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const TURNS: Turns = Turns { works: 4_000, away: 20_000 };
+    const TURNS: Turns =
+        Turns { fresh: Spread::always(4_000), again: Spread::always(2_000), away: Spread::always(20_000) };
 
     #[test]
     fn a_task_is_away_once_a_turn_and_not_for_what_it_waited_already() {
-        let mut taken = TurnsTaken::default();
-        let pid = 0; // Its first turn begins now.
-        assert_eq!([3_000, 1_000, 3_999].map(|worked| taken.away(pid, TURNS, worked, 0)), [0, 20_000, 0]);
-        assert_eq!(taken.away(pid, TURNS, 1, 5_000), 15_000);
-        assert_eq!(taken.away(pid, TURNS, 9_000, 0), 40_000);
+        let (mut taken, chance) = (TurnsTaken::default(), Chance::new(1));
+        let mut away = |worked, waited| taken.away(0, &TURNS, worked, waited, &chance);
+        assert_eq!([3_000, 1_000, 1, 1_999].map(|worked| away(worked, 0)), [0, 0, 20_000, 0]);
+        assert_eq!(away(1, 5_000), 15_000);
+        assert_eq!(away(4_000, 0), 40_000);
     }
 
     #[test]
-    fn tasks_have_turns_of_their_own_and_are_first_heard_of_somewhere_in_one() {
-        let mut taken = TurnsTaken::default();
-        assert_eq!((taken.away(0, TURNS, 3_000, 0), taken.away(1, TURNS, 3_000, 0)), (0, 20_000));
-        assert!((0..1_000).all(|pid| begun(pid, TURNS) < TURNS.works));
-        let mean = (0..1_000).map(|pid| begun(pid, TURNS)).sum::<Nanos>() / 1_000;
-        assert!((1_900..2_100).contains(&mean), "{mean}");
-    }
-
-    #[test]
-    fn without_turns_nobody_is_away() {
-        assert_eq!(TurnsTaken::default().away(7, Turns::NONE, 1 << 40, 0), 0);
+    fn a_task_that_slept_has_a_whole_turn_before_it() {
+        let (mut taken, chance) = (TurnsTaken::default(), Chance::new(1));
+        for _ in 0..10 {
+            assert_eq!(taken.away(0, &TURNS, 3_999, 0, &chance), 0);
+            taken.sleeps(0);
+        }
+        assert_eq!([4_000, 1].map(|worked| taken.away(0, &TURNS, worked, 0, &chance)), [0, 20_000]);
+        assert_eq!(taken.away(1, &TURNS, 4_000, 0, &chance), 0, "tasks have turns of their own");
     }
 }

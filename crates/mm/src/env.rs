@@ -134,6 +134,10 @@ pub trait Env {
         let _ = swap;
         core::future::ready(())
     }
+    /// CPU that the kernel thread that asks runs on at this moment; `usual` where nobody knows better.
+    fn kthread_cpu(&self, usual: CpuId) -> CpuId {
+        usual
+    }
     /// Whether a task that only tries to take the LRU or zone lock would find it taken at this moment.
     fn lock_contended(&self, task: &TaskContext) -> bool {
         let _ = task;

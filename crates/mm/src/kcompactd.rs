@@ -76,12 +76,20 @@ impl Kcompactd {
 
 // ---- the daemon
 impl<W: World> Mm<W> {
+    /// A kernel thread's context at this moment.
+    pub(crate) fn here(&self, task: &TaskContext) -> TaskContext {
+        TaskContext { cpu: self.env.kthread_cpu(task.cpu), ..*task }
+    }
+
     /// The daemon of a node; never returns. Kernels without one (before 4.6) leave it asleep.
     pub async fn kcompactd(&self, node: NodeId) {
-        let task = self.state.borrow().kcompactd_task(node);
+        let cpu = self.state.borrow().first_cpu_of(node);
+        let task = TaskContext { pid: PID_BASE + u32::from(node.0), cpu, flags: TaskFlags::KTHREAD };
         let mut interval = CHECK_INTERVAL;
         loop {
-            if self.kcompactd_sleep(node, interval).await {
+            let requested = self.kcompactd_sleep(node, interval).await;
+            let task = self.here(&task);
+            if requested {
                 self.kcompactd_do_work(node, &task).await;
                 interval = CHECK_INTERVAL;
                 continue;
@@ -191,11 +199,10 @@ impl<W: World> Mm<W> {
 }
 
 impl<W: World> State<W> {
-    /// kcompactd's context: a kernel thread on the first CPU of its node.
-    fn kcompactd_task(&self, node: NodeId) -> TaskContext {
+    /// The first CPU of a node; of all where it has none.
+    pub(crate) fn first_cpu_of(&self, node: NodeId) -> CpuId {
         let mut cpus = (0..self.alloc.nr_cpus() as u16).map(CpuId);
-        let cpu = cpus.find(|&cpu| self.alloc.node_of_cpu(cpu) == node).unwrap_or_default();
-        TaskContext { pid: PID_BASE + u32::from(node.0), cpu, flags: TaskFlags::KTHREAD }
+        cpus.find(|&cpu| self.alloc.node_of_cpu(cpu) == node).unwrap_or_default()
     }
 
     /// The mark that kcompactd works for: min, or high under defrag_mode (13.3g).

@@ -42,6 +42,12 @@ pub(crate) struct Pcp {
 }
 
 impl Pcp {
+    /// Empty lists with the limits of others.
+    pub fn limited_as(other: &Pcp) -> Pcp {
+        let Pcp { batch, high_min, high_max, .. } = *other;
+        Pcp { batch, high_min, high_max, high: high_min.min(high_max), ..Pcp::default() }
+    }
+
     /// Whether `high` moves between its bounds (5.6).
     #[inline(always)]
     fn is_auto_tuned(&self) -> bool {
@@ -50,7 +56,7 @@ impl Pcp {
 
     #[inline(always)]
     fn clamped_high(&self) -> u32 {
-        self.high.min(self.high_max).max(self.high_min)
+        clamp(self.high, self.high_min, self.high_max)
     }
 
     /// Pages to refill an empty list with (5.6).
@@ -119,7 +125,7 @@ impl Pcp {
         }
         let needed = self.free_count + self.batch;
         if self.count >= high && self.high < needed {
-            self.high = needed.min(self.high_max).max(self.high_min);
+            self.high = clamp(needed, self.high_min, self.high_max);
         }
         high
     }
@@ -132,7 +138,7 @@ impl Pcp {
         if high < self.batch {
             return 1;
         }
-        between(self.free_count, self.batch, high - self.batch)
+        clamp(self.free_count, self.batch, high - self.batch)
     }
 
     /// The same in 5.14 to 6.6 (5.14).
@@ -148,13 +154,14 @@ impl Pcp {
         if n < most {
             self.free_factor += 1;
         }
-        between(n, self.batch, most)
+        clamp(n, self.batch, most)
     }
 }
 
-/// Clamp in which the upper bound wins if the bounds cross.
-fn between(n: u32, low: u32, high: u32) -> u32 {
-    n.max(low).min(high)
+/// Clamp as the kernel has it, which asks for the upper bound first: the bounds cross where `min_free_kbytes` is large.
+#[inline(always)]
+fn clamp(n: u32, low: u32, high: u32) -> u32 {
+    if n >= high { high } else { n.max(low) }
 }
 
 impl<O: Observer> PageAllocator<O> {
@@ -254,7 +261,7 @@ impl<O: Observer> PageAllocator<O> {
         }
         // Below the limit, only these move it (5.8).
         let lists = &self.zones[zone.index()];
-        if pcp.count >= pcp.high || free_high || lists.reclaim_active || lists.below_high {
+        if pcp.count >= pcp.high.min(pcp.high_max) || free_high || lists.reclaim_active || lists.below_high {
             self.limit_pcp(zone, number, index, free_high);
         }
     }
@@ -419,6 +426,16 @@ mod tests {
         let pfn = alloc(&mut world, 0);
         world.free(pfn, CPU);
         assert!(world.pcps[0].high < 110 && count(&world) < 16);
+    }
+
+    #[test]
+    fn the_upper_bound_holds_where_the_bounds_cross() {
+        // A 6.18 guest of 448 MiB with min_free_kbytes=93952 shows `high: 7161`, `high_min: 14203`, `high_max: 7161`.
+        let mut world = cached(linux_6_18(), 400, 200);
+        let pages: Vec<Pfn> = (0..1_000).map(|_| alloc(&mut world, 0)).collect();
+        pages.iter().for_each(|&pfn| world.free(pfn, CPU));
+        assert_eq!((world.pcps[0].high, count(&world) <= 200), (200, true));
+        world.check().unwrap();
     }
 
     #[test]

@@ -38,8 +38,8 @@ impl<O: Observer> PageAllocator<O> {
 
     fn computed_high(&self, zone: ZoneId, batch: u32) -> (u32, u32) {
         let lists = &self.zones[zone.index()];
-        let local = self.cpu_node.iter().filter(|node| **node == lists.node).count();
-        let cpus = if local == 0 { self.cpu_node.len() } else { local } as u64;
+        let local = self.cpu_node[..self.nr_cpus()].iter().filter(|node| **node == lists.node).count();
+        let cpus = if local == 0 { self.nr_cpus() } else { local } as u64;
         let at_least = |pages: u64| ((pages / cpus) as u32).max(4 * batch);
         let low = lists.mark(AllocFlags::WMARK_LOW.wmark());
         let fraction = u64::from(self.policy.sysctl.percpu_pagelist_high_fraction);
@@ -78,6 +78,26 @@ impl<O: Observer> PageAllocator<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::*;
+    use crate::{Gfp, NodeId, Request};
+
+    #[test]
+    fn what_kernel_threads_free_does_not_get_between_the_pages_of_tasks() {
+        let mut world = world(2048, linux_6_18());
+        world.set_pcp_limits(ZONE, 4, 64, 64);
+        let thread = world.add_kthread_cpu(NodeId(0));
+        assert_eq!((world.nr_cpus(), world.cpus_with_lists().count()), (1, 2));
+        let mut take = |world: &mut World, cpu| world.alloc_fast(&Request::new(0, Gfp::KERNEL, cpu)).unwrap();
+        let [first, other, _] = [(); 3].map(|()| take(&mut world, CPU));
+        world.free(other, thread);
+        assert_eq!(take(&mut world, CPU).0, first.0 + 3);
+        assert_eq!(take(&mut world, thread), other);
+        world.free(other, thread);
+        assert_eq!(world.pcp_limits(ZONE, thread), world.pcp_limits(ZONE, CPU));
+        world.drain_all_pages(None);
+        assert_eq!(world.pcp_count(ZONE, thread), 0);
+        world.check().unwrap();
+    }
 
     #[test]
     fn batch_by_zone_size() {

@@ -3,7 +3,7 @@
 //! Nanoseconds of CPU time unless a field says otherwise. Where a figure comes from stands beside it;
 //! `docs/simulator.md` has the measurements.
 
-use lab::{Speeds, Turns};
+use lab::Speeds;
 use mm::Nanos;
 
 /// A cost model.
@@ -96,8 +96,8 @@ impl Costs {
             shrink: 500,
             shrink_kswapd: 500,
             stretch: 1_024,
-            turns_kswapd: Turns::NONE,
-            kswapd_latency: 0,
+            turns_kswapd: None,
+            kswapd_latency: None,
             failed_request: 1_000,
             scan_migrate: 20,
             scan_free: 10,
@@ -149,8 +149,8 @@ impl Costs {
             shrink: 10_000,
             shrink_kswapd: 10_000,
             stretch: 1_024,
-            turns_kswapd: Turns::NONE,
-            kswapd_latency: 0,
+            turns_kswapd: None,
+            kswapd_latency: None,
             failed_request: 20_000,
             scan_migrate: 350,
             scan_free: 900,

@@ -80,7 +80,8 @@ impl<W: World> Mm<W> {
                 return Ended::Balanced;
             }
             let before = run.sc.nr_reclaimed;
-            let enough_scanned = self.reclaim_once(run, task).await;
+            let here = self.here(task);
+            let enough_scanned = self.reclaim_once(run, &here).await;
             let held = run.boost_left > 0 && run.sc.priority == BOOST_PRIORITY;
             let got = run.sc.nr_reclaimed - before;
             run.boost_left -= run.boost_left.min(got);

@@ -3,7 +3,7 @@
 use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, World};
-use pagealloc::{Counter, CpuId, NodeId, Order, ZoneType};
+use pagealloc::{Counter, NodeId, Order, ZoneType};
 
 /// kswapd's pid in events, plus the node: never a task's.
 const PID_BASE: u32 = u32::MAX - 255;
@@ -14,7 +14,8 @@ impl<W: World> Mm<W> {
     /// The daemon of a node; never returns.
     pub async fn kswapd(&self, node: NodeId) {
         let flags = TaskFlags::MEMALLOC.with(TaskFlags::KTHREAD).with(TaskFlags::KSWAPD);
-        let task = TaskContext { pid: PID_BASE + u32::from(node.0), cpu: self.cpu_of(node), flags };
+        let cpu = self.state.borrow().first_cpu_of(node);
+        let task = TaskContext { pid: PID_BASE + u32::from(node.0), cpu, flags };
         let (mut alloc_order, mut highest) = (0, ZoneType::Movable);
         let mut reclaim_order = 0;
         loop {
@@ -37,10 +38,6 @@ impl<W: World> Mm<W> {
                 reclaim_order = alloc_order;
             }
         }
-    }
-
-    fn cpu_of(&self, node: NodeId) -> CpuId {
-        CpuId(u16::from(node.0).min(self.state.borrow().alloc.nr_cpus() as u16 - 1))
     }
 
     fn pending_request(&self, node: NodeId, previous: ZoneType) -> (Order, ZoneType) {

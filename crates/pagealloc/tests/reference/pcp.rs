@@ -103,7 +103,7 @@ impl Model {
         let pcp = &mut self.zones[zone].pcp[cpu];
         let mut pages = batch;
         if self.policy.pcp.high == PcpHigh::AutoTuned {
-            pcp.high = pcp.high.clamp(high_min, high_max);
+            pcp.high = clamp(pcp.high, high_min, high_max);
             if pcp.high < batch {
                 return 1;
             }
@@ -180,7 +180,7 @@ impl Model {
             if wanted < most {
                 pcp.free_factor += 1;
             }
-            wanted.clamp(batch, most)
+            clamp(wanted, batch, most)
         };
         self.drain(zone, cpu, pages, index);
     }
@@ -206,7 +206,7 @@ impl Model {
         } else if high < batch {
             1
         } else {
-            pcp.free_count.clamp(batch, high - batch)
+            clamp(pcp.free_count, batch, high - batch)
         };
         if self.policy.pcp.drain_in_batches {
             self.drain_in_steps(zone, cpu, pages, index);
@@ -224,7 +224,7 @@ impl Model {
     fn effective_high(&mut self, zone: usize, cpu: usize, free_high: bool) -> u64 {
         let Zone { batch, high_min, high_max, below_high, reclaim_active, .. } = self.zones[zone];
         let pcp = &mut self.zones[zone].pcp[cpu];
-        let high = pcp.high.clamp(high_min, high_max);
+        let high = clamp(pcp.high, high_min, high_max);
         let lowered = high.saturating_sub(pcp.free_count.max(batch)).max(high_min);
         pcp.high = high;
         if high == 0 {
@@ -246,7 +246,7 @@ impl Model {
             return pcp.count.max(high_min);
         }
         if pcp.count >= high && high < pcp.free_count + batch {
-            pcp.high = (pcp.free_count + batch).clamp(high_min, high_max);
+            pcp.high = clamp(pcp.free_count + batch, high_min, high_max);
         }
         high
     }
@@ -352,5 +352,14 @@ impl Model {
                 self.drain(zone, cpu, surplus, 0);
             }
         }
+    }
+}
+
+/// 5.6; the upper bound is asked for first.
+fn clamp(n: u64, low: u64, high: u64) -> u64 {
+    match () {
+        _ if n >= high => high,
+        _ if n <= low => low,
+        _ => n,
     }
 }

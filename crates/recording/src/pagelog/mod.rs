@@ -18,6 +18,7 @@ mod start;
 mod task;
 mod thp;
 mod truth;
+mod turns;
 mod whole;
 
 pub(crate) use moves::PageArray;

@@ -1,12 +1,11 @@
 //! How fast the recorded machine reclaimed and migrated: nanoseconds a page, measured from the gaps between the steps
 //! that a task in reclaim or compaction reports. A replay spends the same virtual time for the same work.
 
-use lab::{Speeds, Turns};
+use super::turns::KswapdTurns;
+use lab::Speeds;
 
 /// Longest gap between two steps that is taken as work; a longer one is a wait.
-const LONGEST_STEP_NS: u64 = 20_000_000;
-/// Others have their turns for less than this: reclaim that is throttled sleeps for as long, or longer (10.14).
-const LONGEST_ABSENCE_NS: u64 = 100_000_000;
+pub(super) const LONGEST_STEP_NS: u64 = 20_000_000;
 
 /// When and where a task reported something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +61,10 @@ impl Sum {
     }
 }
 
-/// Cost of one kind of work: its steps that nobody else had a turn in, those in which the task lost its CPU, and of both
-/// the short ones.
+/// Cost of one kind of work: its steps that nobody else had a turn in, and all short ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     worked: Sum,
-    lost: Sum,
     short: Sum,
 }
 
@@ -84,25 +81,13 @@ impl Cost {
         if let Some(wall) = wall.filter(|wall| *wall <= LONGEST_STEP_NS && pages > 0) {
             self.short.add(wall, pages);
         }
-        match (worked, wall) {
-            (Some(worked), _) => self.add(worked, pages),
-            (None, Some(wall)) if wall < LONGEST_ABSENCE_NS && pages > 0 => self.lost.add(wall, pages),
-            _ => {}
+        if let Some(worked) = worked {
+            self.add(worked, pages);
         }
     }
 
     fn mean(self, default: u64) -> u64 {
         self.worked.ns.checked_div(self.worked.pages).unwrap_or(default)
-    }
-
-    /// What all its steps would have taken undisturbed.
-    fn work(self) -> u64 {
-        self.worked.ns + self.mean(0) * self.lost.pages
-    }
-
-    /// The time in which its tasks had lost their CPU.
-    fn away(self) -> u64 {
-        self.lost.ns.saturating_sub(self.mean(0) * self.lost.pages)
     }
 }
 
@@ -114,13 +99,11 @@ fn stretch_of(kinds: &[Cost]) -> Option<u64> {
 }
 
 /// Sums over a trace.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
     /// Scanning by tasks for themselves, and by kswapd, which has more pages to share the fixed costs.
     shrink: [Cost; 2],
-    /// From a wake-up of kswapd until it ran; and when it was woken, if it has not run since.
-    kswapd_latency: Cost,
-    kswapd_woken: Option<u64>,
+    pub kswapd: KswapdTurns,
     pub scan_migrate: Cost,
     pub scan_free: Cost,
     pub migrate: Cost,
@@ -158,19 +141,15 @@ impl Measured {
     /// A step of reclaim.
     pub fn shrank(&mut self, kswapd: bool, worked: Option<u64>, wall: Option<u64>, pages: u64) {
         self.shrink[usize::from(kswapd)].step(worked, wall, pages);
+        if kswapd {
+            self.kswapd.step(worked, wall, pages);
+        }
     }
 
     /// How much longer things take than they work, in 1/1024: for compaction, and so for all tasks but kswapd. Steps of
     /// tasks that reclaim for themselves tell nothing about turns: they are also put to sleep (10.14).
     fn stretch(&self) -> Option<u64> {
         stretch_of(&[self.scan_migrate, self.scan_free, self.migrate])
-    }
-
-    /// Turns of kswapd, which just works, if it ever lost its CPU.
-    fn turns_kswapd(&self) -> Option<Turns> {
-        let kswapd = self.shrink[1];
-        let (lost, work) = (kswapd.lost.steps, kswapd.work());
-        Some(Turns { works: work.checked_div(lost)?, away: kswapd.away() / lost })
     }
 
     /// Reclaim judged a batch of an inactive list or an oldest generation.
@@ -184,27 +163,16 @@ impl Measured {
         }
     }
 
-    /// kswapd sleeps and was woken.
-    pub fn woke_kswapd(&mut self, ts: u64) {
-        self.kswapd_woken.get_or_insert(ts);
-    }
-
-    /// kswapd runs.
-    pub fn kswapd_runs(&mut self, ts: u64) {
-        if let Some(woken) = self.kswapd_woken.take() {
-            self.kswapd_latency.add(ts - woken, 1);
-        }
-    }
-
     /// The speeds; where the trace has no such step, the default's.
     pub fn speeds(&self) -> Speeds {
         let default = Speeds::default();
+        let shrink_kswapd = self.shrink[1].mean(default.shrink_kswapd);
         Speeds {
             shrink: self.shrink[0].mean(default.shrink),
-            shrink_kswapd: self.shrink[1].mean(default.shrink_kswapd),
+            shrink_kswapd,
             stretch: self.stretch().unwrap_or(default.stretch),
-            turns_kswapd: self.turns_kswapd().unwrap_or(default.turns_kswapd),
-            kswapd_latency: self.kswapd_latency.mean(default.kswapd_latency),
+            turns_kswapd: self.kswapd.turns(shrink_kswapd),
+            kswapd_latency: self.kswapd.latency(),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),
             scan_free: self.scan_free.mean(default.scan_free),
             migrate: self.migrate.mean(default.migrate),

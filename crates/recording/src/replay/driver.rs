@@ -10,7 +10,7 @@ use crate::pagelog::{AGAIN, Class, MEMALLOC, MEMBER, Object, ObjectId, Op, OpKin
 use lab::outcome::{Sample, SlowRequest};
 use lab::{Executor, VirtualEnv, Watch, start_daemons};
 use mm::{Env, Mm, State, Tag, TaskContext, TaskFlags};
-use pagealloc::{CpuId, Gfp, NR_ORDERS, Pfn, Request};
+use pagealloc::{CpuId, Gfp, NR_ORDERS, NodeId, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
@@ -92,9 +92,9 @@ pub fn replay(
 ) -> Result<Replayed, ReplayError> {
     let clock = Rc::new(Cell::new(log.window.0));
     let objects = Objects::new(Rc::clone(log), SWAP_PAGES, options.seed);
-    let state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
-    let cpus = state.alloc.nr_cpus();
-    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus));
+    let mut state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
+    let (cpus, kthreads_on) = (state.alloc.nr_cpus(), state.alloc.add_kthread_cpu(NodeId(0)));
+    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus, kthreads_on));
     let (served, slow) = (RefCell::default(), RefCell::default());
     let follow = Follow::new(&mm, options.sampling);
     let mut driver = Driver::new(log, &mm, &served, &slow, follow);

@@ -18,12 +18,15 @@ impl Builder<'_> {
                 self.measured.migrated(pages.succeeded, pages.failed);
                 return self.moved_again(task);
             }
-            Event::VmscanWakeupKswapd(_) => return self.measured.woke_kswapd(ts),
+            Event::VmscanWakeupKswapd(_) => return self.measured.kswapd.woken(ts),
             Event::VmscanKswapdWake(_) => {
                 state.kswapd = true;
-                self.measured.kswapd_runs(ts);
+                self.measured.kswapd.runs(ts);
             }
-            Event::VmscanKswapdSleep(_) => return state.last_step = None,
+            Event::VmscanKswapdSleep(_) => {
+                self.measured.kswapd.sleeps();
+                return state.last_step = None;
+            }
             Event::VmscanDirectReclaimBegin(_) => state.direct_reclaim = true,
             Event::VmscanDirectReclaimEnd(_) => {
                 state.direct_reclaim = false;
