@@ -6,7 +6,7 @@ RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
 GRIDS ?= target/grids
 
-.PHONY: help demo demo-check readme bless papers validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man web web-check web-test screenshots
+.PHONY: help demo demo-check readme bless papers questions validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man perfetto-check web web-check web-test screenshots
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
@@ -14,6 +14,7 @@ help:
 	@echo "make vm-test boot real kernels under QEMU and see that their results come back (skipped, with the reason, without QEMU)"
 	@echo "make bless   after a wanted change of the model: golden digests, snapshots and the README's table anew"
 	@echo "make papers  docs/papers and docs/questions: the documents and open questions, run again with $(PAPER_SEEDS) seeds a variant (resumable)"
+	@echo "make questions  docs/questions alone"
 	@echo "make validation  docs/validation.md: the model against real kernels, from $(RECORDINGS) and $(GRIDS)"
 	@echo "make validation-grids  boot real kernels for it, into $(GRIDS) (hours where they must be emulated; resumable)"
 	@echo "make validation-short  one boot, minutes; part of make test (skipped, with the reason, without QEMU)"
@@ -24,6 +25,7 @@ help:
 	@echo "make man     man pages into target/man"
 	@echo "make web     build the report page of web/ into crates/fraglab/assets/page.html"
 	@echo "make web-test    tests of the page (part of make test; skipped, with the reason, without Node.js)"
+	@echo "make perfetto-check  an export read by Perfetto's own readers (part of make test; skipped, with the reason, without them)"
 	@echo "make screenshots pictures of a report into docs/images (REPORT=FILE, else a made-up one)"
 
 # Without the commands that it does not need, and with a profile that is quick to build: the table is that of every build.
@@ -64,6 +66,11 @@ PAPER_CACHE ?= target/papers
 papers:
 	$(CARGO) build --locked --release --package fraglab
 	$(fraglab_release) paper all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/papers.txt
+	@$(MAKE) --no-print-directory questions
+
+# From 4 seeds on a difference can be told from chance; runs that papers share are in their cache.
+questions:
+	$(CARGO) build --locked --release --package fraglab
 	$(fraglab_release) question all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/questions.txt
 
 validation:
@@ -79,7 +86,7 @@ validation-grids:
 validation-short:
 	$(CARGO) test --locked --profile optimised-test --package fraglab --test vm_grid -- --ignored --nocapture
 
-test: fmt clippy doc no-std deny demo-check test-dev test-optimised web-test validation-short
+test: fmt clippy doc no-std deny demo-check test-dev test-optimised perfetto-check web-test validation-short
 
 fmt:
 	$(CARGO) fmt --all --check
@@ -138,6 +145,10 @@ fuzz:
 
 man:
 	$(CARGO) run --release --locked --quiet --package fraglab -- man -o target/man
+
+# Perfetto's schema and trace processor count what an export holds.
+perfetto-check:
+	CARGO="$(CARGO)" scripts/perfetto-readers
 
 # The page that `fraglab report` fills is built once, here, and committed: building fraglab needs no Node.js.
 web:

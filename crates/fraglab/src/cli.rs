@@ -3,9 +3,9 @@
 use crate::column_spec::{ColumnSpec, Setting};
 use crate::compare_args::CompareArgs;
 #[cfg(feature = "machines")]
-use crate::grid_args::GridArgs;
+use crate::machine_commands::MachineCommand;
 #[cfg(feature = "machines")]
-use crate::machine_command::MachineCommand;
+use crate::machine_commands::grid_args::GridArgs;
 use crate::output::Format;
 use crate::seeds::Seeds;
 #[cfg(feature = "serve")]

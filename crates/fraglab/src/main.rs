@@ -2,7 +2,7 @@
 //!
 //! Nothing is decided here. stdout carries data, stderr progress and diagnostics; exit codes are in [`failure`].
 #![forbid(unsafe_code)]
-// A build that leaves commands out leaves what only they use.
+// A feature's commands and all that only they use are one module here; what else a build without them leaves unused, it may.
 #![cfg_attr(not(all(feature = "machines", feature = "manual", feature = "serve", feature = "watch")), allow(dead_code))]
 
 mod backend;
@@ -15,35 +15,19 @@ mod facts;
 mod failure;
 mod flight;
 #[cfg(feature = "machines")]
-mod grid;
-#[cfg(feature = "machines")]
-mod grid_args;
-#[cfg(feature = "machines")]
-mod machine_command;
-#[cfg(feature = "machines")]
-mod machines;
+mod machine_commands;
+#[cfg(feature = "manual")]
+mod manual;
 mod map_text;
 mod output;
-#[cfg(feature = "machines")]
-mod pool;
 mod progress;
-#[cfg(feature = "machines")]
-mod record_args;
-#[cfg(feature = "machines")]
-mod run_args;
 mod run_spec;
-#[cfg(feature = "machines")]
-mod scenarios;
 mod seeds;
 #[cfg(feature = "serve")]
 mod serve;
 mod settings;
-#[cfg(feature = "machines")]
-mod study_args;
 mod view_args;
 mod views;
-#[cfg(feature = "machines")]
-mod vm_args;
 #[cfg(feature = "watch")]
 mod watch;
 
@@ -62,17 +46,17 @@ fn main() -> ExitCode {
         Command::Report(args) => commands::report::run(&args),
         Command::Map(args) => commands::map::run(&args),
         #[cfg(feature = "watch")]
-        Command::Watch(args) => commands::watch::run(&args),
+        Command::Watch(args) => watch::command::run(&args),
         #[cfg(feature = "serve")]
-        Command::Serve(args) => commands::serve::run(&args),
+        Command::Serve(args) => serve::command::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Inspect(args) => commands::inspect::run(&args),
         Command::Cut(args) => commands::cut::run(&args),
         Command::Policies(args) => commands::policies::run(&args),
         #[cfg(feature = "manual")]
-        Command::Completions(args) => commands::generate::completions(&args),
+        Command::Completions(args) => manual::completions(&args),
         #[cfg(feature = "manual")]
-        Command::Man(args) => commands::generate::man(&args),
+        Command::Man(args) => manual::man(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -178,3 +178,8 @@ fn a_format_with_an_unknown_field() {
     };
     assert_eq!(digest(dir.path()), digest(&demo));
 }
+
+#[test]
+fn an_empty_file_is_no_trace() {
+    Bad::with("trace.dat", []).is_refused_with(&["inspect", "replay"], &["trace.dat", "the file is empty"]);
+}

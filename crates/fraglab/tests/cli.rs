@@ -29,6 +29,8 @@ fn did_you_mean() {
         .code(2)
         .stderr(contains("did you mean `vm.watermark_boost_factor`?"));
     fraglab(&["policies", "linux-4.20+stal"]).code(2).stderr(contains("did you mean `linux-4.20+stall`?"));
+    fraglab(&["paper", "weiner"]).code(2).stderr(contains("(did you mean `weiner2013`?); there are"));
+    fraglab(&["policies", "linux-7"]).code(2).stderr(contains("did you mean").not());
 }
 
 #[test]

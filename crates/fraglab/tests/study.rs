@@ -55,7 +55,8 @@ fn rows_and_bars_are_computed_from_the_runs() {
     let table = stdout(&["paper", &path, "--seeds", "2", "-o", docs.to_str().expect("text")]);
     for line in [
         "made-up: A document that nobody wrote",
-        "PASS All compilers do their work in both: ",
+        "OPEN All compilers do their work in both: ",
+        "PASS There are pages: ",
         "MISS There are no pages: ",
         "1 of 2 published figures agree",
     ] {

@@ -7,7 +7,7 @@ use crate::livelock::Loops;
 use crate::speeds::Speeds;
 use crate::turns::TurnsTaken;
 use mm::slowpath::Turn;
-use mm::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
+use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
 use pagealloc::{CpuId, NodeId, Pfn};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -50,7 +50,7 @@ pub struct VirtualEnv {
     pub clock: Clock,
     /// The task that runs; set by the executor.
     pub current: Cell<TaskId>,
-    speeds: Speeds,
+    pub(crate) speeds: Speeds,
     /// The disk, and the swap device where it is another.
     devices: Vec<Device>,
     /// CPUs that tasks compete for; without any, each task has one of its own.
@@ -60,15 +60,15 @@ pub struct VirtualEnv {
     /// A task is being started, and perhaps others after it at the same moment.
     pub(crate) starting: Cell<bool>,
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
-    lanes: Vec<Cell<Nanos>>,
+    pub(crate) lanes: Vec<Cell<Nanos>>,
     /// Where kernel threads run there.
     kthreads_on: CpuId,
     /// Turns of kswapd on them.
-    turns: RefCell<TurnsTaken>,
+    pub(crate) turns: RefCell<TurnsTaken>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,
     /// Who holds a lock at a moment is not known.
-    chance: Chance,
+    pub(crate) chance: Chance,
     due: RefCell<BinaryHeap<Reverse<(Nanos, u64, Due)>>>,
     sequence: Cell<u64>,
     /// Time of the first entry of `due`; the end of time if there is none.
@@ -261,6 +261,11 @@ impl VirtualEnv {
         }
     }
 
+    /// Works for a time on the CPU that it has.
+    pub(crate) fn works(&self, nanos: Nanos) -> WaitFuture<'_> {
+        WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None, keeps_cpu: true }
+    }
+
     /// Waits for [`Self::unpark`] or for a time, then for a CPU.
     pub async fn park(&self, timeout: Option<Nanos>) {
         self.wait(Queue::Timer, timeout).await;
@@ -288,54 +293,6 @@ impl VirtualEnv {
         .await;
     }
 
-    /// Works for a time: on a CPU, if tasks have to share them.
-    pub async fn run(&self, nanos: Nanos) {
-        let mut left = self.elapsed(nanos);
-        while left > 0 {
-            left = self.run_alone(left);
-            if left == 0 {
-                return;
-            }
-            self.occupy().await;
-            let chunk = self.slice_left().min(left);
-            if !self.is_alone_until(self.now() + chunk) {
-                let keeps_cpu = true;
-                WaitFuture { env: self, queue: Queue::Timer, timeout: Some(chunk), wait: None, keeps_cpu }.await;
-                self.spend(chunk);
-                left -= chunk;
-            }
-        }
-    }
-
-    /// Works as long as nothing can happen meanwhile: the clock goes on without the detour through the queue. What is left.
-    fn run_alone(&self, mut left: Nanos) -> Nanos {
-        let Some(cpus) = &self.cpus else { return left };
-        if self.starting.get() || !self.ready.borrow().is_empty() {
-            return left;
-        }
-        let (mut cpus, task) = (cpus.borrow_mut(), self.current.get());
-        while let Some(slice_left) = cpus.seated(task).filter(|_| left > 0) {
-            let chunk = slice_left.min(left);
-            let at = self.now() + chunk;
-            if at >= self.next_due() {
-                break;
-            }
-            self.clock.set(at);
-            left -= chunk;
-            if let Some(next) = cpus.spend(task, chunk, at) {
-                self.ready(next);
-                break;
-            }
-        }
-        left
-    }
-
-    /// Whether nothing can happen before or at this time but what the current task does.
-    #[inline]
-    fn is_alone_until(&self, at: Nanos) -> bool {
-        at < self.next_due() && self.cpus.is_some() && !self.starting.get() && self.ready.borrow().is_empty()
-    }
-
     /// A CPU for the current task, now or later. Nothing to wait for where tasks don't share CPUs.
     pub(crate) fn occupy(&self) -> OccupyFuture<'_> {
         OccupyFuture::new(self)
@@ -345,48 +302,11 @@ impl VirtualEnv {
     pub(crate) fn ready(&self, task: TaskId) {
         self.ready.borrow_mut().push_back(task);
     }
-
-    fn cost(&self, task: &TaskContext, work: Work) -> Nanos {
-        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
-        let shrink = if kswapd { self.speeds.shrink_kswapd } else { self.speeds.shrink };
-        let per_page = |pages: u32, ns: u64| u64::from(pages) * ns;
-        match work {
-            Work::Shrink { scanned, .. } => per_page(scanned, shrink),
-            Work::Deactivate(pages) => per_page(pages, shrink / 4),
-            Work::WalkPageTables(entries) => per_page(entries, self.speeds.scan_migrate),
-            Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
-            Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),
-            Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
-            Work::Migrate(pages) => per_page(pages, self.speeds.migrate),
-            Work::FailedRequests(requests) => per_page(requests, self.speeds.failed_request),
-            Work::Resched => self.futile_time().max(RESCHED_NS),
-        }
-    }
-
-    /// The CPU that is free first (the first of several), where work alone is known.
-    fn free_lane(&self) -> Option<&Cell<Nanos>> {
-        self.lanes.iter().min_by_key(|lane| lane.get())
-    }
-
-    /// Time until a task's work that costs this much is done there, and the task has a CPU for more.
-    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, task: &TaskContext) -> Nanos {
-        let waited = lane.get().saturating_sub(self.now());
-        lane.set(self.now() + waited + cost);
-        let took = waited + cost;
-        if !task.flags.contains(TaskFlags::KSWAPD) {
-            return took.max(cost * self.speeds.stretch / 1024);
-        }
-        let Some(turns) = &self.speeds.turns_kswapd else { return took };
-        took + self.turns.borrow_mut().away(self.current.get(), turns, cost, waited, &self.chance)
-    }
 }
 
 /// Pages that fit into a device's request queue: 256 requests (virtio-blk, and most disks) of 8 pages, about what
 /// neighbours merge to.
 const QUEUE_PAGES: Nanos = 256 * 8;
-
-/// A turn of the scheduler: what keeps a retry loop from standing still in virtual time.
-const RESCHED_NS: Nanos = 1_000;
 
 impl Env for VirtualEnv {
     fn now(&self) -> Nanos {
@@ -394,17 +314,7 @@ impl Env for VirtualEnv {
     }
 
     fn work(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
-        let cost = self.cost(task, work);
-        let task = *task;
-        async move {
-            if cost == 0 {
-                return;
-            }
-            match self.free_lane() {
-                Some(lane) => drop(self.sleep(self.work_in(lane, cost, &task)).await),
-                None => self.run(cost).await,
-            }
-        }
+        self.spend_time(task, work)
     }
 
     async fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> Woken {

@@ -40,6 +40,7 @@ mod spread;
 pub mod timeline;
 mod turns;
 mod watch;
+mod work;
 mod zones;
 
 pub use chance::Chance;

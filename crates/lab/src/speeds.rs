@@ -10,11 +10,10 @@ pub struct Speeds {
     pub shrink: u64,
     /// The same for kswapd.
     pub shrink_kswapd: u64,
-    /// How much longer work takes than it keeps a CPU busy, in 1/1024, because tasks that the run does not model have
-    /// their turns between.
-    pub stretch: u64,
-    /// kswapd's turns on a CPU, in place of that: while it is away, others use up what it has freed. Nothing: it never loses it.
+    /// kswapd's turns on a CPU: while it is away, others use up what it has freed. Nothing: it never loses it.
     pub turns_kswapd: Option<Turns>,
+    /// Turns of tasks that reclaim or compact for themselves, and of kcompactd.
+    pub turns: Option<Turns>,
     /// From the moment at which kswapd is woken until it runs. Nothing: at once.
     pub kswapd_latency: Option<Spread>,
     /// Looking at a page for migration.
@@ -45,8 +44,8 @@ impl Default for Speeds {
         Speeds {
             shrink: 500,
             shrink_kswapd: 500,
-            stretch: 1024,
             turns_kswapd: None,
+            turns: None,
             kswapd_latency: None,
             scan_migrate: 20,
             scan_free: 10,

@@ -20,6 +20,21 @@ pub enum References {
     Contended,
 }
 
+/// What a shrinker is asked to scan (`struct shrink_control`), and where it says what became free.
+pub struct ShrinkControl<'a> {
+    /// The node whose objects are meant.
+    pub node: NodeId,
+    /// The most objects to scan (`nr_to_scan`).
+    pub nr: u64,
+    /// The time.
+    pub now: Nanos,
+    /// Whether a page may go with an object: an inode takes its page cache along, but only clean pages on an LRU list that
+    /// nobody uses.
+    pub droppable: &'a dyn Fn(Pfn) -> bool,
+    /// Takes whole pages that became empty.
+    pub freed: &'a mut Vec<Pfn>,
+}
+
 /// Owner of the pages. All methods are called with the machinery's state borrowed: they must not call back into it.
 pub trait Owner {
     /// Looks at and clears the references of a page on an LRU list.
@@ -68,18 +83,9 @@ pub trait Owner {
         let _ = shrinker;
         0
     }
-    /// Scans up to `nr` objects; whole pages that became empty are pushed to `freed`. An inode may take its page cache along,
-    /// but only pages that are `droppable`: clean ones on an LRU list that nobody uses. Returns objects really scanned.
-    fn shrinker_scan(
-        &mut self,
-        shrinker: usize,
-        node: NodeId,
-        nr: u64,
-        now: Nanos,
-        droppable: &dyn Fn(Pfn) -> bool,
-        freed: &mut Vec<Pfn>,
-    ) -> u64 {
-        let _ = (shrinker, node, nr, now, droppable, freed);
+    /// Scans objects of a shrinker. Returns how many it really scanned.
+    fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {
+        let _ = (shrinker, control);
         0
     }
     /// Free swap slots.

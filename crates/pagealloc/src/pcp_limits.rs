@@ -87,7 +87,7 @@ mod tests {
         world.set_pcp_limits(ZONE, 4, 64, 64);
         let thread = world.add_kthread_cpu(NodeId(0));
         assert_eq!((world.nr_cpus(), world.cpus_with_lists().count()), (1, 2));
-        let mut take = |world: &mut World, cpu| world.alloc_fast(&Request::new(0, Gfp::KERNEL, cpu)).unwrap();
+        let take = |world: &mut World, cpu| world.alloc_fast(&Request::new(0, Gfp::KERNEL, cpu)).unwrap();
         let [first, other, _] = [(); 3].map(|()| take(&mut world, CPU));
         world.free(other, thread);
         assert_eq!(take(&mut world, CPU).0, first.0 + 3);

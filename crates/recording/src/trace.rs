@@ -37,6 +37,9 @@ impl Trace {
         if bytes.starts_with(b"\x17\x08\x44") {
             return Ok(Self::Dat(Box::new(TraceDat::from_bytes(path, bytes)?)));
         }
+        if bytes.is_empty() {
+            return Err(Error::malformed(path, 0, "the file is empty", "give a trace.dat or the text of ftrace"));
+        }
         if memchr::memchr(0, &bytes[..bytes.len().min(4096)]).is_some() {
             let problem = "the file is neither a trace.dat nor text";
             return Err(Error::malformed(path, 0, problem, "give a trace.dat or the text of ftrace"));

@@ -8,6 +8,16 @@ const STUDY: &str = r#"
 name = "made-up"
 title = "a document"
 document = "Nobody, never"
+limits = ["Anything at all."]
+
+[[answer]]
+test = { kind = "differs", figure = "events", of = "s:b", base = "s:a", want = "falls" }
+says = "Yes: {after} events in place of {before}."
+otherwise = "No: {after} events, {before} before."
+what = "Events"
+[answer.values]
+before = { figure = "events", of = "s:a" }
+after = { figure = "events", of = "s:b" }
 
 [[table]]
 title = "Two columns"
@@ -84,6 +94,7 @@ fn results() -> Results {
         runs: runs.into(),
         failed: vec![FailedRun { cell: cell("s:c"), seed: 2, why: "signal: 9 (SIGKILL)".into() }],
         sizes: [("s".to_owned(), "memory 8 MiB, scale 1/8".to_owned())].into(),
+        settings: [(cell("s:a"), "policy linux-4.20".to_owned())].into(),
         seeds: "1 to 5".into(),
     }
 }
@@ -117,7 +128,9 @@ fn what_agrees_and_what_does_not() {
     ];
     assert_eq!(said, expected, "{json:#}");
     assert_eq!(rows[1]["cause"], "the model's disk has no queue");
-    assert_eq!((&json["checks"][0]["holds"], &json["checks"][1]["measured"]), (&true.into(), &"not measured".into()));
+    let checks = &json["checks"];
+    assert_eq!((&checks[0]["holds"], &checks[1]["measured"]), (&true.into(), &"not measured".into()));
+    assert!(checks[1]["holds"].is_null(), "{checks}");
 }
 
 #[test]
@@ -127,11 +140,14 @@ fn a_page_says_how_it_was_made() {
     for part in [
         "# made-up: a document\n",
         "```sh\nfraglab paper made-up --seeds 5\n```",
+        "## Answer\n\nYes: 62 events in place of 102.\n",
+        "- `s`: memory 8 MiB, scale 1/8\n    - `a`: policy linux-4.20\n\nSeeds 1 to 5; ",
         "## Two columns\n",
         "## Rows that disagree\n",
         "Cause: not known",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    assert!(page.ends_with("signal: 9 (SIGKILL)\n") && !page.contains("\n\n\n"), "{page}");
+    assert!(page.contains("signal: 9 (SIGKILL)\n") && !page.contains("\n\n\n"), "{page}");
+    assert!(page.ends_with("## What this can't tell\n\nAnything at all.\n"), "{page}");
 }

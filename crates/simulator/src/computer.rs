@@ -12,7 +12,7 @@ use crate::xfs::Xfs;
 use lab::Chance;
 use mm::reclaim::Shadow;
 use mm::swap::SwapEntry;
-use mm::{Nanos, Owner, References, Tag};
+use mm::{Nanos, Owner, References, ShrinkControl, Tag};
 use pagealloc::{NodeId, Pfn};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -408,15 +408,8 @@ impl Owner for Computer {
         self.scale.of(if matches!(shrinker, SUPER_BLOCK | XFS_FILES) { 1024 } else { 128 })
     }
 
-    fn shrinker_scan(
-        &mut self,
-        shrinker: usize,
-        node: NodeId,
-        nr: u64,
-        now: Nanos,
-        droppable: &dyn Fn(Pfn) -> bool,
-        freed: &mut Vec<Pfn>,
-    ) -> u64 {
+    fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {
+        let ShrinkControl { node, nr, now, droppable, freed } = control;
         let scanned = match shrinker {
             SUPER_BLOCK => {
                 let (dentries, inodes) = (self.dentries.unused(), self.unused_inodes.len() as u64);

@@ -95,8 +95,8 @@ impl Costs {
         speeds: Speeds {
             shrink: 500,
             shrink_kswapd: 500,
-            stretch: 1_024,
             turns_kswapd: None,
+            turns: None,
             kswapd_latency: None,
             failed_request: 1_000,
             scan_migrate: 20,
@@ -148,8 +148,8 @@ impl Costs {
             // Half of the elapsed time a page as recorded: the CPU was taken away meanwhile.
             shrink: 10_000,
             shrink_kswapd: 10_000,
-            stretch: 1_024,
             turns_kswapd: None,
+            turns: None,
             kswapd_latency: None,
             failed_request: 20_000,
             scan_migrate: 350,

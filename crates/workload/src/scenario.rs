@@ -188,7 +188,7 @@ pub enum ThpDefrag {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
     /// There is none of that name.
-    #[error("unknown scenario `{name}`{}; shipped are: {}", did_you_mean(suggestion.as_deref()), shipped_names())]
+    #[error("unknown scenario `{name}`{}; shipped are: {}", in_brackets(suggestion.as_deref()), shipped_names())]
     Unknown {
         /// What was asked for.
         name: String,
@@ -196,7 +196,7 @@ pub enum ScenarioError {
         suggestion: Option<String>,
     },
     /// The scenario has no variant of that name.
-    #[error("unknown variant `{name}`{}; the scenario has: {known}", did_you_mean(suggestion.as_deref()))]
+    #[error("unknown variant `{name}`{}; the scenario has: {known}", in_brackets(suggestion.as_deref()))]
     UnknownVariant {
         /// What was asked for.
         name: String,
@@ -219,6 +219,11 @@ pub enum ScenarioError {
 
 fn did_you_mean(suggestion: Option<&str>) -> String {
     suggestion.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// The same, amid a sentence.
+fn in_brackets(suggestion: Option<&str>) -> String {
+    suggestion.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
 
 fn shipped_names() -> String {
@@ -405,7 +410,7 @@ mod tests {
         assert_eq!(variant.settings.thp_enabled, scenario.settings.thp_enabled);
         assert_eq!(variant.sysctls().collect::<Vec<_>>(), [("min_free_kbytes", 9_000), ("swappiness", 60)]);
         let said = scenario.variant("defrga").expect_err("unknown").to_string();
-        assert_eq!(said, "unknown variant `defrga`; did you mean `defrag`?; the scenario has: defrag");
+        assert_eq!(said, "unknown variant `defrga` (did you mean `defrag`?); the scenario has: defrag");
     }
 
     #[test]

@@ -1,34 +1,14 @@
-//! One module a command: arguments in, calls to the backend, text out.
+//! One module a command that every build has: arguments in, calls to the backend, text out.
 
 pub mod compare;
 pub mod cut;
 pub mod export;
-#[cfg(feature = "manual")]
-pub mod generate;
 pub mod inspect;
 pub mod map;
-#[cfg(feature = "machines")]
-pub mod ops;
 pub mod policies;
-#[cfg(feature = "machines")]
-pub mod record;
 pub mod replay;
 pub mod report;
-#[cfg(feature = "machines")]
-pub mod run;
-#[cfg(feature = "machines")]
-pub mod scenarios;
-#[cfg(feature = "serve")]
-pub mod serve;
-#[cfg(feature = "machines")]
-pub mod study;
 pub mod validate;
-#[cfg(feature = "machines")]
-pub mod vm;
-#[cfg(feature = "watch")]
-pub mod watch;
-#[cfg(feature = "machines")]
-pub mod worker;
 
 use crate::backend::{self, Loaded, Run};
 use crate::cli::ValidateArgs;

@@ -24,6 +24,8 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     // Followed only if what is seen is kept.
     let sampling = args.output.as_ref().map(|_| Sampling::default());
     let run = Run { seed: args.engine.seed, check: args.engine.check, sampling };
+    // What is wrong with the last column is told before the first is replayed.
+    specs.iter().try_for_each(|spec| spec.resolve(|| loaded.recorded().cloned()).map(drop))?;
     let mut replays = Vec::new();
     let legs = specs.iter().map(|spec| waiting(spec.to_string(), Some(100.0), "percent")).collect();
     let told = Told::beside(args.output.as_deref(), &loaded.name, legs);

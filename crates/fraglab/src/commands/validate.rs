@@ -6,7 +6,7 @@ use crate::cli::ValidateArgs;
 use crate::column_spec::RECORDED;
 use crate::failure::Failure;
 #[cfg(feature = "machines")]
-use crate::grid;
+use crate::machine_commands::grid;
 use crate::output::{self, Format};
 use crate::seeds::Seeds;
 use crate::settings::{Settings, changes};

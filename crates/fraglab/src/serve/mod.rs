@@ -1,5 +1,6 @@
 //! The page over a directory of runs: a list, and reports of what is chosen from it. Reads, and never writes.
 
+pub mod command;
 mod runs;
 
 use crate::commands::report::{build, page};

@@ -1,5 +1,6 @@
 //! The terminal interface of `fraglab watch`.
 
+pub mod command;
 mod host;
 mod replayed;
 pub mod screen;

@@ -3,7 +3,7 @@
 use super::ScanControl;
 use crate::env::{Env, TaskContext, Work};
 use crate::event::{MmEvent, MmObserver};
-use crate::owner::Owner;
+use crate::owner::{Owner, ShrinkControl};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use pagealloc::policy::SlabPressure;
@@ -130,7 +130,9 @@ impl<W: World> Mm<W> {
                     let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK).with(PageFlags::PINNED);
                     let droppable =
                         |pfn: Pfn| alloc.frames.state(pfn) == FrameState::LRU && !pages.flags(pfn).intersects(busy);
-                    owner.shrinker_scan(shrinker, node, objects, now, &droppable, &mut sc.slab_freed)
+                    let freed = &mut sc.slab_freed;
+                    owner
+                        .shrinker_scan(shrinker, ShrinkControl { node, nr: objects, now, droppable: &droppable, freed })
                 };
                 sc.nr_reclaimed += state.free_slab_pages(&mut sc.slab_freed, task);
                 state.alloc.vmstat.add(Counter::SlabsScanned, scanned);

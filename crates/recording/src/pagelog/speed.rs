@@ -1,7 +1,7 @@
 //! How fast the recorded machine reclaimed and migrated: nanoseconds a page, measured from the gaps between the steps
 //! that a task in reclaim or compaction reports. A replay spends the same virtual time for the same work.
 
-use super::turns::KswapdTurns;
+use super::turns::{KswapdTurns, TaskTurns};
 use lab::Speeds;
 
 /// Longest gap between two steps that is taken as work; a longer one is a wait.
@@ -45,57 +45,32 @@ impl Running {
     }
 }
 
-/// Steps of one kind, as running sums.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Sum {
-    steps: u64,
-    ns: u64,
-    pages: u64,
-}
-
-impl Sum {
-    fn add(&mut self, ns: u64, pages: u64) {
-        self.steps += 1;
-        self.ns += ns;
-        self.pages += pages;
-    }
-}
-
-/// Cost of one kind of work: its steps that nobody else had a turn in, and all short ones.
+/// Cost of one kind of work: its steps that nobody else had a turn in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
-    worked: Sum,
-    short: Sum,
+    ns: u64,
+    pages: u64,
 }
 
 impl Cost {
     /// An undisturbed step of this many pages took this long.
     pub fn add(&mut self, ns: u64, pages: u64) {
         if ns <= LONGEST_STEP_NS && pages > 0 {
-            self.worked.add(ns, pages);
+            self.ns += ns;
+            self.pages += pages;
         }
     }
 
-    /// A step of this many pages: the time that it took if nobody else had a turn, and the time that passed in any case.
-    pub fn step(&mut self, worked: Option<u64>, wall: Option<u64>, pages: u64) {
-        if let Some(wall) = wall.filter(|wall| *wall <= LONGEST_STEP_NS && pages > 0) {
-            self.short.add(wall, pages);
-        }
-        if let Some(worked) = worked {
-            self.add(worked, pages);
+    /// A step of this many pages, if it was undisturbed.
+    pub fn step(&mut self, worked: Option<u64>, pages: u64) {
+        if let Some(ns) = worked {
+            self.add(ns, pages);
         }
     }
 
     fn mean(self, default: u64) -> u64 {
-        self.worked.ns.checked_div(self.worked.pages).unwrap_or(default)
+        self.ns.checked_div(self.pages).unwrap_or(default)
     }
-}
-
-/// Time that short steps of these kinds took over the time that they would have taken undisturbed, in 1/1024.
-fn stretch_of(kinds: &[Cost]) -> Option<u64> {
-    let took: u64 = kinds.iter().map(|kind| kind.short.ns).sum();
-    let undisturbed = kinds.iter().map(|kind| kind.mean(0) * kind.short.pages).sum();
-    Some((took * 1024).checked_div(undisturbed)?.max(1024))
 }
 
 /// Sums over a trace.
@@ -104,6 +79,8 @@ pub(super) struct Measured {
     /// Scanning by tasks for themselves, and by kswapd, which has more pages to share the fixed costs.
     shrink: [Cost; 2],
     pub kswapd: KswapdTurns,
+    /// Turns of tasks. Reclaim tells nothing about them: there they are also put to sleep (10.14).
+    pub tasks: TaskTurns,
     pub scan_migrate: Cost,
     pub scan_free: Cost,
     pub migrate: Cost,
@@ -140,16 +117,10 @@ impl Measured {
 
     /// A step of reclaim.
     pub fn shrank(&mut self, kswapd: bool, worked: Option<u64>, wall: Option<u64>, pages: u64) {
-        self.shrink[usize::from(kswapd)].step(worked, wall, pages);
+        self.shrink[usize::from(kswapd)].step(worked, pages);
         if kswapd {
             self.kswapd.step(worked, wall, pages);
         }
-    }
-
-    /// How much longer things take than they work, in 1/1024: for compaction, and so for all tasks but kswapd. Steps of
-    /// tasks that reclaim for themselves tell nothing about turns: they are also put to sleep (10.14).
-    fn stretch(&self) -> Option<u64> {
-        stretch_of(&[self.scan_migrate, self.scan_free, self.migrate])
     }
 
     /// Reclaim judged a batch of an inactive list or an oldest generation.
@@ -170,7 +141,7 @@ impl Measured {
         Speeds {
             shrink: self.shrink[0].mean(default.shrink),
             shrink_kswapd,
-            stretch: self.stretch().unwrap_or(default.stretch),
+            turns: self.tasks.turns(),
             turns_kswapd: self.kswapd.turns(shrink_kswapd),
             kswapd_latency: self.kswapd.latency(),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),

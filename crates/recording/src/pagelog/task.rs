@@ -31,6 +31,8 @@ pub(super) struct Task {
     pub swapped: VecDeque<ObjectId>,
     /// Time of its last step of reclaim or compaction, for [`super::speed`].
     pub last_step: Option<Step>,
+    /// What it has worked in its turn, nanoseconds, while it compacts.
+    pub worked: u64,
     /// Time of its last request for a swap table that failed in the same step.
     pub last_failure: Option<Step>,
 }

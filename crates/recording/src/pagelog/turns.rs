@@ -1,5 +1,5 @@
-//! kswapd's turns on a CPU: how long it worked until it lost the CPU, how long it was away, and how long it waited after a
-//! wake-up. The scheduler is not in a trace; what shows is whether somebody else had a turn between two of kswapd's steps.
+//! Turns on a CPU: how long kswapd and tasks that compact worked until they lost the CPU, how long they were away, and how long kswapd
+//! waited after a wake-up. The scheduler is not in a trace; what shows is whether somebody else had a turn between two steps.
 
 use super::speed::LONGEST_STEP_NS;
 use lab::{Lasted, Spread, Turns};
@@ -93,6 +93,42 @@ impl KswapdTurns {
     }
 }
 
+/// The turns of tasks that compact. When in its turn a task begins to is not known, and they don't sleep meanwhile.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TaskTurns {
+    works: Vec<Lasted>,
+    away: Vec<Lasted>,
+}
+
+impl TaskTurns {
+    /// A task that has worked undisturbed for `worked` in this turn made a step: the time that it took if nobody else had a turn,
+    /// and the time that passed in any case.
+    pub fn step(&mut self, worked: &mut u64, undisturbed: Option<u64>, wall: Option<u64>) {
+        match (undisturbed, wall) {
+            (Some(took), _) => *worked += took,
+            (None, Some(wall)) if wall < LONGEST_ABSENCE_NS => {
+                self.works.push(Lasted { took: std::mem::take(worked), cut: false });
+                self.away.push(Lasted { took: wall, cut: false });
+            }
+            _ => self.ends(worked),
+        }
+    }
+
+    /// It has done what it wanted.
+    pub fn ends(&mut self, worked: &mut u64) {
+        let took = std::mem::take(worked);
+        if took > 0 {
+            self.works.push(Lasted { took, cut: true });
+        }
+    }
+
+    /// The turns, if a task ever lost its CPU.
+    pub fn turns(&self) -> Option<Turns> {
+        let works = Spread::of(self.works.clone())?;
+        Some(Turns { fresh: works, again: works, away: Spread::of(self.away.clone())? })
+    }
+}
+
 impl Turn {
     /// How long it would have worked on.
     fn lasted(&self, ns_a_page: u64) -> Lasted {
@@ -133,6 +169,22 @@ mod tests {
         assert_eq!(found.again, Spread::always(1_500), "the turn that sleep cut short took no longer");
         assert_eq!(found.away.mean(), (15_000 + 8_000) / 2);
         assert_eq!(turns.latency(), Some(Spread::always(2_000)));
+    }
+
+    #[test]
+    fn a_task_that_compacts_loses_its_cpu_or_is_done() {
+        let (mut turns, mut worked) = (TaskTurns::default(), 0);
+        for (undisturbed, wall) in
+            [(Some(2_000), 2_000), (None, 9_000), (Some(1_000), 1_000), (Some(1_000), 1_000), (None, 5_000)]
+        {
+            turns.step(&mut worked, undisturbed, Some(wall));
+        }
+        worked = 100;
+        turns.ends(&mut worked);
+        let found = turns.turns().unwrap();
+        assert_eq!((found.again, worked), (Spread::always(2_000), 0), "what was done after 100 took no longer");
+        assert_eq!(found.away.mean(), 7_000);
+        assert_eq!(TaskTurns::default().turns(), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, Object, ObjectId, Op, PageLog, UNIT};
 use lab::Chance;
 use mm::reclaim::Shadow;
-use mm::{Nanos, Owner, References, Tag};
+use mm::{Nanos, Owner, References, ShrinkControl, Tag};
 use pagealloc::{NodeId, Pfn};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -367,17 +367,9 @@ impl Owner for Objects {
         (self.slab_pages * FREEABLE_PER_SLAB_PAGE, 2)
     }
 
-    fn shrinker_scan(
-        &mut self,
-        _: usize,
-        _: NodeId,
-        nr: u64,
-        now: Nanos,
-        _: &dyn Fn(Pfn) -> bool,
-        freed: &mut Vec<Pfn>,
-    ) -> u64 {
-        let limit = coarse(now) + COLD_AHEAD;
-        let mut pages = nr.div_ceil(FREEABLE_PER_SLAB_PAGE);
+    fn shrinker_scan(&mut self, _: usize, control: ShrinkControl<'_>) -> u64 {
+        let limit = coarse(control.now) + COLD_AHEAD;
+        let mut pages = control.nr.div_ceil(FREEABLE_PER_SLAB_PAGE);
         while pages > 0 {
             let Some(&(leave, object)) = self.cold_slab.first() else { break };
             if leave > limit {
@@ -387,9 +379,9 @@ impl Owner for Objects {
             pages = pages.saturating_sub(1 << self.log.objects[object as usize].order);
             self.leave_slab(object);
             self.set_place(object, NOWHERE);
-            freed.push(pfn);
+            control.freed.push(pfn);
         }
-        nr
+        control.nr
     }
 
     fn free_swap_pages(&self) -> u64 {

@@ -126,16 +126,63 @@ pub enum Want {
 /// What came of a bar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// Whether it holds. What could not be measured does not.
-    pub holds: bool,
+    /// Whether it holds.
+    pub outcome: Outcome,
     /// What was measured.
     pub measured: String,
+}
+
+/// Whether a bar holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It does.
+    Holds,
+    /// It does not.
+    Fails,
+    /// The runs can't tell: nothing was measured, or so few runs that the test could not have come out otherwise.
+    Open,
+}
+
+impl Outcome {
+    fn of(holds: bool) -> Outcome {
+        if holds { Outcome::Holds } else { Outcome::Fails }
+    }
+
+    /// As it is printed.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Outcome::Holds => "PASS",
+            Outcome::Fails => "MISS",
+            Outcome::Open => "OPEN",
+        }
+    }
+
+    /// As JSON has it.
+    pub const fn holds(self) -> Option<bool> {
+        match self {
+            Outcome::Holds => Some(true),
+            Outcome::Fails => Some(false),
+            Outcome::Open => None,
+        }
+    }
 }
 
 impl Check {
     /// The cells that it needs.
     pub fn cells(&self) -> Vec<CellId> {
-        match &self.test {
+        self.test.cells()
+    }
+
+    /// Looks at the runs.
+    pub fn look(&self, results: &Results) -> Finding {
+        self.test.look(results)
+    }
+}
+
+impl Test {
+    /// The cells that it needs.
+    pub(super) fn cells(&self) -> Vec<CellId> {
+        match self {
             Test::Ratio { of, base, .. } | Test::Unchanged { of, base, .. } | Test::Differs { of, base, .. } => {
                 vec![of.clone(), base.clone()]
             }
@@ -147,14 +194,12 @@ impl Check {
     }
 
     /// Looks at the runs.
-    pub fn look(&self, results: &Results) -> Finding {
-        let nothing = || Finding { holds: false, measured: "not measured".to_owned() };
-        self.test.look(results).unwrap_or_else(nothing)
+    pub(super) fn look(&self, results: &Results) -> Finding {
+        let nothing = || Finding { outcome: Outcome::Open, measured: "not measured".to_owned() };
+        self.finding(results).unwrap_or_else(nothing)
     }
-}
 
-impl Test {
-    fn look(&self, results: &Results) -> Option<Finding> {
+    fn finding(&self, results: &Results) -> Option<Finding> {
         match self {
             Test::Ratio { figure, of, base, min, max } => {
                 let [base, of] = [base, of].map(|cell| results.samples(cell, figure));
@@ -169,28 +214,27 @@ impl Test {
                 let mean = |cell| stats::mean(&results.samples(cell, figure));
                 let (low, value, high) = (mean(low)?, mean(of)?, mean(high)?);
                 let measured = format!("{}, {}, {}", number(low), number(value), number(high));
-                Some(Finding { holds: low < value && value < high, measured })
+                Some(Finding { outcome: Outcome::of(low < value && value < high), measured })
             }
             Test::Trend { series, of, want } => {
                 let (slope, Interval { low, high }, p) = slope(&results.series(of, series))?;
                 let share = |share: f64| format!("{:+.2}%", 100.0 * share);
                 let measured = format!("{} a repetition [{}, {}], p={p:.4}", share(slope), share(low), share(high));
-                Some(Finding { holds: want.holds(slope, p), measured })
+                Some(Finding { outcome: Outcome::of(want.holds(slope, p)), measured })
             }
             Test::Unchanged { figure, of, base } => {
-                let (change, p) = difference(results, figure, of, base)?;
-                Some(Finding { holds: p >= ALPHA, measured: format!("{change}, p={p:.4}") })
+                let change = Change::between(results, figure, base, of)?;
+                Some(change.finding(change.p >= ALPHA))
             }
             Test::Differs { figure, of, base, want } => {
-                let [from, to] = [base, of].map(|cell| stats::mean(&results.samples(cell, figure)));
-                let (change, p) = difference(results, figure, of, base)?;
-                Some(Finding { holds: want.holds(to? - from?, p), measured: format!("{change}, p={p:.4}") })
+                let change = Change::between(results, figure, base, of)?;
+                Some(change.finding(want.holds(change.to - change.from, change.p)))
             }
             Test::Descending { figures, of } => {
                 let means = figures.iter().map(|figure| stats::mean(&results.samples(of, figure)));
                 let means: Vec<f64> = means.collect::<Option<_>>()?;
                 let measured = means.iter().map(|&mean| number(mean)).collect::<Vec<_>>().join(" > ");
-                Some(Finding { holds: means.windows(2).all(|pair| pair[0] > pair[1]), measured })
+                Some(Finding { outcome: Outcome::of(means.windows(2).all(|pair| pair[0] > pair[1])), measured })
             }
             Test::Points { figures, published, of, points } => {
                 let means = figures.iter().map(|figure| stats::mean(&results.samples(of, figure)));
@@ -199,7 +243,7 @@ impl Test {
                 let said: Vec<String> =
                     pairs().map(|(&ours, &published)| format!("{} ({})", number(ours), number(published))).collect();
                 let holds = pairs().all(|(ours, published)| (ours - published).abs() <= *points);
-                Some(Finding { holds, measured: said.join(", ") })
+                Some(Finding { outcome: Outcome::of(holds), measured: said.join(", ") })
             }
         }
     }
@@ -215,12 +259,39 @@ impl Want {
     }
 }
 
-/// A change in words, and the p of Mann and Whitney; 1 where all values are the same.
-fn difference(results: &Results, figure: &Expression, of: &CellId, base: &CellId) -> Option<(String, f64)> {
-    let [base, of] = [base, of].map(|cell| results.samples(cell, figure));
-    let (from, to) = (stats::mean(&base)?, stats::mean(&of)?);
-    let p = stats::mann_whitney(&base, &of).map_or(1.0, |test| test.p);
-    Some((format!("{} to {}", number(from), number(to)), p))
+/// Means of two cells, and what Mann and Whitney say of the difference.
+struct Change {
+    from: f64,
+    to: f64,
+    /// 1 where all values are the same.
+    p: f64,
+    /// So few runs that no difference between them could be more than chance.
+    too_few: Option<usize>,
+}
+
+impl Change {
+    fn between(results: &Results, figure: &Expression, base: &CellId, of: &CellId) -> Option<Change> {
+        let [base, of] = [base, of].map(|cell| results.samples(cell, figure));
+        let (from, to) = (stats::mean(&base)?, stats::mean(&of)?);
+        let test = stats::mann_whitney(&base, &of);
+        let too_few = test.is_some() && stats::smallest_p(base.len(), of.len()) >= ALPHA;
+        Some(Change {
+            from,
+            to,
+            p: test.map_or(1.0, |test| test.p),
+            too_few: too_few.then(|| base.len().min(of.len())),
+        })
+    }
+
+    fn finding(&self, holds: bool) -> Finding {
+        let means = format!("{} to {}", number(self.from), number(self.to));
+        match self.too_few {
+            Some(runs) => {
+                Finding { outcome: Outcome::Open, measured: format!("{means}; {runs} a side are too few runs to tell") }
+            }
+            None => Finding { outcome: Outcome::of(holds), measured: format!("{means}, p={:.4}", self.p) },
+        }
+    }
 }
 
 fn bounded(value: f64, interval: Option<Interval>, min: Option<f64>, max: Option<f64>) -> Finding {
@@ -232,7 +303,7 @@ fn bounded(value: f64, interval: Option<Interval>, min: Option<f64>, max: Option
         (None, None) => String::new(),
     };
     let holds = min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max);
-    Finding { holds, measured: format!("{}{around}{bound}", number(value)) }
+    Finding { outcome: Outcome::of(holds), measured: format!("{}{around}{bound}", number(value)) }
 }
 
 #[cfg(test)]
@@ -266,29 +337,67 @@ mod tests {
     fn bars_are_computed_from_the_runs() {
         let ratio = finding("{ kind = \"ratio\", figure = \"f\", of = \"s:b\", base = \"s:a\", max = 9.0 }");
         assert!(
-            !ratio.holds && ratio.measured.starts_with("10 [") && ratio.measured.ends_with("at most 9"),
+            ratio.outcome == Outcome::Fails
+                && ratio.measured.starts_with("10 [")
+                && ratio.measured.ends_with("at most 9"),
             "{ratio:?}"
         );
-        assert!(finding("{ kind = \"value\", figure = \"f\", of = \"s:a\", min = 12, max = 12 }").holds);
         assert!(
-            finding("{ kind = \"differs\", figure = \"f\", of = \"s:b\", base = \"s:a\", want = \"rises\" }").holds
+            finding("{ kind = \"value\", figure = \"f\", of = \"s:a\", min = 12, max = 12 }").outcome == Outcome::Holds
         );
-        assert!(!finding("{ kind = \"unchanged\", figure = \"f\", of = \"s:b\", base = \"s:a\" }").holds);
-        assert!(finding("{ kind = \"unchanged\", figure = \"f\", of = \"s:a\", base = \"s:a\" }").holds);
-        assert!(finding("{ kind = \"descending\", figures = [\"g\", \"f\"], of = \"s:a\" }").holds);
-        assert!(finding("{ kind = \"trend\", series = \"m\", of = \"s:a\", want = \"falls\" }").holds);
-        assert!(!finding("{ kind = \"trend\", series = \"m\", of = \"s:a\", want = \"does-not-fall\" }").holds);
-        assert!(finding("{ kind = \"points\", figures = [\"f\"], published = [20], of = \"s:a\", points = 8 }").holds);
-        assert!(!finding("{ kind = \"points\", figures = [\"f\"], published = [20], of = \"s:a\", points = 7 }").holds);
+        assert!(
+            finding("{ kind = \"differs\", figure = \"f\", of = \"s:b\", base = \"s:a\", want = \"rises\" }").outcome
+                == Outcome::Holds
+        );
+        assert!(
+            finding("{ kind = \"unchanged\", figure = \"f\", of = \"s:b\", base = \"s:a\" }").outcome == Outcome::Fails
+        );
+        assert!(
+            finding("{ kind = \"unchanged\", figure = \"f\", of = \"s:a\", base = \"s:a\" }").outcome == Outcome::Holds
+        );
+        assert!(finding("{ kind = \"descending\", figures = [\"g\", \"f\"], of = \"s:a\" }").outcome == Outcome::Holds);
+        assert!(
+            finding("{ kind = \"trend\", series = \"m\", of = \"s:a\", want = \"falls\" }").outcome == Outcome::Holds
+        );
+        assert!(
+            finding("{ kind = \"trend\", series = \"m\", of = \"s:a\", want = \"does-not-fall\" }").outcome
+                == Outcome::Fails
+        );
+        assert!(
+            finding("{ kind = \"points\", figures = [\"f\"], published = [20], of = \"s:a\", points = 8 }").outcome
+                == Outcome::Holds
+        );
+        assert!(
+            finding("{ kind = \"points\", figures = [\"f\"], published = [20], of = \"s:a\", points = 7 }").outcome
+                == Outcome::Fails
+        );
         let between = "{ kind = \"between\", figure = \"f\", of = \"s:b\", low = \"s:a\", high = \"s:b\" }";
-        assert!(!finding(between).holds, "not above itself");
+        assert!(finding(between).outcome == Outcome::Fails, "not above itself");
+    }
+
+    #[test]
+    fn too_few_runs_tell_of_no_difference() {
+        let look = |test: &str, runs: usize| {
+            let mut results = results();
+            results.runs.values_mut().for_each(|cell| cell.truncate(runs));
+            toml::from_str::<Check>(&format!("says = \"it holds\"\ntest = {test}")).expect("a check").look(&results)
+        };
+        let differs = "{ kind = \"differs\", figure = \"f\", of = \"s:b\", base = \"s:a\", want = \"rises\" }";
+        let unchanged = "{ kind = \"unchanged\", figure = \"f\", of = \"s:b\", base = \"s:a\" }";
+        for test in [differs, unchanged] {
+            let finding = look(test, 3);
+            assert_eq!(finding.measured, "11 to 110; 3 a side are too few runs to tell");
+            assert_eq!(finding.outcome, Outcome::Open);
+        }
+        assert_eq!(look(differs, 4).outcome, Outcome::Holds);
+        assert_eq!(look(unchanged, 4).outcome, Outcome::Fails);
     }
 
     #[test]
     fn what_was_not_measured_does_not_hold() {
         let unknown = finding("{ kind = \"value\", figure = \"h\", of = \"s:a\", max = 1.0 }");
-        assert_eq!(unknown, Finding { holds: false, measured: "not measured".into() });
+        assert_eq!(unknown, Finding { outcome: Outcome::Open, measured: "not measured".into() });
         let nobody = finding("{ kind = \"unchanged\", figure = \"f\", of = \"s:c\", base = \"s:a\" }");
-        assert!(!nobody.holds);
+        assert_eq!(nobody.outcome, Outcome::Open);
     }
 }

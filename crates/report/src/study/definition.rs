@@ -1,5 +1,6 @@
 //! What a study is: the tables of a document (or those that answer a question) as data, and what shall hold of them.
 
+use super::answer::Answer;
 use super::check::Check;
 use super::expression::Expression;
 use super::plot::Plot;
@@ -19,6 +20,12 @@ pub struct Study {
     /// What is run and how it stands for what the document ran, a paragraph each.
     #[serde(default)]
     pub about: Vec<String>,
+    /// The answer to a question, sentence by sentence.
+    #[serde(default, rename = "answer")]
+    pub answers: Vec<Answer>,
+    /// What can't be told from it, a paragraph each.
+    #[serde(default)]
+    pub limits: Vec<String>,
     /// Tables.
     #[serde(default, rename = "table")]
     pub tables: Vec<Table>,
@@ -180,6 +187,10 @@ impl Study {
     pub fn parse(text: &str) -> Result<Study, StudyError> {
         let study: Study = toml::from_str(text).map_err(|error| StudyError::Wrong(error.to_string()))?;
         study.tables.iter().try_for_each(Table::check)?;
+        let wrong = |answer: &Answer| answer.fault().map(|fault| format!("answer `{}`: {fault}", answer.says));
+        if let Some(fault) = study.answers.iter().find_map(wrong) {
+            return Err(StudyError::Wrong(fault));
+        }
         Ok(study)
     }
 
@@ -188,7 +199,7 @@ impl Study {
         let of_tables = self.tables.iter().flat_map(|table| {
             table.of.iter().chain(table.rows.iter().flat_map(|row| row.of.iter())).cloned().collect::<Vec<_>>()
         });
-        let of_checks = self.checks.iter().flat_map(Check::cells);
+        let of_checks = self.answers.iter().flat_map(Answer::cells).chain(self.checks.iter().flat_map(Check::cells));
         let of_plots = self.plots.iter().flat_map(Plot::cells);
         let mut cells: Vec<CellId> = Vec::new();
         for cell in of_tables.chain(of_checks).chain(of_plots) {

@@ -1,5 +1,6 @@
 //! The tables of a study as plain text: the document's rows with ours beside them, or below them where there are many columns.
 
+use super::check::Outcome;
 use super::definition::{Percent, Row, Series, Study, Table};
 use super::judge::{Verdict, estimate, samples, slope, verdicts};
 use super::results::Results;
@@ -8,6 +9,8 @@ use crate::stats::Interval;
 use crate::text::{heading, number};
 use std::fmt::Write;
 
+/// Longest line of running text.
+const LINE: usize = 100;
 /// Widest label beside its figures.
 const LABEL: usize = 44;
 /// Width of a value, and of one with its percentage.
@@ -22,7 +25,10 @@ pub fn text(study: &Study, results: &Results) -> String {
     for (scenario, size) in &results.sizes {
         let _ = writeln!(text, "{scenario}: {size}");
     }
-    let _ = writeln!(text, "Seeds {}; figures of ours are means over the runs, [ ] are 95 % intervals", results.seeds);
+    let _ = writeln!(text, "{}", how_to_read(results));
+    for answer in &study.answers {
+        let _ = writeln!(text, "\n{}", wrapped(&answer.sentence(results), LINE));
+    }
     for table in &study.tables {
         tables(&mut text, table, results);
     }
@@ -33,6 +39,32 @@ pub fn text(study: &Study, results: &Results) -> String {
         let _ = writeln!(text, "Run lost: {} seed {}: {}", failed.cell, failed.seed, failed.why);
     }
     text
+}
+
+/// Which seeds ran, and what stands in the cells.
+pub(super) fn how_to_read(results: &Results) -> String {
+    match results.seeds.split_once(" to ") {
+        Some((first, last)) if first == last => {
+            format!("One run of each, seed {first}: no intervals, and no difference is told from chance")
+        }
+        _ => format!("Seeds {}; figures of ours are means over the runs, brackets are 95 % intervals", results.seeds),
+    }
+}
+
+/// A paragraph in lines.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.len() + 1 + word.len() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.join("\n")
 }
 
 /// One table.
@@ -97,7 +129,10 @@ fn interval_of_change(row: &Row, samples: &[Vec<f64>]) -> String {
 /// Many columns: ours below the document's, and the interval below that.
 fn below(text: &mut String, table: &Table, results: &Results) {
     let label = table.rows.iter().map(|row| row.name.len()).max().unwrap_or(0).min(LABEL);
-    let mut head = format!("{:width$}", "", width = label + 11);
+    // Where nothing was published, nobody asks whose figures these are.
+    let whose = if table.rows.iter().any(|row| !row.published.is_empty()) { 11 } else { 0 };
+    let mut unknown = Vec::new();
+    let mut head = format!("{:width$}", "", width = label + whose);
     table.columns.iter().for_each(|name| {
         let _ = write!(head, " {name:>width$}", width = WIDE - 1);
     });
@@ -105,8 +140,12 @@ fn below(text: &mut String, table: &Table, results: &Results) {
     for row in &table.rows {
         let samples = samples(table, row, results);
         let estimates: Vec<_> = samples.iter().map(|samples| estimate(samples, row.statistic)).collect();
+        if whose == 0 && estimates.iter().all(|(value, _)| value.is_none()) {
+            unknown.push(row.name.as_str());
+            continue;
+        }
         let line = |text: &mut String, name: &str, who: &str, cells: Vec<String>| {
-            let mut line = format!("{name:<label$} {who:<10}");
+            let mut line = if whose == 0 { format!("{name:<label$}") } else { format!("{name:<label$} {who:<10}") };
             cells.iter().for_each(|cell| {
                 let _ = write!(line, " {cell:>width$}", width = WIDE - 1);
             });
@@ -129,6 +168,9 @@ fn below(text: &mut String, table: &Table, results: &Results) {
         if estimates.iter().any(|(_, interval)| interval.is_some()) {
             line(text, "", "", estimates.iter().map(|(_, i)| i.map(interval).unwrap_or_default()).collect());
         }
+    }
+    if !unknown.is_empty() {
+        let _ = writeln!(text, "{}", wrapped(&format!("in no run: {}", unknown.join(", ")), LINE));
     }
 }
 
@@ -206,9 +248,8 @@ pub(super) fn checks(study: &Study, results: &Results) -> String {
     let mut text = String::new();
     for check in &study.checks {
         let finding = check.look(results);
-        let word = if finding.holds { "PASS" } else { "MISS" };
-        let _ = writeln!(text, "{word} {}: {}", check.says, finding.measured);
-        if let (false, Some(cause)) = (finding.holds, &check.cause) {
+        let _ = writeln!(text, "{} {}: {}", finding.outcome.word(), check.says, finding.measured);
+        if let (Outcome::Fails, Some(cause)) = (finding.outcome, &check.cause) {
             let _ = writeln!(text, "     cause: {cause}");
         }
     }

@@ -1,6 +1,7 @@
 //! Studies: what a published document ran and printed, run again, with ours beside it; and questions, answered in the same way
 //! without a published side. A study is a file of data; nothing here runs anything.
 
+mod answer;
 mod check;
 mod definition;
 mod expression;
@@ -11,7 +12,8 @@ mod page;
 mod plot;
 mod results;
 
-pub use check::{Check, Finding};
+pub use answer::{Answer, Quantity};
+pub use check::{Check, Finding, Outcome, Test};
 pub use definition::{Percent, Row, Series, Statistic, Study, StudyError, Table};
 pub use expression::{Expression, ExpressionError};
 pub use figures::RunFigures;

@@ -1,8 +1,9 @@
 //! A study as a page of the documentation, and as JSON.
 
+use super::check::Outcome;
 use super::definition::Study;
 use super::judge::{Verdict, verdicts};
-use super::layout::{checks, disagreement, tables};
+use super::layout::{checks, disagreement, how_to_read, tables};
 use super::results::Results;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -10,19 +11,23 @@ use std::fmt::Write;
 /// The page: what was run and how, the tables, what disagrees with its cause, what shall hold, plots.
 pub fn page(study: &Study, results: &Results, command: &str) -> String {
     let mut text = format!("# {}: {}\n\n{}.\n\n", study.name, study.title, study.document);
-    text.push_str("This page is made by the command below; nothing on it is written by hand.\n\n");
+    text.push_str("This page is made by the command below; no figure on it is written by hand.\n\n");
+    paragraphs(&mut text, "Answer", study.answers.iter().map(|answer| answer.sentence(results)));
+    if !study.answers.is_empty() {
+        text.push_str("## What was run\n\n");
+    }
     for paragraph in &study.about {
         let _ = writeln!(text, "{paragraph}\n");
     }
     let _ = writeln!(text, "```sh\n{command}\n```\n");
     for (scenario, size) in &results.sizes {
         let _ = writeln!(text, "- `{scenario}`: {size}");
+        let cells = study.cells().into_iter().filter(|cell| cell.scenario == *scenario);
+        for (cell, settings) in cells.filter_map(|cell| results.settings.get_key_value(&cell)) {
+            let _ = writeln!(text, "    - `{}`: {settings}", cell.variant.as_deref().unwrap_or("as it is"));
+        }
     }
-    let _ = writeln!(
-        text,
-        "- seeds {}; figures of ours are means over the runs, brackets are 95 % intervals\n",
-        results.seeds
-    );
+    let _ = writeln!(text, "\n{}.\n", how_to_read(results));
     for table in &study.tables {
         let mut block = String::new();
         tables(&mut block, table, results);
@@ -40,9 +45,20 @@ pub fn page(study: &Study, results: &Results, command: &str) -> String {
     for failed in &results.failed {
         let _ = writeln!(text, "Run lost: {} seed {}: {}\n", failed.cell, failed.seed, failed.why);
     }
+    paragraphs(&mut text, "What this can't tell", study.limits.iter().cloned());
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
+}
+
+/// A section, if there is anything in it.
+fn paragraphs(text: &mut String, title: &str, paragraphs: impl Iterator<Item = String>) {
+    for (at, paragraph) in paragraphs.enumerate() {
+        if at == 0 {
+            let _ = writeln!(text, "## {title}\n");
+        }
+        let _ = writeln!(text, "{paragraph}\n");
+    }
 }
 
 fn rows_that_miss(text: &mut String, verdicts: &[Verdict]) {
@@ -77,7 +93,7 @@ pub fn json(study: &Study, results: &Results) -> Value {
     };
     let check = |check: &super::check::Check| {
         let finding = check.look(results);
-        json!({ "says": check.says, "holds": finding.holds, "measured": finding.measured, "cause": check.cause })
+        json!({ "says": check.says, "holds": finding.outcome.holds(), "measured": finding.measured, "cause": check.cause })
     };
     let failed =
         |run: &super::results::FailedRun| json!({ "run": run.cell.to_string(), "seed": run.seed, "why": run.why });
@@ -85,6 +101,7 @@ pub fn json(study: &Study, results: &Results) -> Value {
         "paper": study.name,
         "seeds": results.seeds,
         "sizes": results.sizes,
+        "answers": study.answers.iter().map(|answer| answer.sentence(results)).collect::<Vec<_>>(),
         "rows": verdicts(study, results).iter().map(row).collect::<Vec<_>>(),
         "checks": study.checks.iter().map(check).collect::<Vec<_>>(),
         "lost": results.failed.iter().map(failed).collect::<Vec<_>>(),
@@ -94,13 +111,16 @@ pub fn json(study: &Study, results: &Results) -> Value {
 
 /// A list of pages: how many rows agree, how many bars hold.
 pub fn index(title: &str, about: &str, studies: &[(&Study, &Results)]) -> String {
+    if studies.iter().any(|(study, _)| !study.answers.is_empty()) {
+        return answers(title, about, studies);
+    }
     let mut text =
         format!("# {title}\n\n{about}\n\n| page | | figures that agree | what holds |\n| --- | --- | --- | --- |\n");
     for (study, results) in studies {
         let verdicts = verdicts(study, results);
         let judged = verdicts.iter().filter(|verdict| verdict.agrees.is_some()).count();
         let agree = verdicts.iter().filter(|verdict| verdict.agrees == Some(true)).count();
-        let holds = study.checks.iter().filter(|check| check.look(results).holds).count();
+        let holds = study.checks.iter().filter(|check| check.look(results).outcome == Outcome::Holds).count();
         let share = |part: usize, whole: usize| if whole == 0 { "-".to_owned() } else { format!("{part} of {whole}") };
         let _ = writeln!(
             text,
@@ -110,6 +130,21 @@ pub fn index(title: &str, about: &str, studies: &[(&Study, &Results)]) -> String
             share(holds, study.checks.len()),
             name = study.name
         );
+    }
+    text
+}
+
+/// A list of questions with their answers.
+fn answers(title: &str, about: &str, studies: &[(&Study, &Results)]) -> String {
+    let mut text = format!("# {title}\n\n{about}\n");
+    if let Some((_, results)) = studies.first() {
+        let _ = writeln!(text, "\n{}.", how_to_read(results));
+    }
+    for (study, results) in studies {
+        let _ = writeln!(text, "\n## [{}]({0}.md): {}\n", study.name, study.title);
+        for answer in &study.answers {
+            let _ = writeln!(text, "- {}", answer.sentence(results));
+        }
     }
     text
 }

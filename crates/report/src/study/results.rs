@@ -70,6 +70,8 @@ pub struct Results {
     pub failed: Vec<FailedRun>,
     /// How each scenario was scaled, in words.
     pub sizes: BTreeMap<String, String>,
+    /// What each cell is run with, in words.
+    pub settings: BTreeMap<CellId, String>,
     /// Seeds, in words.
     pub seeds: String,
 }

@@ -16,8 +16,11 @@ pub enum ViewError {
         /// Why it failed.
         source: io::Error,
     },
-    /// An older fraglab made the run.
-    #[error("{} has no {VIEW_FILE}: it was made by an older fraglab; make the run again", .0.display())]
+    /// It is a recording, or an older fraglab made the run.
+    #[error(
+        "{} has no {VIEW_FILE}: give a run directory, as -o of `run` and `replay` leaves it (one of an older fraglab has to be made again)",
+        .0.display()
+    )]
     NoView(PathBuf),
     /// The file does not hold a view.
     #[error("{}: {what}; make the run again", path.display())]

@@ -10,6 +10,8 @@ mod directory;
 mod files;
 mod log;
 mod shrink;
+#[cfg(test)]
+mod tests;
 
 use crate::folio::FolioId;
 use crate::slab::Object;

@@ -2,7 +2,7 @@
 
 use crate::env::{Env, Nanos, Queue, TaskContext, Woken, Work};
 use crate::lru::LruList;
-use crate::owner::{Owner, References, Tag};
+use crate::owner::{Owner, References, ShrinkControl, Tag};
 use crate::pages::PageFlags;
 use crate::reclaim::Shadow;
 use crate::state::{Mm, NodeState, State, World, ZoneState};
@@ -114,19 +114,11 @@ impl Owner for ToyOwner {
     fn shrinker_count(&mut self, _shrinker: usize, _node: NodeId) -> (u64, u32) {
         (self.slab_objects.unwrap_or(0), 2)
     }
-    fn shrinker_scan(
-        &mut self,
-        _s: usize,
-        _node: NodeId,
-        nr: u64,
-        _now: Nanos,
-        _droppable: &dyn Fn(Pfn) -> bool,
-        freed: &mut Vec<Pfn>,
-    ) -> u64 {
+    fn shrinker_scan(&mut self, _shrinker: usize, control: ShrinkControl<'_>) -> u64 {
         let objects = self.slab_objects.as_mut().expect("there is a shrinker");
-        let scanned = nr.min(*objects);
+        let scanned = control.nr.min(*objects);
         *objects -= scanned;
-        freed.extend(self.slab_pages.pop());
+        control.freed.extend(self.slab_pages.pop());
         scanned
     }
     fn oom_kill(&mut self, _now: Nanos, _freed: &mut Vec<Pfn>) -> Option<u32> {

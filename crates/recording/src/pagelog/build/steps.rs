@@ -39,6 +39,7 @@ impl Builder<'_> {
             }
             Event::CompactionEnd(_) => {
                 state.compacting = false;
+                self.measured.tasks.ends(&mut state.worked);
                 self.attribution.targets_returned += state.unsettled.drain(..).count() as u64;
                 return state.last_step = None;
             }
@@ -55,20 +56,24 @@ impl Builder<'_> {
             }
             Event::CompactionIsolateMigratepages(scan) => {
                 self.measured.async_blocks += u64::from(state.async_compaction);
-                self.measured.scan_migrate.step(elapsed, wall, scan.nr_scanned);
+                self.measured.scan_migrate.step(elapsed, scan.nr_scanned);
+                self.measured.tasks.step(&mut state.worked, elapsed, wall);
             }
             Event::CompactionIsolateFreepages(scan) => {
-                self.measured.scan_free.step(elapsed, wall, scan.nr_scanned);
+                self.measured.scan_free.step(elapsed, scan.nr_scanned);
+                self.measured.tasks.step(&mut state.worked, elapsed, wall);
                 let run = state.run;
                 self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
             }
             Event::CompactionFastIsolateFreepages(scan) => {
-                self.measured.scan_free.step(elapsed, wall, scan.nr_scanned);
+                self.measured.scan_free.step(elapsed, scan.nr_scanned);
+                self.measured.tasks.step(&mut state.worked, elapsed, wall);
                 let run = state.run;
                 self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
             }
             Event::CompactionMigratepages(migrate) => {
-                self.measured.migrate.step(elapsed, wall, migrate.nr_migrated + migrate.nr_failed);
+                self.measured.migrate.step(elapsed, migrate.nr_migrated + migrate.nr_failed);
+                self.measured.tasks.step(&mut state.worked, elapsed, wall);
             }
             _ => return,
         }

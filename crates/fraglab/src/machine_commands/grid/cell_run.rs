@@ -2,11 +2,11 @@
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
-use crate::grid_args::GridArgs;
-use crate::machine_command::MachineCommand;
-use crate::machines;
-use crate::run_args::RunArgs;
-use crate::scenarios::{self, Chosen};
+use crate::machine_commands::MachineCommand;
+use crate::machine_commands::grid_args::GridArgs;
+use crate::machine_commands::machines;
+use crate::machine_commands::run_args::RunArgs;
+use crate::machine_commands::scenarios::{self, Chosen};
 use clap::Parser;
 use lab::outcome::Outcome;
 use report::grid::CellId;

@@ -2,8 +2,8 @@
 
 use super::{Came, facts_of_kernel, from_proc, time_limit};
 use crate::failure::{Failure, warn};
-use crate::run_args::RunArgs;
-use crate::scenarios::Chosen;
+use crate::machine_commands::run_args::RunArgs;
+use crate::machine_commands::scenarios::Chosen;
 use linux::host::{self, HostError, Options};
 use recording::pagelog::ProcTexts;
 use std::collections::BTreeMap;

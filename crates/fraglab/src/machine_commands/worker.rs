@@ -2,12 +2,12 @@
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
-use crate::machine_command::MachineCommand;
-use crate::machines;
+use crate::machine_commands::MachineCommand;
+use crate::machine_commands::machines;
+use crate::machine_commands::run_args::On;
+use crate::machine_commands::scenarios;
+use crate::machine_commands::study_args::WorkerArgs;
 use crate::output;
-use crate::run_args::On;
-use crate::scenarios;
-use crate::study_args::WorkerArgs;
 use clap::Parser;
 use report::study::RunFigures;
 

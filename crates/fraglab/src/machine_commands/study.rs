@@ -2,11 +2,11 @@
 
 use crate::failure::{Failure, warn};
 use crate::flight::{Told, waiting};
-use crate::output::{self, Format};
-use crate::pool::{Cache, Order, Pool, PoolError, digest_of};
-use crate::run_args::ScenarioArgs;
-use crate::scenarios;
-use crate::study_args::StudyArgs;
+use crate::machine_commands::pool::{Cache, Order, Pool, PoolError, digest_of};
+use crate::machine_commands::run_args::ScenarioArgs;
+use crate::machine_commands::scenarios;
+use crate::machine_commands::study_args::{StudyArgs, StudyFormat};
+use crate::output;
 use anstream::eprintln;
 use pagealloc::policy::closest;
 use report::SCHEMA_VERSION;
@@ -14,6 +14,7 @@ use report::flight::{Leg, LegState};
 use report::study::{self, CellId, FailedRun, Results, RunFigures, Study};
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::num::NonZero;
 use std::path::Path;
@@ -49,34 +50,49 @@ pub const QUESTIONS: Shelf = Shelf {
     command: "question",
     plural: "questions",
     title: "Questions that the threads left open",
-    about: "Each page has the question, the runs that answer it, and the command that makes it again.",
+    about: "Each page has the question, its answer in sentences and tables that are computed from the runs, what they can't tell, and the \
+        command that makes it again.",
     studies: study::QUESTIONS,
 };
+
+impl Shelf {
+    /// What its command's help ends with.
+    pub fn help(&self) -> String {
+        let mut text = String::new();
+        for (name, file) in self.studies {
+            // A test reads every file that comes with fraglab.
+            let title = Study::parse(file).map(|study| study.title).unwrap_or_default();
+            let _ = writeln!(text, "{name:<12}{title}");
+        }
+        text.push_str(
+            "\nEach run is a process of its own. Results do not depend on how many work at a time. From 4 seeds on a difference can \
+            be told from chance. Exit code 4 if a run was lost: the others' results are printed all the same.",
+        );
+        text
+    }
+}
 
 /// What stands for all of a shelf.
 const ALL: &str = "all";
 
 /// Runs, prints, and writes pages if asked to.
 pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
-    if args.format == Format::Csv {
-        return Err(Failure::Usage(format!("{} prints a table or JSON", shelf.command)));
-    }
     let (studies, left_out) = with_scenarios(find(&args.name, shelf)?, args)?;
     let cells = cells(&studies);
-    let sizes = sizes(&cells, args)?;
+    let known = known(&cells, args)?;
     let runs = runs(&cells, args)?;
     let all: Vec<(&Study, Results)> =
-        studies.iter().map(|study| (study, results(study, &runs, &sizes, args))).collect();
+        studies.iter().map(|study| (study, results(study, &runs, &known, args))).collect();
     if let Some(directory) = &args.output {
         write(directory, &all, args, shelf)?;
     }
     match args.format {
-        Format::Json => {
+        StudyFormat::Json => {
             let studies: Vec<_> = all.iter().map(|(study, results)| study::json(study, results)).collect();
             let (schema, version) = (format!("fraglab.{}", shelf.plural), SCHEMA_VERSION);
             output::print_json(&json!({ "schema": schema, "version": version, shelf.plural: studies }))?;
         }
-        _ => {
+        StudyFormat::Table => {
             let tables: Vec<String> = all.iter().map(|(study, results)| study::text(study, results)).collect();
             output::print(&tables.join("\n"))?;
         }
@@ -93,7 +109,7 @@ pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
 fn with_scenarios(studies: Vec<Study>, args: &StudyArgs) -> Result<(Vec<Study>, Vec<String>), Failure> {
     let (mut there, mut left_out) = (Vec::new(), Vec::new());
     for study in studies {
-        match sizes(&study.cells(), args) {
+        match known(&study.cells(), args) {
             Ok(_) => there.push(study),
             Err(why) if args.name == ALL => left_out.push(format!("{}: {why}", study.name)),
             Err(why) => return Err(why),
@@ -116,7 +132,7 @@ fn find(name: &str, shelf: &Shelf) -> Result<Vec<Study>, Failure> {
         Err(error) if name.contains(['/', '.']) => Err(Failure::Input(format!("{name}: {error}"))),
         Err(_) => {
             let names: Vec<&str> = shelf.studies.iter().map(|(name, _)| *name).collect();
-            let meant = closest(name, names.iter().copied()).map(|name| format!("; did you mean `{name}`?"));
+            let meant = closest(name, names.iter().copied()).map(|name| format!(" (did you mean `{name}`?)"));
             let (command, known) = (shelf.command, names.join(", "));
             Err(Failure::Usage(format!(
                 "unknown {command} `{name}`{}; there are {known} and all",
@@ -137,16 +153,24 @@ fn cells(studies: &[Study]) -> Vec<CellId> {
     cells
 }
 
-/// Size of each scenario, in words. A scenario or variant that is not there is told before hours of work.
-fn sizes(cells: &[CellId], args: &StudyArgs) -> Result<BTreeMap<String, String>, Failure> {
-    let size = |cell: &CellId| {
+/// Size of each scenario and settings of each cell, in words.
+struct Known {
+    sizes: BTreeMap<String, String>,
+    settings: BTreeMap<CellId, String>,
+}
+
+/// A scenario or variant that is not there is told before hours of work.
+fn known(cells: &[CellId], args: &StudyArgs) -> Result<Known, Failure> {
+    let mut known = Known { sizes: BTreeMap::new(), settings: BTreeMap::new() };
+    for cell in cells {
         let scenario = cell.scenario.clone();
         let args = ScenarioArgs { scenario, scale: args.scale, seed: None, memory: None, ops: None };
         let chosen = scenarios::choose(&args, cell.variant.as_deref())?;
         let memory = chosen.scenario.machine.memory_mib;
-        Ok((cell.scenario.clone(), format!("memory {memory} MiB, {}", scenarios::size(&chosen))))
-    };
-    cells.iter().map(size).collect()
+        known.sizes.insert(cell.scenario.clone(), format!("memory {memory} MiB, {}", scenarios::size(&chosen)));
+        known.settings.insert(cell.clone(), scenarios::settings(&chosen));
+    }
+    Ok(known)
 }
 
 /// What became of every run.
@@ -194,11 +218,14 @@ fn one_more(leg: &mut Leg) {
 }
 
 /// The runs that a study needs.
-fn results(study: &Study, all: &Runs, sizes: &BTreeMap<String, String>, args: &StudyArgs) -> Results {
+fn results(study: &Study, all: &Runs, known: &Known, args: &StudyArgs) -> Results {
     let seeds = args.seeds.from(1);
     let mut results = Results { seeds: format!("{} to {}", seeds.start(), seeds.end()), ..Results::default() };
     for cell in study.cells() {
-        results.sizes.extend(sizes.get_key_value(&cell.scenario).map(|(name, size)| (name.clone(), size.clone())));
+        let size = known.sizes.get_key_value(&cell.scenario);
+        results.sizes.extend(size.map(|(name, size)| (name.clone(), size.clone())));
+        let settings = known.settings.get_key_value(&cell);
+        results.settings.extend(settings.map(|(cell, settings)| (cell.clone(), settings.clone())));
         for seed in seeds.clone() {
             match all.get(&(cell.clone(), seed)) {
                 Some(Ok(run)) => results.runs.entry(cell.clone()).or_default().push(run.clone()),

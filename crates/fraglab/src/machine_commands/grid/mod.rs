@@ -5,10 +5,10 @@ mod evaluate;
 
 use crate::cli::ValidateArgs;
 use crate::failure::{Failure, warn};
-use crate::grid_args::GridArgs;
+use crate::machine_commands::grid_args::GridArgs;
+use crate::machine_commands::run_args::ScenarioArgs;
+use crate::machine_commands::scenarios;
 use crate::output::{self, Format};
-use crate::run_args::ScenarioArgs;
-use crate::scenarios;
 use crate::seeds::Seeds;
 use anstream::eprintln;
 use cell_run::{Place, SCENARIO_FILE};

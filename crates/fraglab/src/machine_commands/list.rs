@@ -1,9 +1,9 @@
 //! `fraglab scenarios`: what can be run.
 
 use crate::failure::Failure;
+use crate::machine_commands::run_args::ScenariosArgs;
+use crate::machine_commands::scenarios::read;
 use crate::output::{self, Format};
-use crate::run_args::ScenariosArgs;
-use crate::scenarios::read;
 use report::{SCHEMA_VERSION, csv_field};
 use serde_json::{Value, json};
 use std::fmt::Write;

@@ -1,8 +1,8 @@
 //! `fraglab record`: a live host as a recording.
 
 use crate::failure::{Failure, warn};
+use crate::machine_commands::record_args::RecordArgs;
 use crate::output;
-use crate::record_args::RecordArgs;
 use linux::record::{Conducted, Plan, RecordError, RecordOptions, Status, StopReason, Until, conduct, salvage};
 use std::io::{IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};

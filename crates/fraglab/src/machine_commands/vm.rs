@@ -1,8 +1,8 @@
 //! `fraglab vm`: a real kernel under QEMU.
 
 use crate::failure::{Failure, warn};
+use crate::machine_commands::vm_args::{MachineArgs, VmArgs, VmCommand, VmListArgs, VmRunArgs, VmShellArgs};
 use crate::output::{self, Format};
-use crate::vm_args::{MachineArgs, VmArgs, VmCommand, VmListArgs, VmRunArgs, VmShellArgs};
 use anstream::eprintln;
 use linux::vm::debian::{self, Apt, Available};
 use linux::vm::job::{STDERR_FILE, STDOUT_FILE};

@@ -6,8 +6,8 @@ mod sim;
 mod vm;
 
 use crate::failure::Failure;
-use crate::run_args::{On, RunArgs};
-use crate::scenarios::Chosen;
+use crate::machine_commands::run_args::{On, RunArgs};
+use crate::machine_commands::scenarios::Chosen;
 use lab::outcome::{Outcome, Sample};
 use lab::timeline::Timeline;
 use recording::pagelog::{ProcTexts, between};

@@ -1,12 +1,28 @@
 //! The commands that need a machine: a simulated one, one under QEMU, or this host.
 
-use crate::commands::{ops, record, run, scenarios, study, vm, worker};
+pub mod grid;
+pub mod grid_args;
+mod list;
+mod machines;
+mod ops;
+mod pool;
+mod record;
+mod record_args;
+mod run;
+mod run_args;
+mod scenarios;
+mod study;
+mod study_args;
+mod vm;
+mod vm_args;
+mod worker;
+
 use crate::failure::Failure;
-use crate::record_args::RecordArgs;
-use crate::run_args::{OpsArgs, RunArgs, ScenariosArgs};
-use crate::study_args::{StudyArgs, WorkerArgs};
-use crate::vm_args::VmArgs;
 use clap::Subcommand;
+use record_args::RecordArgs;
+use run_args::{OpsArgs, RunArgs, ScenariosArgs};
+use study_args::{StudyArgs, WorkerArgs};
+use vm_args::VmArgs;
 
 /// What to do on machines.
 #[derive(Debug, Subcommand)]
@@ -18,8 +34,10 @@ pub enum MachineCommand {
     /// List scenarios with their variants and sizes
     Scenarios(ScenariosArgs),
     /// Run what a published document ran, and print its tables with ours beside them
+    #[command(after_long_help = study::PAPERS.help())]
     Paper(StudyArgs),
     /// Run what answers a question that a document left open
+    #[command(after_long_help = study::QUESTIONS.help())]
     Question(StudyArgs),
     /// Run one scenario with one seed, and print its figures as JSON: what `paper` and `question` start for each run
     #[command(hide = true)]
@@ -36,7 +54,7 @@ impl MachineCommand {
         match self {
             MachineCommand::Run(args) => run::run(args),
             MachineCommand::Ops(args) => ops::run(args),
-            MachineCommand::Scenarios(args) => scenarios::run(args),
+            MachineCommand::Scenarios(args) => list::run(args),
             MachineCommand::Paper(args) => study::run(args, &study::PAPERS),
             MachineCommand::Question(args) => study::run(args, &study::QUESTIONS),
             MachineCommand::Worker(args) => worker::run(args),

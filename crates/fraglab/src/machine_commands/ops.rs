@@ -1,9 +1,9 @@
 //! `fraglab ops`: what a scenario asks for.
 
 use crate::failure::Failure;
+use crate::machine_commands::run_args::OpsArgs;
+use crate::machine_commands::scenarios::{self, Chosen};
 use crate::output::{self, Format};
-use crate::run_args::OpsArgs;
-use crate::scenarios::{self, Chosen};
 use report::SCHEMA_VERSION;
 use serde_json::json;
 use std::fmt::Write;

@@ -3,10 +3,10 @@
 use crate::column_spec::ColumnSpec;
 use crate::failure::Failure;
 use crate::flight::{Told, waiting};
-use crate::machines;
+use crate::machine_commands::machines;
+use crate::machine_commands::run_args::{On, RunArgs};
+use crate::machine_commands::scenarios::{self, Chosen};
 use crate::output::{self, Format};
-use crate::run_args::{On, RunArgs};
-use crate::scenarios::{self, Chosen};
 use lab::outcome::Sample;
 use report::flight::{Leg, LegState};
 use report::manifest::Provenance;

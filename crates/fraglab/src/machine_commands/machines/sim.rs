@@ -3,8 +3,8 @@
 use super::{Came, time_limit};
 use crate::column_spec::{ColumnSpec, RECORDED, Setting};
 use crate::failure::Failure;
-use crate::run_args::RunArgs;
-use crate::scenarios::Chosen;
+use crate::machine_commands::run_args::RunArgs;
+use crate::machine_commands::scenarios::Chosen;
 use anstream::eprintln;
 use lab::outcome::Sample;
 use lab::timeline::Sampling;

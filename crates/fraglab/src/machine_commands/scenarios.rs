@@ -1,10 +1,11 @@
 //! Which scenario a command line means.
 
 use crate::failure::Failure;
-use crate::run_args::ScenarioArgs;
+use crate::machine_commands::run_args::ScenarioArgs;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use workload::{Machine, Saved, Scale, Scenario, ScenarioError, Workload};
+use workload::{Machine, PageKib, Saved, Scale, Scenario, ScenarioError, Workload};
 
 /// A scenario with the changes of the command line.
 pub struct Chosen {
@@ -84,6 +85,25 @@ pub fn size(chosen: &Chosen) -> String {
         "scale {}; full size: memory {memory} MiB, CPUs {cpus}, nodes {nodes}, swap {} MiB",
         chosen.scale, full.swap_mib
     )
+}
+
+/// What a variant is run with: its policy, and what it changes of the machine and of the sysctls.
+pub fn settings(chosen: &Chosen) -> String {
+    let (scenario, machine) = (&chosen.scenario, &chosen.full);
+    let mut text = format!("policy {}", scenario.policy.as_deref().unwrap_or("of the newest kernel"));
+    if machine.nodes.get() > 1 {
+        let _ = write!(text, ", {} nodes", machine.nodes);
+    }
+    if machine.page_kib != PageKib::K4 {
+        let _ = write!(text, ", pages of {}K", machine.page_kib.kib());
+    }
+    if let Some(order) = machine.pageblock_order {
+        let _ = write!(text, ", pageblocks of order {order}");
+    }
+    for (name, value) in scenario.sysctls() {
+        let _ = write!(text, ", vm.{name}={value}");
+    }
+    text
 }
 
 /// A name without slash and ending is one of the shipped; everything else is a path.

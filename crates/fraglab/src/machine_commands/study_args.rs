@@ -1,18 +1,23 @@
 //! Arguments of `fraglab paper` and `fraglab question`, and of the worker that they start.
 
-use crate::output::Format;
 use crate::seeds::Seeds;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::num::NonZero;
 use std::path::PathBuf;
 use workload::Scale;
 
+/// How a study is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum StudyFormat {
+    /// Plain text for people and mails.
+    #[default]
+    Table,
+    /// One JSON object (docs/formats.md).
+    Json,
+}
+
 /// Arguments of `paper` and `question`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Each run is a process of its own. Results do not depend on how many work at a time. Exit code 4 if a run was lost: \
-    the others' results are printed all the same."
-)]
 pub struct StudyArgs {
     /// Which: the name of a shipped one, `all`, or the path of a TOML file
     #[arg(value_name = "NAME|all")]
@@ -29,9 +34,9 @@ pub struct StudyArgs {
     /// Keep finished runs in this directory, and take those that are there: an interrupted study goes on where it was
     #[arg(long, value_name = "DIR")]
     pub cache: Option<PathBuf>,
-    /// How to print the result: table or json
+    /// How to print the result
     #[arg(long, value_enum, default_value_t, value_name = "F")]
-    pub format: Format,
+    pub format: StudyFormat,
     /// Write pages of the documentation below this directory
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! Arguments of `fraglab validate` that span a grid.
 
-use crate::run_args::Record;
+use crate::machine_commands::run_args::Record;
 use clap::Args;
 use report::grid::plan::Axis;
 use std::num::NonZero;

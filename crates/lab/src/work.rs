@@ -1,0 +1,106 @@
+//! Work: the time that it takes, and on which CPU.
+
+use crate::env::VirtualEnv;
+use mm::{Env, Nanos, TaskContext, TaskFlags, Work};
+use std::cell::Cell;
+use std::future::Future;
+
+impl VirtualEnv {
+    /// Works for a time: on a CPU, if tasks have to share them.
+    pub async fn run(&self, nanos: Nanos) {
+        let mut left = self.elapsed(nanos);
+        while left > 0 {
+            left = self.run_alone(left);
+            if left == 0 {
+                return;
+            }
+            self.occupy().await;
+            let chunk = self.slice_left().min(left);
+            if !self.is_alone_until(self.now() + chunk) {
+                self.works(chunk).await;
+                self.spend(chunk);
+                left -= chunk;
+            }
+        }
+    }
+
+    /// Works as long as nothing can happen meanwhile: the clock goes on without the detour through the queue. What is left.
+    fn run_alone(&self, mut left: Nanos) -> Nanos {
+        let Some(cpus) = &self.cpus else { return left };
+        if self.starting.get() || !self.nobody_is_ready() {
+            return left;
+        }
+        let (mut cpus, task) = (cpus.borrow_mut(), self.current.get());
+        while let Some(slice_left) = cpus.seated(task).filter(|_| left > 0) {
+            let chunk = slice_left.min(left);
+            let at = self.now() + chunk;
+            if at >= self.next_due() {
+                break;
+            }
+            self.clock.set(at);
+            left -= chunk;
+            if let Some(next) = cpus.spend(task, chunk, at) {
+                self.ready(next);
+                break;
+            }
+        }
+        left
+    }
+
+    /// Whether nothing can happen before or at this time but what the current task does.
+    #[inline]
+    fn is_alone_until(&self, at: Nanos) -> bool {
+        at < self.next_due() && self.cpus.is_some() && !self.starting.get() && self.nobody_is_ready()
+    }
+
+    /// The machinery's work for a task.
+    pub(crate) fn spend_time(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
+        let cost = self.cost(task, work);
+        let task = *task;
+        async move {
+            if cost == 0 {
+                return;
+            }
+            match self.free_lane() {
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost, &task)).await),
+                None => self.run(cost).await,
+            }
+        }
+    }
+
+    fn cost(&self, task: &TaskContext, work: Work) -> Nanos {
+        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
+        let shrink = if kswapd { self.speeds.shrink_kswapd } else { self.speeds.shrink };
+        let per_page = |pages: u32, ns: u64| u64::from(pages) * ns;
+        match work {
+            Work::Shrink { scanned, .. } => per_page(scanned, shrink),
+            Work::Deactivate(pages) => per_page(pages, shrink / 4),
+            Work::WalkPageTables(entries) => per_page(entries, self.speeds.scan_migrate),
+            Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
+            Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),
+            Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
+            Work::Migrate(pages) => per_page(pages, self.speeds.migrate),
+            Work::FailedRequests(requests) => per_page(requests, self.speeds.failed_request),
+            Work::Resched => self.futile_time().max(RESCHED_NS),
+        }
+    }
+
+    /// The CPU that is free first (the first of several), where work alone is known.
+    fn free_lane(&self) -> Option<&Cell<Nanos>> {
+        self.lanes.iter().min_by_key(|lane| lane.get())
+    }
+
+    /// Time until a task's work that costs this much is done there, and the task has a CPU for more.
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, task: &TaskContext) -> Nanos {
+        let waited = lane.get().saturating_sub(self.now());
+        lane.set(self.now() + waited + cost);
+        let took = waited + cost;
+        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
+        let turns = if kswapd { &self.speeds.turns_kswapd } else { &self.speeds.turns };
+        let Some(turns) = turns else { return took };
+        took + self.turns.borrow_mut().away(self.current.get(), turns, cost, waited, &self.chance)
+    }
+}
+
+/// A turn of the scheduler: what keeps a retry loop from standing still in virtual time.
+const RESCHED_NS: Nanos = 1_000;
