@@ -78,6 +78,11 @@ pub trait Owner {
         let _ = (shrinker, node);
         (0, 2)
     }
+    /// Objects that a shrinker likes to scan at once: where kernels scan a batch at least, the least.
+    fn shrinker_batch(&self, shrinker: usize) -> u64 {
+        let _ = shrinker;
+        0
+    }
     /// Scans objects of a shrinker. Returns how many it really scanned.
     fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {
         let _ = (shrinker, control);

@@ -102,3 +102,19 @@ fn a_boosted_run_takes_the_boost_back() {
         assert!(machine.counter(Counter::Pageoutrun) > 0, "{name}: kswapd was not woken");
     }
 }
+
+#[test]
+fn the_posted_series_leaves_what_a_refill_boosts_after_it_woke_kswapd() {
+    for (name, stays) in [("linux-4.20+patch3", true), ("linux-5.0", false)] {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 256);
+        machine.run_for(1_000 * MS);
+        let raise = |machine: &TestMachine| machine.mm.state.borrow_mut().alloc.fast_boost(ZONE);
+        raise(&machine);
+        machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
+        raise(&machine);
+        machine.run_for(1_000 * MS);
+        assert!(machine.counter(Counter::Pageoutrun) > 0, "{name}: kswapd was not woken");
+        let left = machine.mm.state.borrow().alloc.boost(ZONE);
+        assert_eq!(left, if stays { 512 } else { 0 }, "{name}");
+    }
+}

@@ -13,7 +13,12 @@ impl<O: Observer> PageAllocator<O> {
     /// Raises the boost by a pageblock because of a fallback, and asks for kswapd if the request may (4.6.2, 7.8).
     pub(crate) fn boost_for_fallback(&mut self, zone: ZoneId, flags: AllocFlags) {
         if self.raise_boost(zone, 1) && flags.contains(AllocFlags::KSWAPD) {
+            let first = self.boost_wakeups & 1 << zone.0 == 0;
             self.boost_wakeups |= 1 << zone.0;
+            if first {
+                let lists = &mut self.zones[zone.index()];
+                lists.boost_at_wakeup = lists.boost;
+            }
         }
     }
 
@@ -50,6 +55,11 @@ impl<O: Observer> PageAllocator<O> {
     #[inline]
     pub fn take_boost_wakeups(&mut self) -> u64 {
         core::mem::take(&mut self.boost_wakeups)
+    }
+
+    /// The zone's boost when the last attempt that raised it had done so for the first time.
+    pub fn boost_at_wakeup(&self, zone: ZoneId) -> u64 {
+        self.zones[zone.index()].boost_at_wakeup
     }
 
     /// Current boost, pages.
@@ -118,5 +128,15 @@ mod tests {
         world.set_watermarks(ZONE, 0, 0, 1000, 1000);
         world.fast_boost(ZONE);
         assert_eq!(world.boost(ZONE), 7 * 16);
+    }
+
+    #[test]
+    fn a_wakeup_knows_the_boost_of_its_moment() {
+        let mut world = world(1024, Policy { boost: Boost::EveryFallbackBoostedCap, ..linux_6_18() });
+        world.set_watermarks(ZONE, 10, 20, 30, 40);
+        (0..3).for_each(|_| world.boost_for_fallback(ZONE, AllocFlags::KSWAPD));
+        assert_eq!((world.take_boost_wakeups(), world.boost_at_wakeup(ZONE), world.boost(ZONE)), (1, 16, 48));
+        world.boost_for_fallback(ZONE, AllocFlags::KSWAPD);
+        assert_eq!(world.boost_at_wakeup(ZONE), 64, "another attempt");
     }
 }

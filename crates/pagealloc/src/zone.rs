@@ -50,6 +50,8 @@ pub(crate) struct Zone {
     pub marks: [u64; 4],
     /// Boost on top of all marks (4.9).
     pub boost: u64,
+    /// The boost after the first fallback of the last attempt that raised it.
+    pub boost_at_wakeup: u64,
     /// Pages to leave for requests by their highest zone (1.9).
     pub lowmem_reserve: [u64; NR_ZONE_TYPES],
     /// By type: bit per order with a non-empty list.
@@ -87,6 +89,7 @@ impl Zone {
             free_highatomic: 0,
             marks: [0; 4],
             boost: 0,
+            boost_at_wakeup: 0,
             lowmem_reserve: [0; NR_ZONE_TYPES],
             occupied: [0; NR_MIGRATETYPES],
             below_high: false,

@@ -70,7 +70,9 @@ const ROWS: &[Row] = &[
     row!("9.10 failures", ["4.20"], kswapd.failures),
     row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
+    row!("7.8 kswapd within the lock", [], kswapd.woken_amid_refill),
     row!("10.19 slab pressure", ["4.6", "4.20", "6.1"], reclaim.slab_pressure),
+    row!("least of slab scanned", ["4.20", "5.0"], reclaim.slab_minimum),
     row!("10.4, 10.13 compaction by mask", ["6.12"], reclaim.compacts_by_mask),
     row!("10.15 cost", ["6.1"], reclaim.cost_model),
     row!("10.16 refault", ["4.6"], reclaim.workingset),
@@ -120,7 +122,11 @@ fn patches_are_small() {
         ("linux-4.6", "linux-4.6+skip", &["skip on isolation failure"]),
         ("linux-4.6+skip", "linux-4.6+skip-fixed", &["skip on isolation failure"]),
         ("linux-4.20", "linux-4.20+patch1", &["NOFRAGMENT"]),
-        ("linux-4.20+patch1", "linux-4.20+patch3", &["kswapd wake rule", "watermark boost", "9.6.3 boost skips slab"]),
+        (
+            "linux-4.20+patch1",
+            "linux-4.20+patch3",
+            &["kswapd wake rule", "watermark boost", "7.8 kswapd within the lock"],
+        ),
         ("linux-4.20+patch3", "linux-4.20+stall", &["fragment_stall_order"]),
         ("linux-4.20+stall", "linux-4.20+stall-hz10", &["fragment_stall_order"]),
     ];

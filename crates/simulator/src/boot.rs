@@ -12,7 +12,7 @@ use crate::spec::MachineSpec;
 use crate::xfs::Xfs;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
-use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy};
+use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, ZoneId};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -26,7 +26,10 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
     let clock = Rc::new(Cell::new(0));
     let full = full_size(spec, policy)?;
     let policy = &at_scale(spec, policy, full.as_ref());
-    let alloc = PageAllocator::new(&spec.machine(), policy.clone(), Watch::new(Rc::clone(&clock)))?;
+    let mut alloc = PageAllocator::new(&spec.machine(), policy.clone(), Watch::new(Rc::clone(&clock)))?;
+    if let Some(full) = full.filter(|_| spec.scaled_pcp) {
+        scale_pcp(&mut alloc, &full, spec.scale);
+    }
     let state = State::new(alloc, computer(spec, policy, seed));
     let costs = &spec.costs;
     let device = |swap| {
@@ -65,6 +68,14 @@ fn at_scale(spec: &MachineSpec, policy: &Policy, full: Option<&PageAllocator<()>
     policy
 }
 
+/// Per-CPU lists as large beside their zones as those of the machine at full size.
+fn scale_pcp(alloc: &mut PageAllocator<Watch>, full: &PageAllocator<()>, scale: Scale) {
+    for zone in (0..alloc.nr_zones() as u8).map(ZoneId) {
+        let (_, batch, high_min, high_max) = full.pcp_limits(zone, CpuId(0));
+        alloc.set_pcp_limits(zone, scale.of_u32(batch), scale.of_u32(high_min), scale.of_u32(high_max));
+    }
+}
+
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
     Computer {
         folios: Folios::default(),
@@ -86,6 +97,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         inodes_with_cache: policy.reclaim.inodes_with_cache,
         swaps_huge_pages: policy.reclaim.swaps_huge_pages && spec.device(true).2 == 0,
         chance: Chance::new(seed ^ 0x5eed),
+        scale: spec.scale,
         xfs: (spec.disks.filesystem == Filesystem::Xfs).then(|| {
             Box::new(Xfs::new(spec.disks.directory_block, spec.page() as u32, usize::from(spec.nodes.max(1)), seed))
         }),

@@ -48,6 +48,8 @@ pub(crate) struct Computer {
     pub chance: Chance,
     /// Metadata of XFS, where the filesystem is that.
     pub xfs: Option<Box<Xfs>>,
+    /// Share of the full size that the machine is.
+    pub scale: workload::Scale,
 }
 
 impl Computer {
@@ -399,6 +401,11 @@ impl Owner for Computer {
             XFS_BUFFERS => (self.xfs.as_ref().map_or(0, |xfs| xfs.count_buffers(node.index())), 2),
             _ => (0, 2),
         }
+    }
+
+    fn shrinker_batch(&self, shrinker: usize) -> u64 {
+        // That of filesystems' names and inodes is larger than the usual one. Both follow the machine's scale.
+        self.scale.of(if matches!(shrinker, SUPER_BLOCK | XFS_FILES) { 1024 } else { 128 })
     }
 
     fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {

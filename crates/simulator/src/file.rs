@@ -47,6 +47,7 @@ pub(crate) struct File {
     /// Place on the LRU of unused inodes.
     pub unused: Option<u64>,
     pub readahead: Readahead,
+    pub written_since_read: bool,
 }
 
 impl File {

@@ -30,6 +30,7 @@ impl Sim {
     /// `pread`.
     pub async fn read(&self, pid: Pid, file: u32, offset: u64, bytes: u64) -> Result<(), Errno> {
         self.open_file(pid, file).await?;
+        self.note_access(pid, file).await;
         let pages = self.file_pages(file);
         let end = ((offset + bytes).div_ceil(4096) as u32).min(pages);
         let mut at = Stretch { file, index: (offset / 4096) as u32, end };
@@ -53,6 +54,18 @@ impl Sim {
             at.index += 1;
         }
         Ok(())
+    }
+
+    /// The first read since the file was written changes its access time (`relatime`).
+    async fn note_access(&self, pid: Pid, file: u32) {
+        let changes = {
+            let owner = &mut self.mm.state.borrow_mut().owner;
+            owner.xfs.is_some()
+                && owner.files.get_mut(&file).is_some_and(|of| std::mem::take(&mut of.written_since_read))
+        };
+        if changes {
+            self.metadata(pid, file, true).await;
+        }
     }
 
     fn file_pages(&self, file: u32) -> u32 {
@@ -204,6 +217,7 @@ impl Sim {
         let mut at = Stretch { file, index: (offset / 4096) as u32, end: (offset + bytes).div_ceil(4096) as u32 };
         if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(&file) {
             of.bytes = of.bytes.max(offset + bytes);
+            of.written_since_read = true;
         }
         while at.index < at.end {
             let id = match self.cached(at) {
@@ -276,6 +290,11 @@ impl Sim {
 
     /// The block of the disk that describes a file: 16 inodes of 256 bytes a page.
     pub async fn metadata(&self, pid: Pid, file: u32, dirty: bool) {
+        if self.spec.disks.filesystem == Filesystem::Xfs {
+            let found = self.use_inode_cluster(pid, file).await;
+            debug_assert!(found.is_ok(), "no XFS");
+            return;
+        }
         let at = Stretch { file: crate::file::BLOCK_DEVICE, index: file / 16, end: file / 16 + 1 };
         if self.cached(at).is_none() {
             let Some(pfn) = self.pages(0, METADATA, pid).await else { return };

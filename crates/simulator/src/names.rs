@@ -5,7 +5,7 @@ use crate::dentry::Name;
 use crate::file::{BLOCK_DEVICE, Slot};
 use crate::sim::{NOENT, Sim};
 use crate::slab::Cache;
-use workload::Errno;
+use workload::{Errno, Filesystem};
 
 impl Sim {
     /// A name's dentry, from the cache or made anew.
@@ -16,6 +16,9 @@ impl Sim {
         }
         let object = self.object(Cache::Dentry, pid).await?;
         self.spend(self.spec.costs.lookup_miss).await;
+        if let (Name::File(file), Filesystem::Xfs) = (name, self.spec.disks.filesystem) {
+            self.use_block_of_names(pid, file).await?;
+        }
         let mut state = self.mm.state.borrow_mut();
         if state.owner.dentries.find(name) {
             drop(state);

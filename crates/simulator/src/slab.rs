@@ -6,6 +6,7 @@
 use crate::folio::FolioId;
 use pagealloc::{CpuId, Gfp, NodeId, Order};
 use std::collections::BTreeMap;
+use workload::SlabAllocator;
 
 /// How a cache is laid out.
 pub(crate) struct Layout {
@@ -90,15 +91,27 @@ impl Cache {
         if layout.reclaimable { gfp | Gfp::RECLAIMABLE } else { gfp }
     }
 
-    /// The two attempts at a slab: order and mask. Large ones are tried for without any reclaim, as the recordings show.
-    pub fn attempts(self) -> [(Order, Gfp); 2] {
+    /// The two attempts at a slab: order and mask. SLUB tries for large ones without any reclaim, as the recordings show.
+    pub fn attempts(self, allocator: SlabAllocator) -> [(Order, Gfp); 2] {
         let (layout, gfp) = (self.layout(), self.gfp() | Gfp::COMP);
         let lightly = gfp | Gfp::NOWARN | Gfp::NORETRY;
         let smallest = layout.size.div_ceil(4096).next_power_of_two().trailing_zeros() as Order;
+        if allocator == SlabAllocator::Slab {
+            return [(self.order_in_slab(smallest), gfp); 2];
+        }
         match layout.order > smallest {
             true => [(layout.order, (lightly | Gfp::NOMEMALLOC).without(Gfp::RECLAIM)), (smallest, gfp)],
             false => [(layout.order, lightly), (layout.order, gfp)],
         }
+    }
+
+    /// Order of SLAB's slabs: the smallest for what reclaim can free, else at most 1 for the sake of less waste
+    /// (`calculate_slab_order`).
+    fn order_in_slab(self, smallest: Order) -> Order {
+        let layout = self.layout();
+        let wasteful = |order: Order| (4096u32 << order) % layout.size * 8 > 4096 << order;
+        let larger = !layout.reclaimable && smallest == 0 && wasteful(0);
+        smallest.max(Order::from(larger))
     }
 
     /// Objects in a slab of this order.
@@ -313,12 +326,24 @@ mod tests {
 
     #[test]
     fn large_slabs_are_tried_for_without_reclaim() {
-        let [(order, gfp), (smallest, fallback)] = Cache::Inode.attempts();
+        let [(order, gfp), (smallest, fallback)] = Cache::Inode.attempts(SlabAllocator::Slub);
         assert_eq!((order, gfp.0, smallest), (2, 0xd2050, 0), "mask as recorded");
         assert_eq!(fallback, Gfp::NOFS | Gfp::RECLAIMABLE | Gfp::COMP);
-        let [(order, gfp), _] = Cache::Dentry.attempts();
+        let [(order, gfp), _] = Cache::Dentry.attempts(SlabAllocator::Slub);
         assert_eq!((order, gfp.0), (0, 0x52cd0), "mask as recorded");
-        assert_eq!(Cache::Task.attempts()[1].0, 2, "an object of 8768 bytes needs four pages");
+        assert_eq!(Cache::Task.attempts(SlabAllocator::Slub)[1].0, 2, "an object of 8768 bytes needs four pages");
+    }
+
+    #[test]
+    fn slab_takes_single_pages_for_what_reclaim_can_free() {
+        let order = |cache: Cache| cache.attempts(SlabAllocator::Slab)[0].0;
+        assert_eq!([Cache::XfsInode, Cache::XarrayNode, Cache::Dentry, Cache::Filp].map(order), [0; 4]);
+        assert_eq!(Cache::XfsInode.capacity(order(Cache::XfsInode)), 4);
+        assert_eq!(
+            (order(Cache::Files), order(Cache::Task)),
+            (1, 2),
+            "704 bytes would waste a seventh of a page, 8768 need four"
+        );
     }
 
     #[test]

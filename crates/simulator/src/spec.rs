@@ -4,7 +4,7 @@ use crate::costs::Costs;
 use mm::Nanos;
 use mm::thp::{ThpDefrag, ThpEnabled};
 use pagealloc::{Geometry, Machine, NodeId, Pfn, ZoneSpan, ZoneType};
-use workload::{CostModel, DeviceSpeed, Filesystem, Scale, Scenario, Settings};
+use workload::{CostModel, DeviceSpeed, Filesystem, Scale, Scenario, Settings, SlabAllocator};
 
 /// Transparent huge pages, as under /sys/kernel/mm/transparent_hugepage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +99,12 @@ pub struct MachineSpec {
     pub boot: Boot,
     /// Disk, swap device, and filesystem.
     pub disks: Disks,
+    /// Allocator of kernel objects.
+    pub slab_allocator: SlabAllocator,
     /// Speed.
     pub costs: Costs,
+    /// Per-CPU lists of pages follow the scale, too.
+    pub scaled_pcp: bool,
     /// Share of the full size that the machine is: borders of zones and the reserves of the page allocator follow it.
     pub scale: Scale,
     /// Virtual time at which tasks end though they have not done their share.
@@ -124,7 +128,9 @@ impl MachineSpec {
             folio_order: 9,
             boot: Boot::GUEST,
             disks: Disks::default(),
+            slab_allocator: SlabAllocator::Slub,
             costs: Costs::TCG,
+            scaled_pcp: false,
             scale: Scale::FULL,
             time_limit: None,
         }
@@ -152,10 +158,12 @@ impl MachineSpec {
                 filesystem: machine.filesystem,
                 directory_block: machine.directory_block_kib.kib() << 10,
             },
+            slab_allocator: machine.slab_allocator,
             costs: match machine.costs {
                 CostModel::Tcg => Costs::TCG,
                 CostModel::BareMetal => Costs::BARE_METAL,
             },
+            scaled_pcp: machine.scaled_pcp,
             scale,
             ..MachineSpec::guest(machine.memory())
         };

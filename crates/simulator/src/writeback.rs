@@ -1,9 +1,10 @@
 //! Writeback of files: the flusher, those that wait for it, and writers that are held back.
 
+use crate::address_space::Pid;
 use crate::folio::{FolioId, Use};
 use crate::sim::{NOENT, Sim};
 use mm::{Env, Nanos, PageFlags};
-use workload::Errno;
+use workload::{Errno, Filesystem};
 
 /// `dirty_writeback_centisecs` and `dirty_expire_centisecs`.
 const INTERVAL: Nanos = 5_000_000_000;
@@ -14,6 +15,8 @@ const LOOK_INTERVAL: u32 = 32;
 const MAX_PAUSE: Nanos = 200_000_000;
 /// How much a device may have queued before the flusher waits for it.
 const BACKLOG: Nanos = 100_000_000;
+/// Process number of kernel threads.
+const KERNEL: Pid = 0;
 
 impl Sim {
     /// A writer has dirtied pages: wakes the flusher above the first threshold, holds the writer back half way to the
@@ -65,6 +68,7 @@ impl Sim {
         while let Some(id) = self.next_to_write(all) {
             if self.start_writing(id) {
                 self.spend(self.spec.costs.io_page).await;
+                self.write_inode(id).await;
             }
             let idle_at = self.mm.env.device(false).idle_at();
             if idle_at > self.mm.env.now() + BACKLOG {
@@ -72,6 +76,15 @@ impl Sim {
             }
         }
         self.mm.state.borrow_mut().refresh_dirty_limits();
+    }
+
+    /// XFS writes the inode of a file that has been written, through its cluster.
+    async fn write_inode(&self, id: FolioId) {
+        let file = match self.mm.state.borrow().owner.folios.get(id).what {
+            Use::File { file, .. } if self.spec.disks.filesystem == Filesystem::Xfs => file,
+            _ => return,
+        };
+        self.metadata(KERNEL, file, true).await;
     }
 
     fn next_to_write(&self, all: bool) -> Option<FolioId> {

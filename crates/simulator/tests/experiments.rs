@@ -4,7 +4,8 @@ use pagealloc::policy::preset;
 use simulator::{MachineSpec, Simulated, Simulation};
 use std::fmt::Write;
 use workload::{
-    Access, DeviceSpeed, FileId, GfpClass, HandleId, Op, Program, RegionId, Root, Scenario, Spawn, TaskReport, Workload,
+    Access, DeviceSpeed, FileId, Filesystem, GfpClass, HandleId, Op, Program, RegionId, Root, Scenario, Spawn,
+    TaskReport, Workload,
 };
 
 const DIGESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/experiments.txt");
@@ -95,6 +96,34 @@ fn open_files_hold_their_dentries_and_dropping_caches_frees_the_rest() {
     // Handles are closed at the end, but nothing has looked at the dentries since.
     assert_eq!((count("dentry"), count("filp")), (50, 0));
     assert!(count("radix_tree_node") < 10, "{}", count("radix_tree_node"));
+}
+
+#[test]
+fn inodes_of_xfs_are_read_through_clusters_that_the_shrinker_frees() {
+    let write = |file| [Op::Create { file: FileId(file) }, Op::Write { file: FileId(file), offset: 0, bytes: 65_536 }];
+    let ops = || (0..3_000).flat_map(write).chain([Op::SyncAll]);
+    let buffers = |more: Vec<Op>, filesystem| {
+        let ops = ops().chain(more).collect();
+        let mut machine = MachineSpec::guest(128 << 20);
+        machine.disks.filesystem = filesystem;
+        machine.folio_order = 0;
+        let simulated =
+            Simulation::run_checked(&Given(vec![ops]), &machine, &preset("linux-4.20").unwrap(), 1).unwrap();
+        simulated.slabinfo.iter().find(|(cache, _)| *cache == "xfs_buf").unwrap().1
+    };
+    // 94 clusters of 32 inodes, 24 blocks of names.
+    assert_eq!(buffers(Vec::new(), Filesystem::Ext4), 0);
+    let kept = buffers(Vec::new(), Filesystem::Xfs);
+    assert!((1..=118).contains(&kept), "{kept}");
+    // Memory for nothing but one file: buffers go, and come back one by one.
+    let fill = Op::Write { file: FileId(9_999), offset: 0, bytes: 400 << 20 };
+    let read = |file| Op::Read { file: FileId(file), offset: 0, bytes: 4096 };
+    let create = Op::Create { file: FileId(9_999) };
+    let after = buffers(vec![create, fill, Op::SyncAll, fill, Op::SyncAll], Filesystem::Xfs);
+    assert!(after < kept, "{after} of {kept} left");
+    let again =
+        buffers(vec![create, fill, Op::SyncAll, fill, Op::SyncAll, read(0), read(1), read(640)], Filesystem::Xfs);
+    assert!((after..=after + 4).contains(&again), "two clusters, two blocks of names at most: {again}, {after}");
 }
 
 fn run(scenario: &str, scale: &str, variant: &str) -> Simulated {

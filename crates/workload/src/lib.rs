@@ -42,7 +42,9 @@ mod words;
 mod workload;
 
 pub use drive::{Mark, Program, Span, TaskReport, Timing, drive};
-pub use machine::{CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, MachineChange, PageKib};
+pub use machine::{
+    CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, MachineChange, PageKib, SlabAllocator,
+};
 pub use measure::{Better, Measure};
 pub use op::{Access, Advice, FileId, GfpClass, HandleId, MEETINGS, Op, RegionId};
 pub use paper::{on_paper, ready};

@@ -33,6 +33,9 @@ pub struct Machine {
     /// Size of a block of a directory, KiB (`mkfs.xfs -n size=`).
     #[serde(default = "default_directory_block")]
     pub directory_block_kib: DirectoryBlockKib,
+    /// Allocator of kernel objects (`CONFIG_SLUB` or, up to 6.7, `CONFIG_SLAB`).
+    #[serde(default)]
+    pub slab_allocator: SlabAllocator,
     /// Largest order of page cache folios: 0 for filesystems without large folios, as all were up to 5.17.
     #[serde(default = "default_folio_order")]
     pub folio_order: u8,
@@ -46,6 +49,9 @@ pub struct Machine {
     /// Swap is a part of the disk: both wait for the same device.
     #[serde(default)]
     pub swap_on_disk: bool,
+    /// Per-CPU lists of pages are those of the full size, brought to scale. Of themselves they are as large from zones of 1 GiB on.
+    #[serde(default)]
+    pub scaled_pcp: bool,
     /// These sizes stay at every scale: what is scaled is the work alone.
     #[serde(default)]
     pub fixed_size: bool,
@@ -149,6 +155,17 @@ pub enum Filesystem {
     Ext4,
     /// Metadata buffers of its own, directory blocks of several pages, a log that formats its items in memory.
     Xfs,
+}
+
+/// Who manages kernel objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SlabAllocator {
+    /// Slabs of several pages where memory allows.
+    #[default]
+    Slub,
+    /// Single pages for objects that reclaim can free, and for others as long as an eighth of a page is wasted at most.
+    Slab,
 }
 
 /// Cost models of the simulated computer.

@@ -134,12 +134,21 @@ impl<W: World> Mm<W> {
 impl<W: World> State<W> {
     fn begin_balance(&mut self, node: NodeId, order: Order, highest: ZoneType) -> Run {
         self.alloc.vmstat.bump(Counter::Pageoutrun);
+        let mut boosts = self.zone_boosts(node, highest);
+        if let Some(seen) = self.nodes[node.index()].kswapd.boosts_at_wakeup.take() {
+            boosts.iter_mut().zip(seen).for_each(|(boost, seen)| *boost = seen.min(*boost));
+        }
+        let sc = ScanControl { kswapd: true, ..ScanControl::new(order, Gfp::KERNEL, highest) };
+        Run { node, highest, sc, boosts, boost_left: boosts.iter().sum() }
+    }
+
+    /// Boosts of a node's zones by type.
+    pub(super) fn zone_boosts(&self, node: NodeId, highest: ZoneType) -> [u64; NR_ZONE_TYPES] {
         let mut boosts = [0; NR_ZONE_TYPES];
         for zone in self.managed_zones_up_to(node, highest) {
             boosts[self.alloc.zone_info(zone).kind as usize] = self.alloc.boost(zone);
         }
-        let sc = ScanControl { kswapd: true, ..ScanControl::new(order, Gfp::KERNEL, highest) };
-        Run { node, highest, sc, boosts, boost_left: boosts.iter().sum() }
+        boosts
     }
 
     fn mark_reclaim_active(&mut self, run: &Run, active: bool) {

@@ -28,6 +28,8 @@ pub struct Kswapd {
     sleeping: bool,
     /// It was woken and has not noticed yet. Makes a wake that comes before the wait count.
     woken: bool,
+    /// The zones' boosts when it was woken, by zone type, where it begins at that moment (7.8).
+    boosts_at_wakeup: Option<[u64; NR_ZONE_TYPES]>,
     /// Pages scanned since one was last reclaimed, by zone type: up to 4.11 what told a hopeless zone (9.13).
     pages_scanned: [u64; NR_ZONE_TYPES],
 }

@@ -50,6 +50,10 @@ impl<W: World> State<W> {
             let info = self.alloc.zone_info(zone);
             // For order 0 there is nothing that kcompactd alone could do.
             if self.call_kswapd(zone, Gfp::NONE, 0, info.kind) == Call::Kswapd {
+                let seen = self.alloc.boost_at_wakeup(zone);
+                if let Some(boosts) = &mut self.nodes[info.node.index()].kswapd.boosts_at_wakeup {
+                    boosts[info.kind as usize] = seen;
+                }
                 env.wake(Queue::Kswapd(info.node));
             }
         }
@@ -128,6 +132,8 @@ impl<W: World> State<W> {
     }
 
     fn rouse_kswapd(&mut self, node: NodeId) {
+        let seen = self.alloc.policy.kswapd.woken_amid_refill.then(|| self.zone_boosts(node, ZoneType::Movable));
+        self.nodes[node.index()].kswapd.boosts_at_wakeup = seen;
         let kswapd = &mut self.nodes[node.index()].kswapd;
         kswapd.sleeping = false;
         kswapd.woken = true;

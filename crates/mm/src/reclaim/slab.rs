@@ -24,6 +24,8 @@ pub(crate) struct LruShare {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pressure {
     rule: SlabPressure,
+    /// Objects that each call adds at least, if there are as many.
+    least: u64,
     priority: u8,
     share: LruShare,
 }
@@ -34,12 +36,13 @@ impl Pressure {
         if seeks == 0 {
             return freeable / 2;
         }
-        match self.rule {
+        let delta = match self.rule {
             SlabPressure::EachZone | SlabPressure::HighestZone => {
                 4 * self.share.scanned / u64::from(seeks) * freeable / (self.share.pages + 1)
             }
             _ => (freeable >> self.priority) * 4 / u64::from(seeks),
-        }
+        };
+        delta.max(self.least.min(freeable))
     }
 
     /// All that is to be scanned now. Where what was deferred is not reduced by priority, only a large delta scans a whole cache.
@@ -95,9 +98,10 @@ impl<W: World> Mm<W> {
     /// it does nothing, and what it should have done is owed.
     pub(crate) async fn shrink_slab(&self, node: NodeId, share: LruShare, sc: &mut ScanControl, task: &TaskContext) {
         let shrinkers = self.state.borrow().owner.shrinkers();
-        let rule = self.state.borrow().alloc.policy.reclaim.slab_pressure;
-        let pressure = Pressure { rule, priority: sc.priority, share };
+        let rules = self.state.borrow().alloc.policy.reclaim;
         for shrinker in 0..shrinkers {
+            let least = if rules.slab_minimum { self.state.borrow().owner.shrinker_batch(shrinker) } else { 0 };
+            let pressure = Pressure { rule: rules.slab_pressure, least, priority: sc.priority, share };
             let Some(mut scan) = self.state.borrow_mut().begin_slab(shrinker, node, pressure) else { continue };
             let before = sc.nr_reclaimed;
             let stops = !sc.gfp.contains(Gfp::FS) && self.state.borrow().owner.shrinker_needs_fs(shrinker);
@@ -185,13 +189,18 @@ mod tests {
 
     fn by_priority(freeable: u64, seeks: u32, deferred: u64, priority: u8) -> SlabScan {
         let share = LruShare { scanned: 32, pages: 0 };
-        SlabScan::new(freeable, seeks, deferred, Pressure { rule: SlabPressure::PriorityOfAll, priority, share })
+        SlabScan::new(
+            freeable,
+            seeks,
+            deferred,
+            Pressure { rule: SlabPressure::PriorityOfAll, least: 0, priority, share },
+        )
     }
 
     #[test]
     fn up_to_4_15_slab_is_scanned_in_proportion_to_pages() {
         let share = LruShare { scanned: 32, pages: 6_399 };
-        let pressure = Pressure { rule: SlabPressure::HighestZone, priority: 12, share };
+        let pressure = Pressure { rule: SlabPressure::HighestZone, least: 0, priority: 12, share };
         assert_eq!(SlabScan::new(100_000, 2, 0, pressure).delta, 1_000);
         assert_eq!(SlabScan::new(100_000, 2, 7_000, pressure).total, 8_000, "all that was deferred");
         assert_eq!(
@@ -199,6 +208,15 @@ mod tests {
             50_000,
             "half the cache unless the delta is large"
         );
+    }
+
+    #[test]
+    fn kernels_4_19_and_4_20_scan_a_batch_at_least() {
+        let share = LruShare { scanned: 32, pages: 0 };
+        let pressure = Pressure { rule: SlabPressure::Priority, least: 128, priority: 12, share };
+        assert_eq!(SlabScan::new(40_960, 2, 0, pressure).next(), Some(128), "20 by the priority");
+        assert_eq!(SlabScan::new(409_600, 2, 0, pressure).delta, 200);
+        assert_eq!(SlabScan::new(50, 2, 0, pressure).delta, 50, "all there are");
     }
 
     #[test]

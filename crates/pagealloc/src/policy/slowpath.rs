@@ -72,6 +72,8 @@ pub struct ReclaimRules {
     pub anon_dirtyable: bool,
     /// How much of the slab caches a pass scans.
     pub slab_pressure: SlabPressure,
+    /// Each call of a shrinker scans a batch of its objects at least, if there are as many (4.19 and 4.20; own knowledge).
+    pub slab_minimum: bool,
     /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction (6.8+, own
     /// knowledge). Before, requests that could not compact were left to those that can.
     pub compacts_by_mask: bool,
@@ -155,6 +157,9 @@ pub struct KswapdRules {
     pub proactive_compaction: bool,
     /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.
     pub failures: bool,
+    /// The boost series wakes kswapd at a refill's first fallback, within the zone's lock, as posted; it begins while the refill goes on,
+    /// and knows only the boost of that moment. 5.0 wakes it after the refill (7.8).
+    pub woken_amid_refill: bool,
     /// A boosted run that reclaims nothing counts as a failure (up to 6.18).
     pub boosted_run_may_fail: bool,
 }

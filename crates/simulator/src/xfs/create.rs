@@ -22,7 +22,7 @@ const DIRECTORY_ROUNDS: u8 = 2;
 const CLUSTER_ROUNDS: u8 = 2;
 
 impl Sim {
-    fn xfs<R>(&self, then: impl FnOnce(&mut Xfs) -> R) -> Result<R, Errno> {
+    pub(super) fn xfs<R>(&self, then: impl FnOnce(&mut Xfs) -> R) -> Result<R, Errno> {
         let mut state = self.mm.state.borrow_mut();
         state.owner.xfs.as_deref_mut().map(then).ok_or(crate::sim::NOENT)
     }
@@ -230,7 +230,7 @@ impl Sim {
     }
 
     /// Makes sure that a buffer is in memory, reads it if it is not new, and holds it.
-    async fn get_buffer(&self, pid: Pid, id: BufferId, on_disk: bool, rounds: u8) -> Result<(), Errno> {
+    pub(super) async fn get_buffer(&self, pid: Pid, id: BufferId, on_disk: bool, rounds: u8) -> Result<(), Errno> {
         let (missing, bytes, page) = self.xfs(|xfs| {
             xfs.buffer(id).users += 1;
             (xfs.buffer(id).pages.is_empty(), xfs.buffer(id).bytes, xfs.page)
@@ -250,10 +250,19 @@ impl Sim {
                 self.env().sleep_until(ready).await;
             }
             let node = self.node_of_folio(pages[0]);
-            self.xfs(|xfs| {
+            // Somebody else may have been faster.
+            let spare = self.xfs(|xfs| {
                 let buffer = xfs.buffer(id);
+                if !buffer.pages.is_empty() {
+                    return Some((pages, objects));
+                }
                 (buffer.pages, buffer.objects, buffer.node) = (pages, objects, node);
+                None
             })?;
+            if let Some((pages, objects)) = spare {
+                pages.into_iter().for_each(|id| self.free_folio(id));
+                self.free_objects(objects);
+            }
         }
         self.xfs(|xfs| xfs.touch(id, rounds))
     }

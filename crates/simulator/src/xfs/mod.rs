@@ -7,6 +7,7 @@
 
 mod create;
 mod directory;
+mod files;
 mod log;
 mod shrink;
 #[cfg(test)]
@@ -112,6 +113,8 @@ pub(crate) struct Xfs {
     /// Buffers by node, longest unused first.
     lru: Vec<BTreeMap<u64, BufferId>>,
     directories: BTreeMap<u32, Directory>,
+    /// Buffers of files that are known by name.
+    of_files: BTreeMap<files::Holds, BufferId>,
     files: Vec<NodeFiles>,
     /// What the next checkpoint holds, with the inodes' log vectors.
     cil: Vec<BufferId>,
@@ -146,6 +149,7 @@ impl Xfs {
             vacant: Vec::new(),
             lru: vec![BTreeMap::new(); nodes],
             directories: BTreeMap::new(),
+            of_files: BTreeMap::new(),
             files: (0..nodes).map(|_| NodeFiles::default()).collect(),
             cil: Vec::new(),
             cil_bytes: 0,

@@ -55,6 +55,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     stats_flush_ms: 0,
     kswapd_writes_file: true,
     boost_skips_slab: false,
+    slab_minimum: false,
     workingset: false,
     inodes_with_cache: true,
     swaps_huge_pages: false,
@@ -71,6 +72,7 @@ const KSWAPD_3_11: KswapdRules = KswapdRules {
     sleeps_by_order: true,
     proactive_compaction: false,
     failures: false,
+    woken_amid_refill: false,
     boosted_run_may_fail: true,
 };
 

@@ -74,7 +74,7 @@ pub(super) fn linux_4_8() -> Policy {
 /// 4.20.0. Since 4.8: mapped stacks (4.9), fragmentation index for costly orders only (4.9), NOFS compaction (4.10, 11.20); claims by free
 /// and compatible pages, smallest page for small Movable requests, async compaction of the request's own blocks,
 /// initial compaction of non-movable orders, and kswapd's failure count (4.12; 4.10, 11.7, 8.13, 9.2); doubled batches
-/// (4.19); slab scanned by priority (4.16); min in the suitability test of cheap orders, and stealing finishes the block (11.10, 11.14);
+/// (4.19); slab scanned by priority (4.16), a batch at least (4.19); min in the suitability test of cheap orders, and stealing finishes the block (11.10, 11.14);
 /// huge pages swapped whole (10.12).
 pub(super) fn linux_4_20() -> Policy {
     let base = linux_4_8();
@@ -83,7 +83,12 @@ pub(super) fn linux_4_20() -> Policy {
         stacks: KernelStacks::Mapped,
         fallback: Fallback::FreeAndAlike,
         pcp: PcpRules { batch: PcpBatch::Managed1024, ..base.pcp },
-        reclaim: ReclaimRules { slab_pressure: SlabPressure::Priority, swaps_huge_pages: true, ..base.reclaim },
+        reclaim: ReclaimRules {
+            slab_pressure: SlabPressure::Priority,
+            slab_minimum: true,
+            swaps_huge_pages: true,
+            ..base.reclaim
+        },
         kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrKcompactd, failures: true, ..base.kswapd },
         compaction: CompactionRules {
             nofs: NofsCompaction::SkipMappings,
@@ -104,14 +109,14 @@ pub(super) fn linux_4_20_patch1() -> Policy {
 }
 
 /// Patches 1 to 3 (2 is preparation): each fallback boosts, with a cap that counts the boost (4.9); a boosted zone
-/// wakes kswapd (9.2), which spares slab meanwhile (9.6.3).
+/// wakes kswapd (9.2). As posted in v2 to v4, of which the published figures are, kswapd shrinks slab then as ever; v5 and 5.0
+/// spare it (9.6.3).
 pub(super) fn linux_4_20_patch3() -> Policy {
     let base = linux_4_20_patch1();
     Policy {
         name: "linux-4.20+patch3",
         boost: Boost::EveryFallbackBoostedCap,
-        reclaim: ReclaimRules { boost_skips_slab: true, ..base.reclaim },
-        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrBoosted, ..base.kswapd },
+        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrBoosted, woken_amid_refill: true, ..base.kswapd },
         ..base
     }
 }

@@ -9,7 +9,7 @@ pub(super) fn linux_5_0() -> Policy {
     Policy {
         name: "linux-5.0",
         boost: Boost::EveryFallback,
-        reclaim: ReclaimRules { boost_skips_slab: true, ..base.reclaim },
+        reclaim: ReclaimRules { boost_skips_slab: true, slab_minimum: false, ..base.reclaim },
         kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrBoosted, ..base.kswapd },
         ..base
     }
