@@ -120,7 +120,7 @@ fn what_is_no_run_is_an_error_that_says_what_to_do() {
     fs::create_dir(&broken).expect("made");
     fs::copy(Path::new(run).join("manifest.json"), broken.join("manifest.json")).expect("copied");
     let broken_text = broken.display().to_string();
-    fails(&["map", &broken_text], 3, "make the run again");
+    fails(&["map", &broken_text], 3, "has to be made again");
     let view = read(&Path::new(run).join("view.json"));
     for (text, says) in [
         (view.replace("\"version\":1", "\"version\":9"), "version 9"),
