@@ -5,6 +5,7 @@ use super::speed::Step;
 use super::thp::OpenUnit;
 use pagealloc::Order;
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 /// State of a task while the trace is read.
 #[derive(Default)]
@@ -21,6 +22,10 @@ pub(super) struct Task {
     pub async_compaction: bool,
     /// Frames without a known owner that it freed since the last list of pages was migrated: frame, order, when last seen.
     pub unsettled: Vec<(u64, Order, u64)>,
+    /// Where that compaction isolated pages since it migrated the last list.
+    pub isolated: Vec<Range<u64>>,
+    /// What it freed last of what it had asked for itself.
+    pub last_freed: ObjectId,
     /// The run of compaction that it is in, by number.
     pub run: u32,
     /// A THP fault whose base pages may still come.
@@ -38,6 +43,11 @@ pub(super) struct Task {
 }
 
 impl Task {
+    /// Whether its compaction isolated pages where this frame is: what is freed there has moved.
+    pub fn isolated(&self, pfn: u64) -> bool {
+        self.compacting && self.isolated.iter().any(|range| range.contains(&pfn))
+    }
+
     /// Whether what it frees is freed by reclaim.
     pub fn reclaiming(&self) -> bool {
         self.kswapd || self.direct_reclaim

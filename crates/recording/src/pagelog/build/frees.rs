@@ -22,17 +22,21 @@ impl Builder<'_> {
         let moves_known = self.moves.known();
         let state = self.tasks.get(task);
         let compacting = state.compacting && !moves_known;
+        let isolated = compacting && state.isolated(event.pfn);
         if object != NOBODY {
             let class = self.objects[object as usize].class;
             let run = state.run;
-            if compacting && matches!(class, Class::Anon | Class::File) {
+            if isolated && matches!(class, Class::Anon | Class::File) {
                 self.moved(run, object, event.order as Order);
             } else if self.all_freed(object, event.order) {
                 self.released(record, task, object, class);
             }
-        } else if compacting {
-            // Moved once more, or a target that was not needed: what comes next tells.
+        } else if isolated {
+            // Moved once more, if a list of pages is migrated after this.
             state.unsettled.push((event.pfn, event.order as Order, since));
+        } else if compacting {
+            // A target that was not needed, or whose page could not be moved.
+            self.attribution.targets_returned += 1;
         } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since) {
             let class = self.objects[object as usize].class;
             if self.all_freed(object, event.order) {
@@ -80,8 +84,8 @@ impl Builder<'_> {
             since,
             order,
             by: Some(state.index).filter(|_| !state.reclaiming() && !state.compacting),
+            after: state.last_freed,
             may_be: &nameless,
-            asker: &|object| self.asker[object as usize],
         });
         self.attribution.identities_recovered += u64::from(recovered.is_some());
         self.attribution.frees_unknown += u64::from(recovered.is_none());
@@ -126,6 +130,10 @@ impl Builder<'_> {
             }
         } else {
             self.attribution.frees_by_owner += 1;
+            let state = self.tasks.get(task);
+            if class == Class::Anon && self.asker[object as usize] == state.index {
+                state.last_freed = object;
+            }
             self.push(record, task, OpKind::Free, object);
         }
     }

@@ -5,6 +5,9 @@ use crate::Record;
 use crate::event::Event;
 use crate::pagelog::speed::Step;
 
+/// Frames of a pageblock.
+const PAGEBLOCK: u64 = 512;
+
 impl Builder<'_> {
     /// A step of reclaim or compaction: how long it took, and what it did to pages.
     pub(super) fn daemon(&mut self, record: &Record, task: usize, event: &Event) {
@@ -16,6 +19,7 @@ impl Builder<'_> {
         match event {
             Event::MigratePages(pages) if &*pages.reason == "compaction" => {
                 self.measured.migrated(pages.succeeded, pages.failed);
+                state.isolated.clear();
                 return self.moved_again(task);
             }
             Event::VmscanWakeupKswapd(_) => return self.measured.kswapd.woken(ts),
@@ -35,6 +39,7 @@ impl Builder<'_> {
             Event::CompactionBegin(begin) => {
                 state.compacting = true;
                 state.async_compaction = !begin.sync;
+                state.isolated.clear();
                 state.run = self.migrations.begin();
             }
             Event::CompactionEnd(_) => {
@@ -55,6 +60,8 @@ impl Builder<'_> {
                 self.measured.async_contended += u64::from(state.async_compaction && contended);
             }
             Event::CompactionIsolateMigratepages(scan) => {
+                // A compound page that is isolated may begin before the range.
+                state.isolated.push(scan.start_pfn & !(PAGEBLOCK - 1)..scan.end_pfn);
                 self.measured.async_blocks += u64::from(state.async_compaction);
                 self.measured.scan_migrate.step(elapsed, scan.nr_scanned);
                 self.measured.tasks.step(&mut state.worked, elapsed, wall);
