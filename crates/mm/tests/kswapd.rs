@@ -2,9 +2,9 @@
 
 mod support;
 
-use mm::{MmEvent, PageFlags};
+use mm::{Env, MmEvent, PageFlags, Queue};
 use pagealloc::policy::PRESETS;
-use pagealloc::{AllocFlags, Counter, Gfp, Policy, ZoneType};
+use pagealloc::{AllocFlags, Counter, Gfp, NodeId, Policy, ZoneType};
 use support::*;
 
 /// A process reads through files of four times the memory, a page every 5 us.
@@ -116,5 +116,19 @@ fn the_posted_series_leaves_what_a_refill_boosts_after_it_woke_kswapd() {
         assert!(machine.counter(Counter::Pageoutrun) > 0, "{name}: kswapd was not woken");
         let left = machine.mm.state.borrow().alloc.boost(ZONE);
         assert_eq!(left, if stays { 512 } else { 0 }, "{name}");
+    }
+}
+
+#[test]
+fn a_run_that_nobody_asked_for_forgets_its_zones_up_to_5_2() {
+    for (name, forgets) in [("linux-4.20+patch3", true), ("linux-6.1", false)] {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 2_560);
+        machine.run_for(1_000 * MS);
+        machine.mm.state.borrow_mut().alloc.fast_boost(ZONE);
+        machine.mm.env.wake(Queue::Kswapd(NodeId(0)));
+        machine.run_for(1_000 * MS);
+        assert!(machine.counter(Counter::Pageoutrun) > 0, "{name}: kswapd was not woken");
+        let left = machine.mm.state.borrow().alloc.boost(ZONE);
+        assert_eq!(left > 0, forgets, "{name}: {left} pages of boost are left");
     }
 }

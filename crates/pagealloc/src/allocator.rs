@@ -41,6 +41,10 @@ pub struct PageAllocator<O: Observer = ()> {
     pub(crate) dirty_limited: u64,
     /// Zones whose kswapd is to be woken because of a boost, a bit each (7.8).
     pub(crate) boost_wakeups: u64,
+    /// Boost of a single fallback, pages: a pageblock. Where per-CPU lists are brought to scale, a refill's fallbacks are fewer than at
+    /// full size and raise the boost by a pageblock each all the same, so that a refill raises it by as large a share of memory; what
+    /// a fallback or a stall does by itself is brought to scale here.
+    pub(crate) boost_step: u64,
     /// Zones found above their high mark again, a bit each (5.7).
     pub(crate) high_again: u64,
     /// Order being captured, for a quick look while merging.

@@ -10,26 +10,47 @@ use crate::policy::Boost;
 const FAST_BOOST_BLOCKS: u64 = 7;
 
 impl<O: Observer> PageAllocator<O> {
+    /// Brings the boost of a single fallback to scale, on a machine whose per-CPU lists are (`boost_step`).
+    pub fn set_boost_step(&mut self, pages: u64) {
+        self.boost_step = pages.max(1);
+    }
+
     /// Raises the boost by a pageblock because of a fallback, and asks for kswapd if the request may (4.6.2, 7.8).
     pub(crate) fn boost_for_fallback(&mut self, zone: ZoneId, flags: AllocFlags) {
-        if self.raise_boost(zone, 1) && flags.contains(AllocFlags::KSWAPD) {
-            let first = self.boost_wakeups & 1 << zone.0 == 0;
-            self.boost_wakeups |= 1 << zone.0;
-            if first {
-                let lists = &mut self.zones[zone.index()];
-                lists.boost_at_wakeup = lists.boost;
-            }
+        let before = self.boost(zone);
+        if self.raise_boost(zone, self.geometry.pageblock_pages().into()) {
+            self.ask_for_kswapd(zone, flags, before + self.boost_step);
+        }
+    }
+
+    /// The same for a fallback that is refused, which ends its refill: it stands for itself alone.
+    pub(crate) fn boost_for_refused_fallback(&mut self, zone: ZoneId, flags: AllocFlags) {
+        if self.raise_boost(zone, self.boost_step) {
+            self.ask_for_kswapd(zone, flags, self.boost(zone));
+        }
+    }
+
+    /// `boost_by_then`: the zone's boost when kswapd is woken, if it is for this fallback.
+    fn ask_for_kswapd(&mut self, zone: ZoneId, flags: AllocFlags, boost_by_then: u64) {
+        let first = self.boost_wakeups & 1 << zone.0 == 0;
+        if !flags.contains(AllocFlags::KSWAPD) {
+            return;
+        }
+        self.boost_wakeups |= 1 << zone.0;
+        if first {
+            let lists = &mut self.zones[zone.index()];
+            lists.boost_at_wakeup = boost_by_then.min(lists.boost);
         }
     }
 
     /// The fast boost of the 4.20 series' stall (7.9).
     pub fn fast_boost(&mut self, zone: ZoneId) {
         let fast = self.policy.fragment_stall.is_some_and(|stall| stall.fast_boost);
-        self.raise_boost(zone, if fast { FAST_BOOST_BLOCKS } else { 1 });
+        self.raise_boost(zone, if fast { FAST_BOOST_BLOCKS * self.boost_step } else { self.boost_step });
     }
 
-    /// Raises the boost by some pageblocks up to its cap (4.9); whether boosting applies to the zone.
-    fn raise_boost(&mut self, zone: ZoneId, blocks: u64) -> bool {
+    /// Raises the boost by some pages up to its cap (4.9); whether boosting applies to the zone.
+    fn raise_boost(&mut self, zone: ZoneId, pages: u64) -> bool {
         let block_pages = u64::from(self.geometry.pageblock_pages());
         let factor = u64::from(self.policy.sysctl.watermark_boost_factor);
         let zone = &mut self.zones[zone.index()];
@@ -46,7 +67,7 @@ impl<O: Observer> PageAllocator<O> {
         if factor == 0 || too_small || cap == 0 {
             return false;
         }
-        zone.boost = (zone.boost + blocks * block_pages).min(cap.max(block_pages));
+        zone.boost = (zone.boost + pages).min(cap.max(block_pages));
         true
     }
 
@@ -128,6 +149,19 @@ mod tests {
         world.set_watermarks(ZONE, 0, 0, 1000, 1000);
         world.fast_boost(ZONE);
         assert_eq!(world.boost(ZONE), 7 * 16);
+    }
+
+    #[test]
+    fn at_scale_a_fallback_of_a_refill_stands_for_several_and_a_stall_for_itself() {
+        let fragment_stall = Some(FragmentStall { timeout_hz_divisor: 50, fast_boost: true });
+        let mut world = world(640, Policy { fragment_stall, boost: Boost::EveryFallbackBoostedCap, ..linux_6_18() });
+        world.set_watermarks(ZONE, 0, 0, 1000, 1000);
+        world.set_boost_step(4);
+        world.boost_for_fallback(ZONE, AllocFlags::KSWAPD);
+        assert_eq!((world.boost(ZONE), world.boost_at_wakeup(ZONE)), (16, 4), "kswapd begins with the refill's first");
+        world.boost_for_refused_fallback(ZONE, AllocFlags::KSWAPD);
+        world.fast_boost(ZONE);
+        assert_eq!(world.boost(ZONE), 16 + 4 + 7 * 4);
     }
 
     #[test]

@@ -87,6 +87,7 @@ impl<O: Observer> PageAllocator<O> {
             kswapd_awake: 0,
             dirty_limited: 0,
             boost_wakeups: 0,
+            boost_step: machine.geometry.pageblock_pages().into(),
             high_again: 0,
             capture_order: NO_CAPTURE,
             capturing: None,

@@ -118,11 +118,12 @@ impl<O: Observer> PageAllocator<O> {
             self.move_single(zone, pfn, found, wanted);
             return Moved::ToWanted;
         }
-        self.boost_for_every_fallback(zone, flags);
         let stalls = flags.contains(AllocFlags::FRAGMENT_STALL) && self.policy.fragment_stall.is_some();
         if stalls && u32::from(found) < self.policy.sysctl.fragment_stall_order {
+            self.boost_for_refused_fallback(zone, flags);
             return Moved::Refused;
         }
+        self.boost_for_every_fallback(zone, flags);
         if !self.may_claim(found, wanted) {
             self.move_single(zone, pfn, found, wanted);
             return Moved::ToWanted;

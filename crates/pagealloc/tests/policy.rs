@@ -67,6 +67,7 @@ const ROWS: &[Row] = &[
     row!("8.13 deferral", ["4.6"], compaction.defer_per_zone),
     row!("9.6.3 boost skips slab", ["5.0", "6.1"], reclaim.boost_skips_slab),
     row!("9.9 order of sleep", ["4.8"], kswapd.sleeps_by_order),
+    row!("9.4 zones of a run unasked for", ["4.8", "6.1"], kswapd.forgets_zones),
     row!("9.10 failures", ["4.20"], kswapd.failures),
     row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),

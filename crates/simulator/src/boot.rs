@@ -68,12 +68,14 @@ fn at_scale(spec: &MachineSpec, policy: &Policy, full: Option<&PageAllocator<()>
     policy
 }
 
-/// Per-CPU lists as large beside their zones as those of the machine at full size.
+/// Per-CPU lists as large beside their zones as those of the machine at full size, and with them what a fallback by itself adds to the
+/// watermark boost.
 fn scale_pcp(alloc: &mut PageAllocator<Watch>, full: &PageAllocator<()>, scale: Scale) {
     for zone in (0..alloc.nr_zones() as u8).map(ZoneId) {
         let (_, batch, high_min, high_max) = full.pcp_limits(zone, CpuId(0));
         alloc.set_pcp_limits(zone, scale.of_u32(batch), scale.of_u32(high_min), scale.of_u32(high_max));
     }
+    alloc.set_boost_step(scale.of(alloc.geometry.pageblock_pages().into()));
 }
 
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {

@@ -58,9 +58,10 @@ impl<W: World> Mm<W> {
         Some((asked, zone))
     }
 
-    /// Takes what was asked for since the last time; without a zone, that of the last time.
+    /// Takes what was asked for since the last time; without a zone, that of the last time, or the lowest (`forgets_zones`).
     fn take_request(&self, node: NodeId, previous: ZoneType) -> (Order, ZoneType) {
-        let request = self.pending_request(node, previous);
+        let forgets = self.state.borrow().alloc.policy.kswapd.forgets_zones;
+        let request = self.pending_request(node, if forgets { ZoneType::Dma } else { previous });
         let mut state = self.state.borrow_mut();
         let kswapd = &mut state.nodes[node.index()].kswapd;
         kswapd.order = 0;

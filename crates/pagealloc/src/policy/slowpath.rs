@@ -153,6 +153,10 @@ pub struct KswapdRules {
     /// knowledge). Later it reads anew what was asked for, which is nothing if nobody has asked since, unless it gave up the
     /// order: then kcompactd is woken for that.
     pub sleeps_by_order: bool,
+    /// A run that nobody has asked for since the last one began (kswapd could not go to sleep, or was woken by a fragmentation stall
+    /// alone) looks at the lowest zone only, as if that were the highest allowed one: it finds it balanced and ends (4.8 to 5.2; own
+    /// knowledge). Later it looks at the zones of the run before.
+    pub forgets_zones: bool,
     /// Proactive compaction (5.9+).
     pub proactive_compaction: bool,
     /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.

@@ -70,6 +70,7 @@ const KSWAPD_3_11: KswapdRules = KswapdRules {
     wake: KswapdWake::ZoneBelowLow,
     kcompactd: false,
     sleeps_by_order: true,
+    forgets_zones: false,
     proactive_compaction: false,
     failures: false,
     woken_amid_refill: false,

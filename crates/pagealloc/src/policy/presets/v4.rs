@@ -64,7 +64,12 @@ pub(super) fn linux_4_8() -> Policy {
         name: "linux-4.8",
         fair_zones: FairZones::Off,
         reclaim: ReclaimRules { lru: LruRule::PerNode, ..base.reclaim },
-        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalanced, sleeps_by_order: false, ..base.kswapd },
+        kswapd: KswapdRules {
+            wake: KswapdWake::NoZoneBalanced,
+            sleeps_by_order: false,
+            forgets_zones: true,
+            ..base.kswapd
+        },
         compaction: CompactionRules { skip_on_failure: SkipOnFailure::On, ..base.compaction },
         slowpath: SlowpathRules { scheme: SlowpathScheme::Priorities, ..base.slowpath },
         ..base

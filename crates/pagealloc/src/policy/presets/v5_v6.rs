@@ -41,7 +41,7 @@ pub(super) fn linux_6_1() -> Policy {
             generations: Some(GENERATIONS_6_1),
             ..base.reclaim
         },
-        kswapd: KswapdRules { proactive_compaction: true, ..base.kswapd },
+        kswapd: KswapdRules { forgets_zones: false, proactive_compaction: true, ..base.kswapd },
         compaction: CompactionRules {
             fast_search: true,
             capture: true,
