@@ -64,6 +64,12 @@ pub trait Owner {
     }
     /// A huge page was split: its base pages take these tags, one call each, ascending.
     fn split(&mut self, head_tag: Tag, index: u32) -> Tag;
+    /// Whether the filesystem writes a dirty page at reclaim's request. One that has yet to find room for it on its disk refuses, and the page
+    /// stays dirty.
+    fn writes_for_reclaim(&self, tag: Tag) -> bool {
+        let _ = tag;
+        true
+    }
     /// Number of slab shrinkers.
     fn shrinkers(&self) -> usize {
         0

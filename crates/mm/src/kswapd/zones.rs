@@ -43,11 +43,17 @@ impl<W: World> Mm<W> {
 
     async fn shrink_one_zone(&self, run: &mut Run, zone: ZoneId, end: ZoneType, task: &TaskContext) {
         let (kind, before) = (self.state.borrow().alloc.zone_info(zone).kind, run.sc.nr_reclaimed);
+        self.state.borrow_mut().nodes[run.node.index()].reclaim.all_writeback = false;
         let each = self.state.borrow().alloc.policy.reclaim.slab_pressure == SlabPressure::EachZone;
         self.shrink_lists(LruvecId::Zone(zone), each || kind == end, &mut run.sc, task).await;
         if run.sc.nr_reclaimed == before {
             let kswapd = &mut self.state.borrow_mut().nodes[run.node.index()].kswapd;
             kswapd.pages_scanned[kind as usize] += run.sc.nr_scanned;
+        }
+        let mut state = self.state.borrow_mut();
+        if !state.zone_hopeless(zone) && state.zone_balanced(zone, 0, 0, end, false) {
+            let reclaim = &mut state.nodes[run.node.index()].reclaim;
+            (reclaim.congested, reclaim.all_dirty) = (false, false);
         }
     }
 }

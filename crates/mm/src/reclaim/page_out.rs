@@ -7,7 +7,7 @@ use crate::owner::{Owner, References};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::GenerationRules;
+use pagealloc::policy::{DirtyPages, GenerationRules};
 use pagealloc::{Counter, Gfp, Pfn};
 
 /// What the run permits, and the surroundings of the batch.
@@ -164,13 +164,22 @@ impl<W: World> State<W> {
     /// went by since, so kswapd is told to slow down if the node holds nothing else.
     fn meet_writeback(&mut self, pfn: Pfn, flags: PageFlags, rules: &Rules, batch: &mut Batch) -> Fate {
         let pages = self.pages_in(pfn);
+        let fate = self.out_of_the_way();
         if rules.kswapd && rules.all_writeback && flags.contains(PageFlags::RECLAIM) {
             batch.immediate += pages;
         } else {
             self.pages.add_flags(pfn, PageFlags::RECLAIM);
             batch.writeback += pages;
         }
-        Fate::Activate
+        fate
+    }
+
+    /// Where a page goes that can't be reclaimed before it is written.
+    fn out_of_the_way(&self) -> Fate {
+        match self.alloc.policy.reclaim.dirty_pages {
+            DirtyPages::MoveAway => Fate::Activate,
+            DirtyPages::Stay | DirtyPages::StayAndStall => Fate::Keep,
+        }
     }
 
     /// Looks at the page's uses since the last look, and takes the REFERENCED flag.
@@ -255,22 +264,28 @@ impl<W: World> State<W> {
     }
 
     /// A page that must be written first. Page cache is the flushers' to write, save where kswapd still does so in a node
-    /// full of dirty pages; it is activated to be out of the way, and freed as soon as it is clean.
+    /// full of dirty pages; it is freed as soon as it is clean.
     fn meet_dirty(&mut self, pfn: Pfn, usage: Use, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) -> Fate {
         let (flags, pages) = (self.pages.flags(pfn), self.pages_in(pfn));
+        let by_batches = self.alloc.policy.reclaim.dirty_pages != DirtyPages::MoveAway;
         let kswapd_writes = self.alloc.policy.reclaim.kswapd_writes_file
             && rules.kswapd
             && rules.all_dirty
-            && flags.contains(PageFlags::RECLAIM);
+            && (flags.contains(PageFlags::RECLAIM) || by_batches);
         if !flags.contains(PageFlags::ANON) && !kswapd_writes {
             self.alloc.vmstat.add(Counter::NrVmscanImmediateReclaim, u64::from(pages));
             self.pages.add_flags(pfn, PageFlags::RECLAIM);
-            return Fate::Activate;
+            return self.out_of_the_way();
         }
         if usage == Use::ReclaimClean || !rules.may_enter_fs(flags) || !rules.may_writepage {
             return Fate::Keep;
         }
         self.count_write(pfn, flags, pages);
+        // Not asked since 4.11, where kswapd comes to write next to none.
+        if by_batches && !flags.contains(PageFlags::ANON) && !self.owner.writes_for_reclaim(self.pages.tag(pfn)) {
+            self.pages.clear_flags(pfn, PageFlags::RECLAIM);
+            return Fate::Keep;
+        }
         self.set_writeback(pfn);
         self.pages.add_flags(pfn, PageFlags::RECLAIM);
         batch.pageout += pages;

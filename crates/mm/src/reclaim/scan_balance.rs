@@ -6,6 +6,7 @@ use crate::lru::{LruList, LruvecId};
 use crate::owner::Owner;
 use crate::state::{State, World};
 use pagealloc::AllocFlags;
+use pagealloc::policy::{LruRule, PassEnd, ScanBalance};
 
 /// What is decided once per pass over a set of lists (`prepare_scan_control`, 10.5).
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -54,6 +55,10 @@ impl<W: World> State<W> {
     pub(crate) fn inactive_is_low(&self, id: LruvecId, file: bool) -> bool {
         let pages = self.stats(id).pages;
         let (inactive, active) = (pages[LruList::inactive(file) as usize], pages[LruList::active(file) as usize]);
+        let rules = &self.alloc.policy.reclaim;
+        if file && rules.scan_balance != ScanBalance::ByDeactivation && rules.lru == LruRule::PerZone {
+            return inactive < active;
+        }
         inactive * inactive_ratio(inactive + active, self.alloc.geometry.page_shift) < active
     }
 
@@ -61,6 +66,14 @@ impl<W: World> State<W> {
     pub(crate) fn prepare_scan(&mut self, id: LruvecId, sc: &ScanControl, now: Nanos) -> Balance {
         self.flush_stats(id, now);
         let (stats, snapshot) = (self.stats(id), self.lruvec(id).activated_snapshot);
+        let rule = self.alloc.policy.reclaim.scan_balance;
+        if rule != ScanBalance::ByDeactivation {
+            let may_deactivate = [false, true].map(|file| self.inactive_is_low(id, file));
+            let yields =
+                rule == ScanBalance::ByLists || stats.pages[LruList::InactiveFile as usize] >> sc.priority != 0;
+            let cache_trim_mode = !may_deactivate[FILE] && yields;
+            return Balance { may_deactivate, cache_trim_mode, file_is_tiny: self.file_and_free_are_low(id) };
+        }
         let may_deactivate = [false, true].map(|file| {
             sc.force_deactivate
                 || stats.activated[usize::from(file)] != snapshot[usize::from(file)]
@@ -68,11 +81,13 @@ impl<W: World> State<W> {
         });
         let inactive_file = stats.pages[LruList::InactiveFile as usize];
         let cache_trim_mode = inactive_file >> sc.priority != 0 && !may_deactivate[FILE] && !sc.no_cache_trim_mode;
-        let file_is_tiny = !may_deactivate[ANON] && self.file_is_tiny(id, sc);
+        let inactive_anon = self.lruvec(id).pages[LruList::InactiveAnon as usize];
+        let file_is_tiny = !may_deactivate[ANON] && inactive_anon >> sc.priority != 0 && self.file_and_free_are_low(id);
         Balance { may_deactivate, cache_trim_mode, file_is_tiny }
     }
 
-    fn file_is_tiny(&self, id: LruvecId, sc: &ScanControl) -> bool {
+    /// Whether even all of the page cache would not bring free memory back above the high mark.
+    fn file_and_free_are_low(&self, id: LruvecId) -> bool {
         let pages = self.lruvec(id).pages;
         let file = pages[LruList::InactiveFile as usize] + pages[LruList::ActiveFile as usize];
         let (mut free, mut high) = (0, 0);
@@ -82,7 +97,7 @@ impl<W: World> State<W> {
                 high += self.alloc.wmark(zone, AllocFlags::WMARK_HIGH);
             }
         }
-        file + free <= high && pages[LruList::InactiveAnon as usize] >> sc.priority != 0
+        file + free <= high
     }
 
     /// get_scan_count (10.8): pages to scan of each evictable list.
@@ -148,12 +163,15 @@ pub(crate) struct Quotas {
     original: [u64; 4],
     /// The kinds' quotas were cut to proportion already, or never are.
     adjusted: bool,
+    rule: PassEnd,
+    kswapd: bool,
 }
 
 impl Quotas {
     /// Direct reclaim at the first priority scans everything that it set out to.
-    pub fn new(counts: [u64; 4], sc: &ScanControl) -> Quotas {
-        Quotas { left: counts, original: counts, adjusted: !sc.kswapd && sc.priority == DEF_PRIORITY }
+    pub fn new(counts: [u64; 4], sc: &ScanControl, rule: PassEnd) -> Quotas {
+        let whole = rule == PassEnd::OneKindDone && !sc.kswapd && sc.priority == DEF_PRIORITY;
+        Quotas { left: counts, original: counts, adjusted: whole, rule, kswapd: sc.kswapd }
     }
 
     /// Whether the pass goes on. What is left of active anon alone does not keep it going.
@@ -178,7 +196,11 @@ impl Quotas {
         }
         let sum = |quota: &[u64; 4], kind: usize| quota[2 * kind] + quota[2 * kind + 1];
         let left = [sum(&self.left, ANON), sum(&self.left, FILE)];
-        if left[ANON] == 0 || left[FILE] == 0 {
+        let over = match self.rule {
+            PassEnd::OneKindDone => left[ANON] == 0 || left[FILE] == 0,
+            PassEnd::KswapdScansAll => !self.kswapd,
+        };
+        if over {
             return true;
         }
         let (stopped, other) = if left[FILE] > left[ANON] { (ANON, FILE) } else { (FILE, ANON) };
@@ -224,7 +246,7 @@ mod tests {
     fn quotas(counts: [u64; 4], kswapd: bool, priority: u8) -> Quotas {
         let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
         (sc.kswapd, sc.priority) = (kswapd, priority);
-        Quotas::new(counts, &sc)
+        Quotas::new(counts, &sc, PassEnd::OneKindDone)
     }
 
     #[test]
@@ -244,6 +266,21 @@ mod tests {
         assert!(quotas([0, 0, 1000, 0], true, 12).reached_target());
         assert!(quotas([10, 0, 0, 0], false, 11).reached_target());
         assert!(!quotas([0, 0, 1000, 0], false, 12).reached_target(), "direct reclaim at priority 12 scans it all");
+    }
+
+    #[test]
+    fn kswapd_of_3_11_scans_on_where_there_is_nothing_to_keep_in_proportion() {
+        let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+        sc.kswapd = true;
+        let mut quotas = Quotas::new([1000, 0, 0, 0], &sc, PassEnd::KswapdScansAll);
+        assert_eq!(quotas.take(LruList::InactiveAnon, 32), 32);
+        assert!(!quotas.reached_target());
+        assert_eq!(quotas.left, [968, 0, 0, 0]);
+        sc.kswapd = false;
+        assert!(
+            Quotas::new([1000, 0, 1000, 0], &sc, PassEnd::KswapdScansAll).reached_target(),
+            "direct reclaim ends at once"
+        );
     }
 
     #[test]

@@ -54,11 +54,12 @@ impl<W: World> State<W> {
     /// One step: base pages moved to the inactive list. Referenced executable page cache rotates instead.
     fn shrink_active_batch(&mut self, id: LruvecId, list: LruList, quota: u32, sc: &ScanControl, now: Nanos) -> u32 {
         let mut taken = self.isolate_lru(id, list, quota, sc, now);
-        let (mut deactivated, mut rotated) = (0u32, 0u32);
+        let (mut deactivated, mut rotated, mut used) = (0u32, 0u32, 0u32);
         while let Some(pfn) = taken.next(&mut self.alloc.frames) {
             let (flags, pages) = (self.pages.flags(pfn), 1 << self.alloc.frames.order(pfn));
             let tag = self.pages.tag(pfn);
             let referenced = self.owner.referenced(tag, pfn, now) != References::None;
+            used += if referenced { pages } else { 0 };
             if referenced && list.is_file() && flags.contains(PageFlags::EXEC) {
                 rotated += pages;
             } else {
@@ -68,7 +69,9 @@ impl<W: World> State<W> {
             }
             self.lru_putback(pfn);
         }
-        self.account_active(id, list.is_file(), taken.taken, rotated);
+        // By shares of rotated pages, those in use count though they are deactivated (own knowledge).
+        let counted = if self.alloc.policy.reclaim.cost_model { rotated } else { used };
+        self.account_active(id, list.is_file(), taken.taken, counted);
         self.alloc.vmstat.add(Counter::Pgrefill, u64::from(taken.examined));
         self.alloc.vmstat.add(Counter::Pgdeactivate, u64::from(deactivated));
         let event = MmEvent::VmscanLruShrinkActive {

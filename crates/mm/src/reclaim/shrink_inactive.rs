@@ -3,14 +3,18 @@
 use super::page_out::Rules;
 use super::throttle::ThrottleReason;
 use super::{Batch, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
-use crate::env::{Env, TaskContext, TaskFlags, Work};
+use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::{LruList, LruvecId};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use crate::swap::sleeping_table_request;
 use alloc::vec::Vec;
+use pagealloc::policy::DirtyPages;
 use pagealloc::{Counter, Gfp, NodeId, Pfn};
+
+/// `HZ/10`.
+const CONGESTION_WAIT: Nanos = 100_000_000;
 
 impl<W: World> Mm<W> {
     /// Scans up to `quota` pages of an inactive list; base pages reclaimed.
@@ -43,14 +47,23 @@ impl<W: World> Mm<W> {
         };
         sc.nr_scanned += u64::from(batch.scanned);
         totals.add(&batch, list.is_file());
-        if batch.taken != 0 && batch.unqueued_dirty == batch.taken {
+        let all_dirty = batch.taken != 0 && batch.unqueued_dirty == batch.taken;
+        let rule = self.state.borrow().alloc.policy.reclaim.dirty_pages;
+        if all_dirty && rule == DirtyPages::MoveAway {
             self.env.wake_flushers();
         }
         self.settle_batch(&batch, !list.is_file(), &mut writes, task).await;
 
-        let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
-        reclaim.isolated[usize::from(list.is_file())] -= i64::from(batch.taken);
-        reclaim.writes = writes;
+        let stalls = {
+            let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
+            reclaim.isolated[usize::from(list.is_file())] -= i64::from(batch.taken);
+            reclaim.writes = writes;
+            reclaim.note_batch(&batch, rule)
+        };
+        if stalls {
+            // congestion_wait: until a device that was full has room again, which one that is kept busy hardly ever has.
+            self.env.wait(Queue::Timer, Some(CONGESTION_WAIT)).await;
+        }
         u64::from(batch.reclaimed)
     }
 
@@ -163,6 +176,20 @@ impl<W: World> State<W> {
             priority,
             file,
         });
+    }
+}
+
+impl super::NodeReclaim {
+    /// What a single batch says about the node's dirty pages, in kernels that judge by batches: whether its reclaimer waits for writes.
+    fn note_batch(&mut self, batch: &Batch, rule: DirtyPages) -> bool {
+        if rule == DirtyPages::MoveAway || batch.taken == 0 {
+            return false;
+        }
+        let all_dirty = batch.unqueued_dirty == batch.taken;
+        self.all_dirty |= all_dirty;
+        self.all_writeback |= batch.writeback == batch.taken;
+        self.congested |= batch.dirty > 0 && batch.dirty == batch.congested;
+        batch.immediate > 0 || all_dirty && rule == DirtyPages::StayAndStall
     }
 }
 

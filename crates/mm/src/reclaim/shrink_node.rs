@@ -8,7 +8,7 @@ use crate::env::{Env, TaskContext};
 use crate::lru::{LruList, LruvecId};
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::{LruRule, NofsCompaction, SlabPressure};
+use pagealloc::policy::{DirtyPages, LruRule, NofsCompaction, SlabPressure};
 use pagealloc::{AllocFlags, Gfp, NodeId, PAGE_ALLOC_COSTLY_ORDER, ZoneId, ZoneType};
 
 impl<W: World> Mm<W> {
@@ -66,7 +66,8 @@ impl<W: World> Mm<W> {
             return self.shrink_generations(node, rules, sc, task).await;
         }
         let counts = self.state.borrow_mut().scan_counts(id, sc, balance);
-        let mut quotas = Quotas::new(counts, sc);
+        let pass_end = self.state.borrow().alloc.policy.reclaim.pass_end;
+        let mut quotas = Quotas::new(counts, sc, pass_end);
         let mut reclaimed = 0;
         while quotas.remain() {
             for list in LruList::EVICTABLE {
@@ -107,16 +108,18 @@ impl<W: World> Mm<W> {
 
     /// What a pass says about the node's dirty pages, and the throttling that follows (10.6).
     async fn note_node_state(&self, node: NodeId, sc: &ScanControl, totals: &PassTotals, task: &TaskContext) {
-        let congested = {
-            let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
-            if sc.kswapd {
+        let (by_pass, congested) = {
+            let state = &mut *self.state.borrow_mut();
+            let by_pass = state.alloc.policy.reclaim.dirty_pages == DirtyPages::MoveAway;
+            let reclaim = &mut state.nodes[node.index()].reclaim;
+            if sc.kswapd && by_pass {
                 reclaim.all_writeback |= totals.writeback > 0 && totals.writeback == totals.taken;
                 reclaim.all_dirty |= totals.unqueued_dirty > 0 && totals.unqueued_dirty == totals.file_taken;
                 reclaim.congested |= totals.dirty > 0 && totals.dirty == totals.congested;
             }
-            reclaim.congested
+            (by_pass, reclaim.congested)
         };
-        if sc.kswapd && totals.immediate > 0 {
+        if sc.kswapd && by_pass && totals.immediate > 0 {
             self.reclaim_throttle(node, ThrottleReason::Writeback, task).await;
         }
         if !sc.kswapd && congested {

@@ -51,12 +51,18 @@ pub struct ReclaimRules {
     pub anon_workingset: bool,
     /// Scan balance by cost of refaults and rotations (5.8+) rather than by the share of rotated pages.
     pub cost_model: bool,
+    /// When page cache alone is scanned, and when anonymous memory alone.
+    pub scan_balance: ScanBalance,
+    /// When a pass over the lists ends that has reclaimed what it was to.
+    pub pass_end: PassEnd,
     /// Milliseconds between two flushes of the statistics by which reclaim compares its lists and notices refaults; 0: they
     /// are always up to date. With `CONFIG_MEMCG` they are the root group's, summed up over CPUs; since 6.11 reclaim
     /// leaves that to the worker that does it every two seconds (own knowledge).
     pub stats_flush_ms: u32,
     /// Whether kswapd writes dirty file pages that it meets (up to 6.18 in the rare case of 10.12).
     pub kswapd_writes_file: bool,
+    /// Where dirty pages of files and pages under writeback go that reclaim meets.
+    pub dirty_pages: DirtyPages,
     /// Boosted kswapd runs don't shrink slab (5.0 to 5.2).
     pub boost_skips_slab: bool,
     /// Workingset (refault) detection at all (3.15+).
@@ -82,6 +88,43 @@ pub struct ReclaimRules {
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when
     /// `lru_gen/enabled` says so.
     pub generations: Option<GenerationRules>,
+}
+
+/// When one kind of pages alone is scanned (10.5, 10.8; own knowledge for kernels up to 4.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanBalance {
+    /// Anonymous memory where free memory and page cache together are below the high mark; else page cache as long as its inactive list is not
+    /// shorter than the active one (up to 4.5).
+    ByLists,
+    /// The same, but page cache alone only if its list yields a page at the priority at hand (4.6 to 4.12); where lists are the node's, page
+    /// cache has the ratio of inactive to active pages that anonymous memory has (4.8+).
+    ByListsAndSize,
+    /// Neither while pages of the kind come back and are activated, and anonymous memory alone only if that much of it is inactive (the rule
+    /// of today; its parts came from 4.12 to 5.5).
+    ByDeactivation,
+}
+
+/// When a pass ends that has reclaimed its target (10.9; own knowledge up to 3.15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassEnd {
+    /// Direct reclaim's at once. kswapd's goes on until anonymous memory and page cache have been scanned in proportion, and if it scans one of
+    /// them only, until all that it set out to scan is scanned (3.11 to 3.15).
+    KswapdScansAll,
+    /// Direct reclaim too keeps the proportion, save at the first priority, which it scans whole; both end when either kind is done (3.16+).
+    OneKindDone,
+}
+
+/// What reclaim does about dirty pages of files, and pages under writeback, that it meets (10.6, 10.12; own knowledge up to 4.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirtyPages {
+    /// They stay on the inactive list. A batch of nothing but dirty ones makes kswapd write those of the node by itself and every
+    /// reclaimer wait; nobody wakes the flushers (3.11 to 3.15).
+    StayAndStall,
+    /// The same, but only pages that are written too slowly are waited for (3.16 to 4.10).
+    Stay,
+    /// They are activated, to be out of the way until they are clean, and the flushers woken. kswapd writes those that it meets again, if a
+    /// whole pass found nothing else (4.11+).
+    MoveAway,
 }
 
 /// How much of the slab caches a pass scans (own knowledge where it differs from 10.19).

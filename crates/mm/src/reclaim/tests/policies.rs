@@ -1,13 +1,15 @@
 //! Other eras, other zones.
 
 use super::world::*;
+use crate::env::Queue;
 use crate::lru::LruList::*;
+use crate::lru::LruvecId;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::reclaim::ScanControl;
 use crate::state::{Mm, State};
 use alloc::vec;
-use pagealloc::policy::{LruRule, Policy};
+use pagealloc::policy::{DirtyPages, LruRule, Policy, ScanBalance};
 use pagealloc::{Counter, Gfp, Machine, PageAllocator, Pfn, ZoneId, ZoneSpan, ZoneType};
 
 /// DMA32 with 256 pages below Normal with 768.
@@ -108,6 +110,54 @@ fn kswapd_of_old_writes_page_cache_in_a_dirty_node() {
         assert_eq!(mm.env.writes.borrow().len(), expected);
         assert_eq!(mm.count(Counter::PswpOut), 0);
         mm.check();
+    }
+}
+
+#[test]
+fn up_to_4_10_dirty_pages_stay_and_nobody_wakes_the_flushers() {
+    for (rule, waits) in [(DirtyPages::StayAndStall, true), (DirtyPages::Stay, false)] {
+        let mut policy = linux_6_18();
+        policy.reclaim.dirty_pages = rule;
+        let mm = machine(policy);
+        mm.fill(32, 0, PageFlags::DIRTY, 0);
+        let pass = || {
+            let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+            (sc.kswapd, sc.priority, sc.may_writepage) = (true, 0, true);
+            run(mm.shrink_node(NODE, &mut sc, &TASK));
+        };
+        pass();
+        assert_eq!((mm.on(InactiveFile), mm.env.flushers_woken.get()), (32, 0), "{rule:?}");
+        assert_eq!(
+            (mm.env.waits.borrow().contains(&Queue::Timer), mm.env.writes.borrow().len()),
+            (waits, 0),
+            "{rule:?}"
+        );
+        // The batch before told kswapd to write what it meets.
+        pass();
+        assert_eq!(mm.env.writes.borrow().len(), 32, "{rule:?}");
+        mm.check();
+    }
+}
+
+#[test]
+fn up_to_4_12_the_lists_alone_say_what_is_scanned() {
+    let cases = [
+        (ScanBalance::ByLists, [true, true]),
+        (ScanBalance::ByListsAndSize, [false, true]),
+        // Pages of the kind came back: reclaim looks elsewhere, too.
+        (ScanBalance::ByDeactivation, [false, false]),
+    ];
+    for (rule, expected) in cases {
+        let mut policy = linux_6_18();
+        policy.reclaim.scan_balance = rule;
+        let mm = machine(policy);
+        mm.fill(40, 0, PageFlags::NONE, 0);
+        mm.state.borrow_mut().nodes[0].lru.activated_snapshot = [0, 1];
+        let only_file = [12, 3].map(|priority| {
+            let sc = ScanControl { priority, ..ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal) };
+            mm.state.borrow_mut().prepare_scan(LruvecId::Node(NODE), &sc, 0).cache_trim_mode
+        });
+        assert_eq!(only_file, expected, "{rule:?}");
     }
 }
 

@@ -20,6 +20,9 @@ pub(super) fn linux_4_6() -> Policy {
         reclaim: ReclaimRules {
             workingset: true,
             anon_dirtyable: false,
+            dirty_pages: DirtyPages::Stay,
+            pass_end: PassEnd::OneKindDone,
+            scan_balance: ScanBalance::ByListsAndSize,
             slab_pressure: SlabPressure::HighestZone,
             ..base.reclaim
         },
@@ -89,6 +92,8 @@ pub(super) fn linux_4_20() -> Policy {
         fallback: Fallback::FreeAndAlike,
         pcp: PcpRules { batch: PcpBatch::Managed1024, ..base.pcp },
         reclaim: ReclaimRules {
+            dirty_pages: DirtyPages::MoveAway,
+            scan_balance: ScanBalance::ByDeactivation,
             slab_pressure: SlabPressure::Priority,
             slab_minimum: true,
             swaps_huge_pages: true,
