@@ -241,7 +241,7 @@ fn run_on<const N: usize>(
     assert_eq!(*result.borrow(), Ok(()), "seed {seed}");
     let state = sim.mm.state.borrow();
     assert_eq!(state.check_all(Flight::None), Ok(()), "seed {seed}");
-    assert_eq!(state.owner.swap_used, 0, "seed {seed}: nobody is left who could have swapped memory");
+    assert_eq!(state.owner.slots.used(), 0, "seed {seed}: nobody is left who could have swapped memory");
     (state.alloc.observer.digest(), counters.map(|counter| state.alloc.vmstat.get(counter)))
 }
 
