@@ -9,6 +9,7 @@ use crate::process_table::ProcessTable;
 use crate::sim::Sim;
 use crate::slab::Slabs;
 use crate::spec::MachineSpec;
+use crate::swap::Slots;
 use crate::xfs::Xfs;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
@@ -90,8 +91,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         inode_sequence: 0,
         shadow_nodes: BTreeSet::new(),
         shadow_nodes_kept: u64::from(spec.frames()) / 8,
-        swap_total: spec.swap / spec.page(),
-        swap_used: 0,
+        slots: Slots::new(spec.swap / spec.page()),
         locked: Vec::new(),
         swapped_gone: Vec::new(),
         busy_pages: spec.costs.speeds.busy_pages,

@@ -37,9 +37,10 @@ impl CheckAll for State<SimWorld> {
         let owner = &self.owner;
         owner.slabs.check()?;
         owner.dentries.check()?;
-        let slots = owner.folios.iter().filter(|(_, folio)| folio.slots).map(|(_, folio)| u64::from(folio.pages()));
-        let slots: u64 = slots.sum();
-        ensure(slots == owner.swap_used, || format!("{slots} swap slots are taken, {} are counted", owner.swap_used))
+        let slots =
+            owner.folios.iter().filter(|(_, folio)| folio.slot.is_some()).map(|(_, folio)| u64::from(folio.pages()));
+        let (slots, used): (u64, u64) = (slots.sum(), owner.slots.used());
+        ensure(slots == used, || format!("{slots} swap slots are taken, {used} are counted"))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::folio::{Folio, FolioId, Folios, Place, Use};
 use crate::number_map::NumberMap;
 use crate::process_table::ProcessTable;
 use crate::slab::{Object, Slabs};
+use crate::swap::Slots;
 use crate::windows::Window;
 use crate::xfs::Xfs;
 use lab::Chance;
@@ -32,8 +33,7 @@ pub(crate) struct Computer {
     pub shadow_nodes: BTreeSet<(u32, u32)>,
     /// Of these, as many as may stay: one for each eight pages of memory, own simplification of pages on LRU lists.
     pub shadow_nodes_kept: u64,
-    pub swap_total: u64,
-    pub swap_used: u64,
+    pub slots: Slots,
     /// Pages that user space has locked since boot.
     pub locked: Vec<FolioId>,
     /// What was on the swap device and is wanted no more, for `mm` to free the slots.
@@ -55,10 +55,8 @@ pub(crate) struct Computer {
 impl Computer {
     /// Frees a folio's number and its swap slots. Its frame, if it has one, is for the caller to free.
     pub fn forget(&mut self, id: FolioId) -> Option<Pfn> {
+        self.put_slots(id);
         let folio = self.folios.remove(id);
-        if folio.slots {
-            self.swap_used -= u64::from(folio.pages());
-        }
         match folio.place {
             Place::Frame(pfn) => Some(pfn),
             Place::Swapped(shadow) => {
@@ -288,21 +286,20 @@ impl Computer {
     fn split_anon(&mut self, head: FolioId) {
         let folio = *self.folios.get(head);
         let Place::Frame(pfn) = folio.place else { return };
-        let per_page = |index| Folio { order: 0, place: Place::Frame(pfn.add(index)), ..folio };
+        let per_page = |index| Folio { order: 0, place: Place::Frame(pfn.add(index)), slot: None, ..folio };
         let first = self.folios.add_run((0..folio.pages()).map(per_page));
-        let whole = self.folios.get_mut(head);
-        // Its slots now belong to the base pages.
-        (whole.place, whole.slots) = (Place::Split(first), false);
+        self.divide_slots(head, first);
+        self.folios.get_mut(head).place = Place::Split(first);
     }
 
     /// A huge page is on the swap device: its base pages come back one by one, as folios of their own.
     fn swap_out_whole(&mut self, head: FolioId, shadow: Shadow) {
         let folio = *self.folios.get(head);
         let of_page = Shadow { swap: shadow.swap.map(SwapEntry::of_base_page), ..shadow };
-        let page = Folio { order: 0, place: Place::Swapped(of_page), ..folio };
+        let page = Folio { order: 0, place: Place::Swapped(of_page), slot: None, ..folio };
         let first = self.folios.add_run((0..folio.pages()).map(|_| page));
-        let whole = self.folios.get_mut(head);
-        (whole.place, whole.slots) = (Place::Split(first), false);
+        self.divide_slots(head, first);
+        self.folios.get_mut(head).place = Place::Split(first);
     }
 
     fn split_file(&mut self, head: FolioId, file: u32, start: u32) {
@@ -349,7 +346,10 @@ impl Owner for Computer {
                 self.forget(id);
             }
             _ if folio.order > 0 => self.swap_out_whole(id, shadow),
-            _ => self.folios.get_mut(id).place = Place::Swapped(shadow),
+            _ => {
+                let folio = self.folios.get_mut(id);
+                (folio.place, folio.ahead) = (Place::Swapped(shadow), false);
+            }
         }
     }
 
@@ -431,22 +431,20 @@ impl Owner for Computer {
     }
 
     fn free_swap_pages(&self) -> u64 {
-        self.swap_total - self.swap_used
+        self.slots.total() - self.slots.used()
     }
 
     fn total_swap_pages(&self) -> u64 {
-        self.swap_total
+        self.slots.total()
     }
 
     fn add_to_swap(&mut self, tag: Tag, _: Pfn, pages: u32) -> bool {
         let folio = self.folios.get_mut(FolioId(tag.0));
         let as_it_is = pages == 1 || self.swaps_huge_pages;
-        if !as_it_is || folio.slots || self.swap_total - self.swap_used < u64::from(pages) {
-            return folio.slots;
+        if as_it_is && folio.slot.is_none() {
+            folio.slot = self.slots.take(FolioId(tag.0), pages);
         }
-        folio.slots = true;
-        self.swap_used += u64::from(pages);
-        true
+        folio.slot.is_some()
     }
 
     fn oom_kill(&mut self, _: Nanos, freed: &mut Vec<Pfn>) -> Option<u32> {

@@ -4,15 +4,16 @@ use crate::address_space::{Entry, PTES, Pid, Pte};
 use crate::computer::Computer;
 use crate::folio::{Folio, FolioId, KernelUse, Place, Use};
 use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
+use crate::swap::leave_swap_cache;
 use crate::windows::Window;
 use mm::thp::{ThpPlace, thp_allowed, thp_fault_gfp};
 use mm::{Env, Nanos, PageFlags, State, Tag};
-use pagealloc::{Counter, CpuId, Gfp, NodeMask, Pfn};
+use pagealloc::{Counter, Gfp, NodeMask, Pfn};
 use workload::{Access, Advice, Errno, RegionId, Touched};
 
 /// Mask of a fresh anonymous page, and of one that is overwritten at once.
 const ANON: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0 | Gfp::ZERO.0);
-const ANON_COPY: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0);
+pub(crate) const ANON_COPY: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0);
 /// Mask of a page table.
 pub(crate) const PAGE_TABLE: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::COMP.0 | Gfp::ZERO.0);
 
@@ -55,6 +56,8 @@ enum Need {
     Copy(FolioId),
     /// Its content, from the swap device.
     SwapIn(FolioId),
+    /// Nothing but to be mapped: it was read ahead.
+    Map(FolioId),
     /// Its content is on the way.
     Wait(Nanos),
     /// To tell NUMA balancing who uses it.
@@ -97,6 +100,7 @@ impl Sim {
                 }
                 Need::Copy(of) => self.copy_on_write(at, of).await?,
                 Need::SwapIn(of) => self.swap_in(at, of).await?,
+                Need::Map(of) => self.map_read_ahead(of).await,
                 Need::Wait(until) => self.env().sleep_until(until).await,
                 Need::Hint(of) => self.hint_fault(pid, of).await,
             }
@@ -192,7 +196,7 @@ impl Sim {
             let folio = folios.get_mut(id);
             let Place::Frame(pfn) = folio.place else { break };
             let written = !write || folio.maps == 1 && !state.pages.flags(pfn).contains(PageFlags::SWAPCACHE);
-            if folio.ready > now || folio.hint || folio.order > 0 || !written {
+            if folio.ready > now || folio.ahead || folio.hint || folio.order > 0 || !written {
                 break;
             }
             folio.young = true;
@@ -242,6 +246,7 @@ impl Sim {
         match folio.place {
             Place::Swapped(_) | Place::Split(_) => Need::SwapIn(id),
             Place::Frame(_) if folio.ready > self.mm.env.now() => Need::Wait(folio.ready),
+            Place::Frame(_) if folio.ahead => Need::Map(id),
             Place::Frame(_) if folio.hint => Need::Hint(id),
             Place::Frame(_) if write && folio.maps > 1 => Need::Copy(id),
             Place::Frame(pfn) => {
@@ -373,54 +378,10 @@ impl Sim {
             self.env().wait(mm::Queue::Timer, Some(RETRY)).await;
         }
     }
-
-    async fn swap_in(&self, at: At, of: FolioId) -> Result<(), Errno> {
-        let pfn = self.pages(0, ANON_COPY, at.pid).await.ok_or(NOMEM)?;
-        self.spend(self.spec.costs.fault + self.spec.costs.io_page).await;
-        let now = self.mm.env.now();
-        let state = &mut *self.mm.state.borrow_mut();
-        let folio = *state.owner.folios.get(of);
-        let (Place::Swapped(shadow), Use::Anon) = (folio.place, folio.what) else {
-            // Another task that shares the page was faster, or it is gone.
-            state.free_page(pfn, self.mm.env.cpu());
-            return Ok(());
-        };
-        let ready = self.mm.env.device(true).read(now, u64::from(of.0), 1);
-        state.alloc.vmstat.bump(Counter::PswpIn);
-        state.alloc.vmstat.add(Counter::PgpgIn, 4);
-        let folio = state.owner.folios.get_mut(of);
-        (folio.place, folio.ready, folio.young) = (Place::Frame(pfn), ready, true);
-        // A mark of NUMA balancing does not outlast swap.
-        (folio.slots, folio.hint) = (false, false);
-        state.owner.swap_used -= 1;
-        add_anon(state, pfn, of);
-        state.refault(pfn, shadow, self.mm.env.cpu());
-        Ok(())
-    }
 }
 
 /// Puts a new anonymous page on its list.
 pub(crate) fn add_anon(state: &mut State<SimWorld>, pfn: Pfn, id: FolioId) {
     let flags = state.fresh_anon_flags().with(PageFlags::DIRTY).with(PageFlags::MAPPED);
     state.lru_add(pfn, flags, Tag::from(id));
-}
-
-/// A page in the swap cache is written to: what is on the device is stale. While it is being written there, it keeps
-/// its slot and will be written again.
-fn leave_swap_cache(state: &mut State<SimWorld>, id: FolioId, pfn: Pfn, cpu: CpuId) {
-    let flags = state.pages.flags(pfn);
-    if !flags.contains(PageFlags::SWAPCACHE) {
-        return;
-    }
-    state.set_dirty(pfn);
-    if flags.contains(PageFlags::WRITEBACK) {
-        return;
-    }
-    state.pages.clear_flags(pfn, PageFlags::SWAPCACHE);
-    state.leave_swap_cache(pfn, cpu);
-    let folio = state.owner.folios.get_mut(id);
-    if std::mem::take(&mut folio.slots) {
-        let pages = u64::from(folio.pages());
-        state.owner.swap_used -= pages;
-    }
 }

@@ -71,8 +71,10 @@ pub(crate) struct Folio {
     pub maps: u32,
     /// Used through page tables since reclaim last looked.
     pub young: bool,
-    /// Its swap slots are taken.
-    pub slots: bool,
+    /// The first of its swap slots, if it has some.
+    pub slot: Option<u32>,
+    /// Read from the swap device for another one's sake, and not mapped yet.
+    pub ahead: bool,
     /// Marked by NUMA balancing: its next use is a fault.
     pub hint: bool,
     /// Node that it was last used on when it was marked, and 1; 0 if never.
@@ -90,7 +92,8 @@ impl Folio {
             order,
             maps: 1,
             young: false,
-            slots: false,
+            slot: None,
+            ahead: false,
             hint: false,
             used_on: 0,
             ready: 0,

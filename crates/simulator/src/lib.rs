@@ -44,6 +44,7 @@ mod sim;
 mod simulation;
 mod slab;
 mod spec;
+mod swap;
 mod system;
 #[cfg(test)]
 mod tests;

@@ -200,6 +200,11 @@ impl MachineSpec {
         (self.memory >> self.geometry.page_shift) as u32
     }
 
+    /// Whether the swap device tells the kernel that it rotates: so reading is done by neighbourhood there.
+    pub(crate) fn swap_rotates(&self) -> bool {
+        self.device(true).2 > 0 || self.costs.virtio
+    }
+
     /// The same machine at its full size.
     pub(crate) fn full_size(&self) -> MachineSpec {
         let memory = u64::from(self.scale.undo_u32((self.memory / MIB) as u32)) * MIB;

@@ -3,6 +3,7 @@
 use crate::address_space::{Entry, PTES, Pid, Pte};
 use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
+use crate::costs::Costs;
 use crate::sim::Sim;
 use crate::spec::{Boot, MachineSpec};
 use crate::system::Task;
@@ -12,7 +13,7 @@ use pagealloc::Counter;
 use pagealloc::policy::preset;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use workload::{Access, Advice, FileId, GfpClass, HandleId, Op, RegionId, Spawn, System};
+use workload::{Access, Advice, Errno, FileId, GfpClass, HandleId, Op, RegionId, Spawn, System};
 
 /// What a page of a region holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -241,7 +242,7 @@ fn run_on<const N: usize>(
     assert_eq!(*result.borrow(), Ok(()), "seed {seed}");
     let state = sim.mm.state.borrow();
     assert_eq!(state.check_all(Flight::None), Ok(()), "seed {seed}");
-    assert_eq!(state.owner.swap_used, 0, "seed {seed}: nobody is left who could have swapped memory");
+    assert_eq!(state.owner.slots.used(), 0, "seed {seed}: nobody is left who could have swapped memory");
     (state.alloc.observer.digest(), counters.map(|counter| state.alloc.vmstat.get(counter)))
 }
 
@@ -318,4 +319,45 @@ fn pages_follow_their_user() {
         assert!(count(Counter::NumaPteUpdates) >= moved && moved > 5_000, "{thp:?}: {missed} elsewhere, {moved} moved");
         assert_eq!(count(Counter::NumaHintFaultsLocal), 0, "pages of a lone task that are local are not marked");
     }
+}
+
+/// Takes more than there is, and reads all of it again.
+async fn read_again(sim: &Sim) -> Result<(), Errno> {
+    let pid = sim.new_root();
+    sim.start_root(pid).await?;
+    let (region, bytes) = (RegionId(1), 80 << 20);
+    let mut task = Task::new(sim, pid);
+    task.perform(&Op::Map { region, bytes }).await?;
+    for access in [Access::Write, Access::Read] {
+        task.perform(&Op::Touch { region, offset: 0, bytes, access }).await?;
+    }
+    sim.exit(pid).await;
+    Ok(())
+}
+
+#[test]
+fn a_device_that_rotates_is_read_by_neighbourhood() {
+    let read = |virtio| {
+        let guest = small_machine(ThpEnabled::Never);
+        let spec = MachineSpec { costs: Costs { virtio, ..guest.costs }, ..guest };
+        let sim = boot(&spec, &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
+        let result = Cell::new(None);
+        let mut executor = Executor::default();
+        start_daemons(&mut executor, &sim.mm);
+        executor.spawn(sim.env(), async { result.set(Some(read_again(&sim).await)) });
+        while result.get().is_none() {
+            if !executor.run_next(sim.env()) {
+                sim.settle();
+                sim.env().advance().into_iter().for_each(|pfn| sim.end_write(pfn));
+            }
+        }
+        assert_eq!(result.get(), Some(Ok(())));
+        let state = sim.mm.state.borrow();
+        assert_eq!(state.check_all(Flight::None), Ok(()));
+        assert_eq!(state.owner.slots.used(), 0, "everything was given back");
+        [Counter::PswpIn, Counter::Pgmajfault].map(|counter| state.alloc.vmstat.get(counter))
+    };
+    let ([pages, misses], [alone, each]) = (read(true), read(false));
+    assert!(misses > 500 && pages > misses * 4, "{pages} pages for {misses} misses");
+    assert!(alone > 5_000 && alone == each, "{alone} pages for {each} misses, one by one");
 }
