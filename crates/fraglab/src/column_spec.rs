@@ -166,7 +166,7 @@ impl ColumnSpec {
 
     /// This on top of other changes: where both speak of a setting, this wins.
     pub fn over(self, earlier: &[Setting]) -> ColumnSpec {
-        ColumnSpec { base: self.base, settings: earlier.to_vec() }.with(&self.settings)
+        ColumnSpec { base: self.base, settings: Vec::new() }.with(earlier).with(&self.settings)
     }
 
     /// The policy. `recorded` is asked for the settings in force when the recording was made, if they are needed.

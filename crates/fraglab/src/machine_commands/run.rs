@@ -3,7 +3,7 @@
 use crate::column_spec::ColumnSpec;
 use crate::failure::Failure;
 use crate::flight::{Told, waiting};
-use crate::machine_commands::machines;
+use crate::machine_commands::machines::{self, in_force::InForce};
 use crate::machine_commands::run_args::{On, RunArgs};
 use crate::machine_commands::scenarios::{self, Chosen};
 use crate::output::{self, Format};
@@ -11,6 +11,7 @@ use lab::outcome::Sample;
 use report::flight::{Leg, LegState};
 use report::manifest::Provenance;
 use report::{Ran, ScenarioReport, write_scenario};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -52,7 +53,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     hangs(&report.machines)
 }
 
-/// Every machine with every variant, one after the other; who watches is told how far they are.
+/// Every machine with every variant, one after the other; who watches is told how far they are. Real kernels come first: the
+/// simulated computer runs under the settings that they had.
 fn on_all(args: &RunArgs, columns: &[Chosen], kept: &Kept) -> Result<Vec<Ran>, Failure> {
     let pairs: Vec<(&On, &Chosen)> = args.on.iter().flat_map(|on| columns.iter().map(move |c| (on, c))).collect();
     let legs = pairs.iter().map(|(on, chosen)| {
@@ -61,14 +63,21 @@ fn on_all(args: &RunArgs, columns: &[Chosen], kept: &Kept) -> Result<Vec<Ran>, F
         waiting(name, limit, "virtual seconds")
     });
     let told = Told::beside(args.output.as_deref(), &columns[0].scenario.name, legs.collect());
-    let mut machines: Vec<Ran> = Vec::new();
-    for (at, (on, chosen)) in pairs.into_iter().enumerate() {
+    let mut order: Vec<usize> = (0..pairs.len()).collect();
+    order.sort_by_key(|&at| *pairs[at].0 == On::Sim);
+    let mut machines: Vec<Option<Ran>> = vec![None; pairs.len()];
+    let mut kernels: BTreeMap<Option<&str>, Vec<InForce>> = BTreeMap::new();
+    for at in order {
+        let (on, chosen) = pairs[at];
+        let beside = kernels.entry(chosen.variant.as_deref()).or_default();
         told.is(at, LegState::Running);
         let tell = |sample: &Sample| told.tell(at, |leg| so_far(leg, sample));
-        machines.push(machines::run(on, chosen, args, &kept.of(on, chosen), &tell)?);
+        let column = machines::run(on, chosen, args, &kept.of(on, chosen), beside, &tell)?;
+        machines[at] = Some(column.ran);
+        beside.extend(column.in_force);
         told.is(at, LegState::Done);
     }
-    Ok(machines)
+    Ok(machines.into_iter().flatten().collect())
 }
 
 /// Figures of a simulated computer that goes on, under the names of the report's rows.

@@ -108,8 +108,8 @@ pub struct RunArgs {
     /// scenario's own settings
     #[arg(long = "variant", value_name = "NAME|all")]
     pub variants: Vec<String>,
-    /// Change a sysctl
-    #[arg(long = "set", value_name = "vm.NAME=VALUE")]
+    /// Change a sysctl (vm.swappiness=10), or lru_gen/enabled, a file of /sys/kernel/mm
+    #[arg(long = "set", value_name = "NAME=VALUE")]
     pub sets: Vec<Setting>,
     /// Policy of the simulated computer: a preset (see `fraglab policies`), with changes attached by commas [default: the
     /// variant's or the scenario's; linux-6.18 if they name none]

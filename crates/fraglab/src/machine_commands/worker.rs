@@ -23,7 +23,7 @@ pub fn run(args: &WorkerArgs) -> Result<(), Failure> {
     };
     let chosen = scenarios::choose(&run_args.scenario, args.variant.as_deref())?;
     // Nothing but the figures comes out of a simulated computer: the directory is never made.
-    let ran = machines::run(&On::Sim, &chosen, &run_args, &std::env::temp_dir(), &|_| {})?;
+    let ran = machines::run(&On::Sim, &chosen, &run_args, &std::env::temp_dir(), &[], &|_| {})?.ran;
     let text = serde_json::to_string(&RunFigures::of(&ran)).map_err(|error| Failure::Invariant(error.to_string()))?;
     output::print(&text)
 }

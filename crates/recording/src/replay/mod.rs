@@ -17,7 +17,7 @@ mod results;
 mod units;
 
 pub use driver::replay;
-pub use policy::{RecordedPolicyError, recorded_policy};
+pub use policy::{RecordedPolicyError, policy_of, recorded_policy};
 
 use lab::outcome::Outcome;
 use lab::timeline::{Sampling, Timeline};

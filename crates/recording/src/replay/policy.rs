@@ -17,21 +17,28 @@ pub enum RecordedPolicyError {
 /// # Errors
 /// When the recording does not tell the kernel's version.
 pub fn recorded_policy(recording: &Recording) -> Result<Policy, RecordedPolicyError> {
-    let version = recording.kernel_version.as_deref().and_then(version_of).ok_or(RecordedPolicyError::UnknownKernel)?;
-    let plain = PRESETS.iter().filter_map(|p| Some((version_of(p.name.strip_prefix("linux-")?)?, p.name)));
-    let (_, name) = plain
-        .filter(|(of, name)| *of <= version && !name.contains('+'))
-        .max_by_key(|(of, _)| *of)
-        .ok_or(RecordedPolicyError::UnknownKernel)?;
-    let mut policy = preset(name).map_err(|_| RecordedPolicyError::UnknownKernel)?;
-    for (name, value) in &recording.sysctls {
+    let release = recording.kernel_version.as_deref().ok_or(RecordedPolicyError::UnknownKernel)?;
+    let settings = recording.sysctls.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix("vm.").or_else(|| name.contains('/').then_some(name.as_str()));
-        if let (Some(name), Some(value)) = (name, number(value.trim())) {
+        Some((name?, value))
+    });
+    policy_of(release, settings).ok_or(RecordedPolicyError::UnknownKernel)
+}
+
+/// The same of a kernel by its release and its settings' texts, by names below `vm.` or paths below `/sys/kernel/mm`; `None` if
+/// the kernel is older than all presets.
+pub fn policy_of<'a>(release: &str, settings: impl Iterator<Item = (&'a str, impl AsRef<str>)>) -> Option<Policy> {
+    let version = version_of(release)?;
+    let plain = PRESETS.iter().filter_map(|p| Some((version_of(p.name.strip_prefix("linux-")?)?, p.name)));
+    let (_, name) = plain.filter(|(of, name)| *of <= version && !name.contains('+')).max_by_key(|(of, _)| *of)?;
+    let mut policy = preset(name).ok()?;
+    for (name, value) in settings {
+        if let Some(value) = number(value.as_ref().trim()) {
             // Settings that the model does not have are the other floors' business.
             let _ = policy.sysctl.set(name, value);
         }
     }
-    Ok(policy)
+    Some(policy)
 }
 
 /// A setting's value: decimal, or hexadecimal as bit masks are printed.

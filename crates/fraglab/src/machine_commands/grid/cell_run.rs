@@ -1,17 +1,16 @@
 //! One cell on a machine: a `fraglab run` of the plan's scenario with the cell's seed and settings.
 
 use crate::cli::{Cli, Command};
-use crate::column_spec::find_preset;
+use crate::column_spec::ColumnSpec;
 use crate::failure::Failure;
 use crate::machine_commands::MachineCommand;
 use crate::machine_commands::grid_args::GridArgs;
-use crate::machine_commands::machines;
+use crate::machine_commands::machines::{self, in_force};
 use crate::machine_commands::run_args::RunArgs;
 use crate::machine_commands::scenarios::{self, Chosen};
 use clap::Parser;
 use lab::outcome::Outcome;
 use pagealloc::Policy;
-use pagealloc::policy::SYSCTLS;
 use report::grid::CellId;
 use report::grid::plan::Plan;
 use std::path::Path;
@@ -58,8 +57,8 @@ fn limit(args: &GridArgs) -> Vec<String> {
 
 fn run(args: &RunArgs, kept: &Path) -> Result<Outcome, Failure> {
     let chosen: Chosen = scenarios::choose(&args.scenario, args.variants.first().map(String::as_str))?;
-    let ran = machines::run(&args.on[0], &chosen, args, kept, &|_| {})?;
-    Ok(ran.outcome)
+    let ran = machines::run(&args.on[0], &chosen, args, kept, &[], &|_| {})?;
+    Ok(ran.ran.outcome)
 }
 
 /// Whether the cell can be run at all, as far as its words tell.
@@ -79,17 +78,6 @@ fn vm_args(place: Place, id: &CellId, args: &GridArgs) -> Result<RunArgs, Failur
     run_args(place, id, &[words.to_vec(), limit(args)].concat())
 }
 
-/// A recorded kernel's preset with every setting that the machine had otherwise: what a scenario leaves open, distributions decide
-/// (`lru_gen/enabled`). What a kernel calculates from its memory, the simulated one calculates from its own.
-fn in_force(recorded: &Policy) -> Result<String, Failure> {
-    let upstream = find_preset(recorded.name)?;
-    let changes = SYSCTLS.iter().filter_map(|info| {
-        let (ours, theirs) = (info.get(&upstream.sysctl)?, info.get(&recorded.sysctl)?);
-        (ours != theirs && info.available(&upstream)).then(|| format!(",{}={theirs}", info.full_name()))
-    });
-    Ok(std::iter::once(recorded.name.to_owned()).chain(changes).collect())
-}
-
 /// Boots the cell's kernel and leaves its results, the recording among them, in `kept`.
 ///
 /// # Errors
@@ -103,22 +91,9 @@ pub fn in_vm(place: Place, id: &CellId, args: &GridArgs, kept: &Path) -> Result<
 /// # Errors
 /// Those of the simulated computer.
 pub fn simulated(place: Place, id: &CellId, recorded: &Policy, args: &GridArgs) -> Result<Outcome, Failure> {
-    let words = ["--on", "sim", "--policy", &in_force(recorded)?].map(str::to_owned);
+    let preset: ColumnSpec = recorded.name.parse()?;
+    let policy = preset.with(&in_force::changes(recorded)?).to_string();
+    let words = ["--on", "sim", "--policy", &policy].map(str::to_owned);
     let args = run_args(place, id, &[words.to_vec(), limit(args)].concat())?;
     run(&args, place.directory)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_the_distribution_set_reaches_the_simulated_computer_and_what_the_kernel_calculated_does_not() {
-        let mut recorded = find_preset("linux-6.18").expect("a preset");
-        assert_eq!(in_force(&recorded).expect("a preset's"), "linux-6.18");
-        for (name, value) in [("min_free_kbytes", 23_480), ("lru_gen/enabled", 7), ("swappiness", 100)] {
-            recorded.set_sysctl(name, value).expect("it has that");
-        }
-        assert_eq!(in_force(&recorded).expect("a preset's"), "linux-6.18,lru_gen/enabled=7,vm.swappiness=100");
-    }
 }

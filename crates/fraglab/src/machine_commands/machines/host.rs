@@ -1,6 +1,6 @@
 //! This host. It is asked for by name only, its settings are left alone, and its own load is part of what is counted.
 
-use super::{Came, facts_of_kernel, from_proc, time_limit};
+use super::{Came, facts_of_kernel, from_proc, in_force, time_limit};
 use crate::failure::{Failure, warn};
 use crate::machine_commands::run_args::RunArgs;
 use crate::machine_commands::scenarios::Chosen;
@@ -38,6 +38,7 @@ pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
         run: run.report,
         huge_bytes: host::huge_page_size() as u64,
         timeline: None,
+        in_force: in_force::of_host(&release()),
     })
 }
 

@@ -2,14 +2,17 @@
 //! result.
 
 mod host;
+pub mod in_force;
 mod sim;
 mod vm;
 
 use crate::failure::Failure;
 use crate::machine_commands::run_args::{On, RunArgs};
 use crate::machine_commands::scenarios::Chosen;
+use in_force::InForce;
 use lab::outcome::{Outcome, Sample};
 use lab::timeline::Timeline;
+use pagealloc::Policy;
 use recording::pagelog::{ProcTexts, between};
 use report::{Facts, Ran};
 use std::collections::BTreeMap;
@@ -31,32 +34,43 @@ pub struct Came {
     pub huge_bytes: u64,
     /// The run over time, where that was kept.
     pub timeline: Option<Timeline>,
+    /// Of a real kernel: what it is modelled by, with the settings that were in force, where that is known.
+    pub in_force: Option<Policy>,
+}
+
+/// A column, and what others are to know of its machine.
+pub struct Column {
+    /// What is printed.
+    pub ran: Ran,
+    /// Settings of a real kernel.
+    pub in_force: Option<InForce>,
 }
 
 /// Runs a scenario on one machine, as a column. What comes out beside the result goes into `kept`, a directory that is made if it is
-/// needed. `told` hears what a simulated computer comes to, each virtual second.
+/// needed. `beside` are the real kernels in whose settings a simulated computer runs; `told` hears what it comes to, each virtual
+/// second.
 ///
 /// # Errors
 /// When the machine can't run it; what went wrong in the scenario itself is part of the result.
-pub fn run(on: &On, chosen: &Chosen, args: &RunArgs, kept: &Path, told: &dyn Fn(&Sample)) -> Result<Ran, Failure> {
-    let Came { about, facts, outcome, run, huge_bytes, timeline } = match on {
-        On::Sim => sim::run(chosen, args, told)?,
+pub fn run(
+    on: &On,
+    chosen: &Chosen,
+    args: &RunArgs,
+    kept: &Path,
+    beside: &[InForce],
+    told: &dyn Fn(&Sample),
+) -> Result<Column, Failure> {
+    let Came { about, facts, outcome, run, huge_bytes, timeline, in_force: policy } = match on {
+        On::Sim => sim::run(chosen, args, beside, told)?,
         On::Vm(kernel) => vm::run(kernel, chosen, args, kept)?,
         On::Host => host::run(chosen, args)?,
     };
     let measures = chosen.workload.measures(&run, huge_bytes);
     let owed = on_paper(&*chosen.workload).digest();
-    Ok(Ran {
-        name: column_name(on, chosen.variant.as_deref()),
-        about,
-        facts,
-        outcome,
-        run,
-        huge_bytes,
-        owed,
-        measures,
-        timeline,
-    })
+    let name = column_name(on, chosen.variant.as_deref());
+    let in_force = (*on != On::Sim).then(|| InForce { machine: name.clone(), policy });
+    let ran = Ran { name, about, facts, outcome, run, huge_bytes, owed, measures, timeline };
+    Ok(Column { ran, in_force })
 }
 
 /// The name of a machine's column, with the variant behind a comma where there is one.

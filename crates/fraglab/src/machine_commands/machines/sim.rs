@@ -1,5 +1,6 @@
 //! The simulated computer.
 
+use super::in_force::{self, InForce};
 use super::{Came, time_limit};
 use crate::column_spec::{ColumnSpec, RECORDED, Setting};
 use crate::failure::Failure;
@@ -18,10 +19,11 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Policy where neither the command line nor the scenario names one: the newest kernel's.
 const DEFAULT_POLICY: &str = "linux-6.18";
 
-/// Runs the scenario in virtual time; `told` hears each sample of a run that is followed.
-pub fn run(chosen: &Chosen, args: &RunArgs, told: &dyn Fn(&Sample)) -> Result<Came, Failure> {
+/// Runs the scenario in virtual time, under the settings of a real kernel `beside` it if there is one; `told` hears each sample of
+/// a run that is followed.
+pub fn run(chosen: &Chosen, args: &RunArgs, beside: &[InForce], told: &dyn Fn(&Sample)) -> Result<Came, Failure> {
     let spec = spec(chosen, args)?;
-    let (column, policy) = policy(chosen, args)?;
+    let Asked { column, policy, settings_of } = policy(chosen, args, beside)?;
     let (workload, seed) = (&*chosen.workload, chosen.scenario.seed);
     // Followed only if what is seen is kept.
     let simulated = match &args.output {
@@ -43,11 +45,12 @@ pub fn run(chosen: &Chosen, args: &RunArgs, told: &dyn Fn(&Sample)) -> Result<Ca
     };
     Ok(Came {
         facts,
-        about: format!("{column}, event digest {:016x}", simulated.digest),
+        about: format!("{column}, event digest {:016x}{settings_of}", simulated.digest),
         outcome: simulated.outcome,
         run: simulated.report,
         huge_bytes: spec.page() << spec.geometry.pmd_order,
         timeline: simulated.timeline,
+        in_force: None,
     })
 }
 
@@ -58,8 +61,17 @@ fn failure(error: SimulationError) -> Failure {
     }
 }
 
-/// The policy with the scenario's sysctls, and then the command line's; and its name.
-fn policy(chosen: &Chosen, args: &RunArgs) -> Result<(ColumnSpec, Policy), Failure> {
+/// Under what the simulated computer runs.
+struct Asked {
+    /// The name of the policy.
+    column: ColumnSpec,
+    policy: Policy,
+    /// Whose settings they are, to be put behind the name.
+    settings_of: String,
+}
+
+/// The policy with the settings of a real kernel beside it, then the scenario's, and then the command line's.
+fn policy(chosen: &Chosen, args: &RunArgs, beside: &[InForce]) -> Result<Asked, Failure> {
     let asked = match (&args.policy, &chosen.scenario.policy) {
         (Some(asked), _) => asked.clone(),
         (None, Some(preset)) => preset.parse()?,
@@ -70,9 +82,19 @@ fn policy(chosen: &Chosen, args: &RunArgs) -> Result<(ColumnSpec, Policy), Failu
     let sysctls = chosen.scenario.sysctls().map(|(name, value)| format!("vm.{name}={value}"));
     let settings = generations(&kernel, &chosen.scenario).into_iter().chain(sysctls);
     let settings: Vec<Setting> = settings.map(|text| text.parse()).collect::<Result<_, _>>()?;
-    let column = asked.over(&settings).with(&args.sets);
+    let followed = in_force::followed(kernel.name, beside);
+    let mut earlier = followed.map_or(Ok(Vec::new()), |followed| in_force::taken_over(followed, &kernel))?;
+    earlier.extend(settings);
+    let column = asked.over(&earlier).with(&args.sets);
     let policy = column.resolve(no_recording)?;
-    Ok((column, policy))
+    Ok(Asked { column, policy, settings_of: followed.map(settings_of).unwrap_or_default() })
+}
+
+fn settings_of(InForce { machine, policy }: &InForce) -> String {
+    match policy {
+        Some(_) => format!("; settings as in {machine}"),
+        None => format!("; the settings that {machine} had by itself are not known (they are in recordings)"),
+    }
 }
 
 /// What the scenario says of `lru_gen`, as a setting. Kernels without it have it switched off anyway.

@@ -1,6 +1,6 @@
 //! A virtual machine with a real kernel: the scenario is the guest's task, and what is recorded there comes back.
 
-use super::{Came, facts_of_kernel, from_proc, time_limit};
+use super::{Came, facts_of_kernel, from_proc, in_force, time_limit};
 use crate::failure::{Failure, warn};
 use crate::machine_commands::run_args::RunArgs;
 use crate::machine_commands::scenarios::Chosen;
@@ -10,6 +10,7 @@ use lab::timeline::{Sampling, Timeline};
 use linux::host::{LoadOrder, RECORDING_DIR, RUN_FILE};
 use linux::vm::job::{FILES_DIR, STDERR_FILE};
 use linux::vm::{Cache, Job, Kernel, KernelSetting, KernelSource, Machine, SentFile, Task, VmResult};
+use pagealloc::Policy;
 use recording::occupancy::kernel_timeline;
 use recording::pagelog::{Normalised, ProcTexts, kernel_alone, normalise};
 use std::fs;
@@ -37,16 +38,28 @@ pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Resul
     eprintln!("{}: {seconds:.1} s in the guest, {:.1} s in all", result.report.release, result.wall.as_secs_f64());
     check(&result)?;
     let run = read_run(&result)?;
-    let mut about = format!("Linux {}", result.report.release);
-    for setting in &job.settings {
-        about += &format!(", {}={}", short(&setting.path), setting.value);
-    }
+    let in_force = in_force::of_recording(&result.results.join(RECORDING_DIR));
+    let about = about(&result.report.release, &job.settings, in_force.as_ref())?;
     let outcome = outcome(&result)?;
     // Only if what is seen is kept.
     let timeline = args.output.as_ref().and_then(|_| timeline(&result));
     let sysctls = sysctls(&chosen.scenario, args).map(|(name, value)| (name, Some(value))).collect();
     let facts = facts_of_kernel(result.report.release.clone(), sysctls, chosen, &run);
-    Ok(Came { about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline })
+    Ok(Came { about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline, in_force })
+}
+
+/// The kernel, what was set, and what it had otherwise than upstream before anybody set anything.
+fn about(release: &str, set: &[KernelSetting], in_force: Option<&Policy>) -> Result<String, Failure> {
+    let mut about = format!("Linux {release}");
+    for setting in set {
+        about += &format!(", {}={}", short(&setting.path), setting.value);
+    }
+    for own in in_force.map_or(Ok(Vec::new()), in_force::changes)? {
+        if set.iter().all(|setting| setting.path != in_force::file_of(own.name())) {
+            about += &format!(", {own} by itself");
+        }
+    }
+    Ok(about)
 }
 
 /// A setting's name without the directories that all have.
@@ -98,19 +111,17 @@ fn job(chosen: &Chosen, args: &RunArgs, passing: &Path) -> Result<Job, Failure> 
 
 /// What the scenario sets, and then what the command line does.
 fn settings(scenario: &Scenario, args: &RunArgs) -> Vec<KernelSetting> {
-    let sysctl = |name: &str, value: u64| KernelSetting::sysctl(&format!("vm.{name}"), &value.to_string());
-    let mm =
-        |name: &str, value: &str| KernelSetting { path: format!("/sys/kernel/mm/{name}"), value: value.to_owned() };
+    let file = |name: &str, value: &str| KernelSetting { path: in_force::file_of(name), value: value.to_owned() };
     let mut settings = Vec::new();
     let given = &scenario.settings;
-    settings.extend(given.thp_enabled.map(|enabled| mm("transparent_hugepage/enabled", enabled_word(enabled))));
-    settings.extend(given.thp_defrag.map(|defrag| mm("transparent_hugepage/defrag", defrag_word(defrag))));
-    settings.extend(given.lru_gen.map(|on| mm("lru_gen/enabled", if on { "y" } else { "n" })));
-    settings.extend(sysctls(scenario, args).map(|(name, value)| sysctl(&name, value)));
+    settings.extend(given.thp_enabled.map(|enabled| file("transparent_hugepage/enabled", enabled_word(enabled))));
+    settings.extend(given.thp_defrag.map(|defrag| file("transparent_hugepage/defrag", defrag_word(defrag))));
+    settings.extend(given.lru_gen.map(|on| file("lru_gen/enabled", if on { "y" } else { "n" })));
+    settings.extend(sysctls(scenario, args).map(|(name, value)| file(&name, &value.to_string())));
     settings
 }
 
-/// Sysctls in the order in which they are set, by name below `vm.`.
+/// Sysctls in the order in which they are set, by name below `vm.`, or by path below `/sys/kernel/mm`.
 fn sysctls(scenario: &Scenario, args: &RunArgs) -> impl Iterator<Item = (String, u64)> {
     let given = args.sets.iter().map(|setting| (setting.name(), setting.value()));
     let all: Vec<_> = scenario.sysctls().chain(given).map(|(name, value)| (name.to_owned(), value)).collect();
@@ -178,4 +189,45 @@ fn outcome(result: &VmResult) -> Result<Outcome, Failure> {
         Ok::<_, Failure>(ProcTexts { vmstat, pagetypeinfo: read("pagetypeinfo").ok() })
     };
     from_proc(&result.results.display().to_string(), &texts("start")?, &texts("end")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::{Cli, Command};
+    use crate::machine_commands::MachineCommand;
+    use clap::Parser;
+
+    /// What is written in a guest of `kbuild-short` for the `--set`s of a command line.
+    fn written(sets: &[&str]) -> Vec<String> {
+        let words = ["fraglab", "run", "kbuild-short", "--on", "vm:6.18"].into_iter();
+        let words = words.chain(sets.iter().flat_map(|set| ["--set", set]));
+        let Command::Machine(MachineCommand::Run(args)) = Cli::try_parse_from(words).expect("valid").command else {
+            panic!("`run` is `run`");
+        };
+        let scenario = Scenario::shipped("kbuild-short").expect("shipped");
+        settings(&scenario, &args).iter().map(|setting| format!("{}={}", setting.path, setting.value)).collect()
+    }
+
+    #[test]
+    fn a_setting_with_a_slash_is_written_below_sys_and_a_sysctl_below_proc() {
+        let written = written(&["lru_gen/enabled=7", "vm.swappiness=10"]);
+        let from_the_scenario = [
+            "/sys/kernel/mm/transparent_hugepage/enabled=always",
+            "/sys/kernel/mm/transparent_hugepage/defrag=madvise",
+            "/proc/sys/vm/swappiness=60",
+        ];
+        assert_eq!(written[..3], from_the_scenario);
+        assert_eq!(written[3..], ["/sys/kernel/mm/lru_gen/enabled=7", "/proc/sys/vm/swappiness=10"]);
+    }
+
+    #[test]
+    fn the_head_of_the_table_says_what_the_kernel_had_by_itself() {
+        let mut policy = pagealloc::policy::preset("linux-6.18").expect("a preset");
+        policy.set_sysctl("swappiness", 10).expect("it has that");
+        policy.set_sysctl("lru_gen/enabled", 7).expect("it has that");
+        let set = [KernelSetting::sysctl("vm.swappiness", "10")];
+        let about = about("6.18.1", &set, Some(&policy)).expect("a preset's");
+        assert_eq!(about, "Linux 6.18.1, swappiness=10, lru_gen/enabled=7 by itself");
+    }
 }
