@@ -233,12 +233,7 @@ fn run_on<const N: usize>(
         *result.borrow_mut() = work(&sim, seed, ops).await;
         done.set(true);
     });
-    while !done.get() {
-        if !executor.run_next(sim.env()) {
-            sim.settle();
-            sim.env().advance().into_iter().for_each(|pfn| sim.end_write(pfn));
-        }
-    }
+    run_until(&sim, &mut executor, || done.get());
     assert_eq!(*result.borrow(), Ok(()), "seed {seed}");
     let state = sim.mm.state.borrow();
     assert_eq!(state.check_all(Flight::None), Ok(()), "seed {seed}");
@@ -296,24 +291,34 @@ async fn move_in(sim: &Sim) -> Result<(), workload::Errno> {
     Ok(())
 }
 
+/// Lets everything happen until this is so.
+fn run_until(sim: &Sim, executor: &mut Executor<'_>, done: impl Fn() -> bool) {
+    while !done() {
+        if !executor.run_next(sim.env()) {
+            sim.settle();
+            sim.env().advance().into_iter().for_each(|pfn| sim.end_write(pfn));
+        }
+    }
+}
+
+/// Does this beside the machine's daemons: it succeeds and leaves the machine in order.
+fn run_alone(sim: &Sim, work: impl Future<Output = Result<(), Errno>>) {
+    let result = Cell::new(None);
+    let mut executor = Executor::default();
+    start_daemons(&mut executor, &sim.mm);
+    executor.spawn(sim.env(), async { result.set(Some(work.await)) });
+    run_until(sim, &mut executor, || result.get().is_some());
+    assert_eq!(result.get(), Some(Ok(())));
+    assert_eq!(sim.mm.state.borrow().check_all(Flight::None), Ok(()));
+}
+
 #[test]
 fn pages_follow_their_user() {
     for thp in [ThpEnabled::Never, ThpEnabled::Always] {
         let spec = MachineSpec { nodes: 2, cpus: 2, memory: 256 << 20, ..small_machine(thp) };
         let sim = boot(&spec, &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
-        let result = Cell::new(None);
-        let mut executor = Executor::default();
-        start_daemons(&mut executor, &sim.mm);
-        executor.spawn(sim.env(), async { result.set(Some(move_in(&sim).await)) });
-        while result.get().is_none() {
-            if !executor.run_next(sim.env()) {
-                sim.settle();
-                sim.env().advance().into_iter().for_each(|pfn| sim.end_write(pfn));
-            }
-        }
-        assert_eq!(result.get(), Some(Ok(())));
+        run_alone(&sim, move_in(&sim));
         let state = sim.mm.state.borrow();
-        assert_eq!(state.check_all(Flight::None), Ok(()));
         let count = |counter| state.alloc.vmstat.get(counter);
         let (missed, moved) = (count(Counter::NumaMiss), count(Counter::NumaPagesMigrated));
         assert!(count(Counter::NumaPteUpdates) >= moved && moved > 5_000, "{thp:?}: {missed} elsewhere, {moved} moved");
@@ -341,19 +346,8 @@ fn a_device_that_rotates_is_read_by_neighbourhood() {
         let guest = small_machine(ThpEnabled::Never);
         let spec = MachineSpec { costs: Costs { virtio, ..guest.costs }, ..guest };
         let sim = boot(&spec, &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
-        let result = Cell::new(None);
-        let mut executor = Executor::default();
-        start_daemons(&mut executor, &sim.mm);
-        executor.spawn(sim.env(), async { result.set(Some(read_again(&sim).await)) });
-        while result.get().is_none() {
-            if !executor.run_next(sim.env()) {
-                sim.settle();
-                sim.env().advance().into_iter().for_each(|pfn| sim.end_write(pfn));
-            }
-        }
-        assert_eq!(result.get(), Some(Ok(())));
+        run_alone(&sim, read_again(&sim));
         let state = sim.mm.state.borrow();
-        assert_eq!(state.check_all(Flight::None), Ok(()));
         assert_eq!(state.owner.slots.used(), 0, "everything was given back");
         [Counter::PswpIn, Counter::Pgmajfault].map(|counter| state.alloc.vmstat.get(counter))
     };

@@ -4,9 +4,10 @@ use super::Builder;
 use crate::Record;
 use crate::event::Event;
 use crate::pagelog::speed::Step;
+use pagealloc::Geometry;
 
 /// Frames of a pageblock.
-const PAGEBLOCK: u64 = 512;
+const PAGEBLOCK: u64 = Geometry::PAGES_4K.pageblock_pages() as u64;
 
 impl Builder<'_> {
     /// A step of reclaim or compaction: how long it took, and what it did to pages.
