@@ -37,8 +37,8 @@ enum Due {
     Timeout(usize),
     /// A task that was woken some time ago gets to run.
     Run(TaskId),
-    /// A page has been written, to the swap device or not, if reads took no more time from writes than this before.
-    Written(Pfn, bool, Nanos),
+    /// A page, of so many base pages, has been written, if others took no more time from its stream than this before.
+    Written(Pfn, Stream, u32, Nanos),
 }
 
 /// Clock that the watcher shares.
@@ -163,13 +163,17 @@ impl VirtualEnv {
         let Reverse((at, _, due)) = self.pop_due()?;
         self.clock.set(self.clock.get().max(at));
         match due {
-            Due::Written(pfn, swap, borrowed) => {
-                let later = self.device(swap).borrowed() - borrowed;
+            Due::Written(pfn, stream, pages, borrowed) => {
+                let device = self.device_of(stream);
+                let later = device.borrowed(stream) - borrowed;
                 if later > 0 {
-                    self.schedule(at + later, Due::Written(pfn, swap, borrowed + later));
+                    self.schedule(at + later, Due::Written(pfn, stream, pages, borrowed + later));
                     return None;
                 }
                 self.writing.set(self.writing.get() - 1);
+                if device.requests().is_some_and(|requests| requests.complete(stream, pages.into())) {
+                    self.wake(Queue::Congestion);
+                }
                 Some(pfn)
             }
             Due::Run(task) => {
@@ -229,12 +233,17 @@ impl VirtualEnv {
         WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None, keeps_cpu: false }
     }
 
+    fn device_of(&self, stream: Stream) -> &Device {
+        self.device(stream == Stream::Swap)
+    }
+
     /// Starts writing a page of that many base pages to the disk, or to the swap device.
-    pub fn write(&self, pfn: Pfn, swap: bool, pages: u64) {
-        let device = self.device(swap);
-        let done = device.write(self.now(), if swap { Stream::Swap } else { Stream::Files }, pages);
+    pub fn write(&self, pfn: Pfn, stream: Stream, pages: u32) {
+        let device = self.device_of(stream);
+        let done = device.write(self.now(), stream, pages.into());
+        device.requests().into_iter().for_each(|requests| requests.submit(stream, pages.into()));
         self.writing.set(self.writing.get() + 1);
-        self.schedule(done, Due::Written(pfn, swap, device.borrowed()));
+        self.schedule(done, Due::Written(pfn, stream, pages, device.borrowed(stream)));
     }
 
     pub(crate) fn nobody_is_ready(&self) -> bool {
@@ -308,6 +317,10 @@ impl VirtualEnv {
 /// neighbours merge to.
 const QUEUE_PAGES: Nanos = 256 * 8;
 
+fn stream_of(swap: bool) -> Stream {
+    if swap { Stream::Swap } else { Stream::Files }
+}
+
 impl Env for VirtualEnv {
     fn now(&self) -> Nanos {
         self.clock.get()
@@ -353,7 +366,9 @@ impl Env for VirtualEnv {
     }
 
     fn write_room(&self, swap: bool) -> impl Future<Output = ()> {
-        let over = self.device(swap).backlog(self.now()).saturating_sub(QUEUE_PAGES * self.device(swap).page());
+        let (stream, device, now) = (stream_of(swap), self.device(swap), self.now());
+        let all = || device.backlog(now, stream).saturating_sub(QUEUE_PAGES * device.page());
+        let over = device.full_for(now, stream).unwrap_or_else(all);
         async move {
             if over > 0 {
                 self.sleep(over).await;
@@ -372,7 +387,7 @@ impl Env for VirtualEnv {
 
     /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
     fn start_write(&self, pfn: Pfn, swap: bool, pages: u64) {
-        self.write(pfn, swap, pages);
+        self.write(pfn, stream_of(swap), pages as u32);
     }
 }
 

@@ -35,6 +35,7 @@ mod env;
 mod executor;
 mod livelock;
 pub mod outcome;
+mod request_queue;
 mod speeds;
 mod spread;
 pub mod timeline;

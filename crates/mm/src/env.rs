@@ -25,6 +25,9 @@ pub enum Queue {
     NoProgress(NodeId),
     /// Reclaim throttled on congestion.
     Congested(NodeId),
+    /// `congestion_wait`: for a device's request queue to have room, of kernels that have such queues. Who waits for that is woken by
+    /// each write that ends while there is room.
+    Congestion,
     /// Nobody wakes this one: plain `schedule_timeout`.
     Timer,
 }

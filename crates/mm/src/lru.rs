@@ -273,6 +273,23 @@ impl<W: World> State<W> {
         }
     }
 
+    /// Flags of an anonymous page that is read back from swap: for a fault, or ahead.
+    pub fn swapped_in_flags(&self, ahead: bool) -> PageFlags {
+        let rules = &self.alloc.policy.reclaim;
+        match !ahead && !rules.anon_workingset && rules.swap_in_activates {
+            true => PageFlags::ANON.with(PageFlags::ACTIVE),
+            false => PageFlags::ANON,
+        }
+    }
+
+    /// A fault maps a page that was read ahead.
+    pub fn swapped_in(&mut self, pfn: Pfn) {
+        self.pages.add_flags(pfn, PageFlags::MAPPED);
+        if self.swapped_in_flags(false).contains(PageFlags::ACTIVE) && self.lru_gen.is_none() {
+            self.activate(pfn);
+        }
+    }
+
     /// Puts a newly allocated page on the list that its flags name, at the head (10.1), and hands it to its owner's tag.
     /// With generations, a page that is mapped as it enters was faulted in, and starts young.
     #[inline]

@@ -38,8 +38,11 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
         let device = Device::new(page, latency);
         // A device that is described has a scheduler; those of the cost models take turns.
         let described = if swap { spec.disks.swap } else { spec.disks.disk };
+        let batch = BATCH_BYTES / spec.page();
         match described {
-            Some(_) => device.with_scheduling(seek, BATCH_BYTES / spec.page()),
+            // The queue's share of memory stays at any scale, and so does the head's of time.
+            Some(_) if seek > 0 => device.with_scheduling(seek, batch).with_requests(spec.scale.of(batch)),
+            Some(_) => device.with_scheduling(seek, batch),
             None => device,
         }
     };

@@ -213,8 +213,9 @@ impl MachineSpec {
 
     /// Nanoseconds that the disk, or the swap device, takes for a page, until it answers, and for a seek.
     pub(crate) fn device(&self, swap: bool) -> (Nanos, Nanos, Nanos) {
+        let of_its_own = swap && !self.disks.swap_on_disk;
         let (given, (page, latency)) =
-            if swap { (self.disks.swap, self.costs.swap) } else { (self.disks.disk, self.costs.disk) };
+            if of_its_own { (self.disks.swap, self.costs.swap) } else { (self.disks.disk, self.costs.disk) };
         // The cost model's figures are for 4 KiB.
         let own = (page * (self.page() / 4096), latency, 0);
         given.map_or(own, |speed| {

@@ -5,6 +5,7 @@ use crate::fault::{ANON_COPY, At};
 use crate::folio::{FolioId, Place, Use};
 use crate::sim::{NOMEM, Sim, SimWorld};
 use mm::{Env, PageFlags, State, Tag};
+use pagealloc::policy::SwapReadahead;
 use pagealloc::{Counter, CpuId, Pfn};
 use std::ops::Range;
 use workload::Errno;
@@ -38,7 +39,10 @@ struct Readahead {
 impl Readahead {
     /// Slots to read at a miss: two more than hits, rounded up; without hits one, or a few for a neighbour of the last miss;
     /// never less than half of the last time.
-    fn window(&mut self, slot: u32) -> u32 {
+    fn window(&mut self, slot: u32, rule: SwapReadahead) -> u32 {
+        if rule == SwapReadahead::Always {
+            return READAHEAD_SLOTS;
+        }
         let hits = std::mem::take(&mut self.hits);
         let neighbour = slot.abs_diff(self.last) == 1;
         let wanted = match hits {
@@ -104,8 +108,8 @@ impl Slots {
     }
 
     /// Slots to read for a miss in this one: the aligned stretch of the window's length around it.
-    fn around(&mut self, slot: u32) -> Range<u32> {
-        let window = self.readahead.window(slot);
+    fn around(&mut self, slot: u32, rule: SwapReadahead) -> Range<u32> {
+        let window = self.readahead.window(slot, rule);
         let first = slot / window * window;
         first..first + window
     }
@@ -146,9 +150,10 @@ impl Sim {
     /// Reads a page from the swap device: where that rotates, with those beside it.
     pub(crate) async fn swap_in(&self, at: At, of: FolioId) -> Result<(), Errno> {
         let slots = {
-            let owner = &mut self.mm.state.borrow_mut().owner;
-            let Some(slot) = owner.swapped_at(of) else { return Ok(()) };
-            if self.spec.swap_rotates() { owner.slots.around(slot) } else { slot..slot + 1 }
+            let state = &mut *self.mm.state.borrow_mut();
+            let rule = state.alloc.policy.reclaim.swap_readahead;
+            let Some(slot) = state.owner.swapped_at(of) else { return Ok(()) };
+            if self.spec.swap_rotates() { state.owner.slots.around(slot, rule) } else { slot..slot + 1 }
         };
         for slot in slots {
             let id = {
@@ -183,7 +188,7 @@ impl Sim {
         // A mark of NUMA balancing does not outlast swap.
         (folio.place, folio.ready, folio.young) = (Place::Frame(pfn), ready, !ahead);
         (folio.ahead, folio.hint) = (ahead, false);
-        let flags = state.fresh_anon_flags().with(PageFlags::SWAPCACHE);
+        let flags = state.swapped_in_flags(ahead).with(PageFlags::SWAPCACHE);
         let flags = if ahead { flags } else { flags.with(PageFlags::MAPPED) };
         state.lru_add(pfn, flags, Tag::from(id));
         state.refault_into_swap_cache(pfn, shadow, cpu);
@@ -200,7 +205,7 @@ impl Sim {
         if let (Place::Frame(pfn), true) = (folio.place, std::mem::take(&mut folio.ahead)) {
             folio.young = true;
             state.owner.slots.readahead.hits += 1;
-            state.pages.add_flags(pfn, PageFlags::MAPPED);
+            state.swapped_in(pfn);
             leave_full_swap(state, of, pfn, self.mm.env.cpu());
         }
     }
@@ -246,15 +251,21 @@ mod tests {
     }
 
     #[test]
+    fn old_kernels_read_eight_slots_at_every_miss() {
+        let mut slots = Slots::new(64);
+        assert_eq!([9, 40, 23].map(|slot| slots.around(slot, SwapReadahead::Always)), [8..16, 40..48, 16..24]);
+    }
+
+    #[test]
     fn a_window_grows_with_hits_and_shrinks_by_half() {
         let mut readahead = Readahead::default();
         let mut miss = |slot, hits| {
             readahead.hits = hits;
-            readahead.window(slot)
+            readahead.window(slot, SwapReadahead::ByHits)
         };
         assert_eq!([miss(100, 0), miss(101, 0)], [1, 4], "the second is its neighbour");
         assert_eq!([miss(300, 3), miss(400, 7)], [8, 8]);
         assert_eq!([miss(900, 0), miss(700, 0), miss(500, 0), miss(300, 0)], [4, 2, 1, 1]);
-        assert_eq!(Slots { readahead, ..Slots::default() }.around(302), 302..303);
+        assert_eq!(Slots { readahead, ..Slots::default() }.around(302, SwapReadahead::ByHits), 302..303);
     }
 }

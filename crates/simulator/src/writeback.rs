@@ -3,6 +3,7 @@
 use crate::address_space::Pid;
 use crate::folio::{FolioId, Use};
 use crate::sim::{NOENT, Sim};
+use lab::Stream;
 use mm::{Env, Nanos, PageFlags};
 use workload::{Errno, Filesystem};
 
@@ -66,14 +67,13 @@ impl Sim {
     /// Writes the oldest dirty pages: all of them, or as many as are too old or too many.
     async fn write_back(&self, all: bool) {
         while let Some(id) = self.next_to_write(all) {
-            if self.start_writing(id) {
+            if self.start_writing(id, Stream::Files) {
                 self.spend(self.spec.costs.io_page).await;
                 self.write_inode(id).await;
             }
-            let idle_at = self.mm.env.device(false).idle_at();
-            if idle_at > self.mm.env.now() + BACKLOG {
-                self.env().sleep_until(idle_at - BACKLOG).await;
-            }
+            let (device, now) = (self.mm.env.device(false), self.mm.env.now());
+            let long = || device.idle_at().saturating_sub(now + BACKLOG);
+            self.env().sleep_until(now + device.full_for(now, Stream::Files).unwrap_or_else(long)).await;
         }
         self.mm.state.borrow_mut().refresh_dirty_limits();
     }
@@ -100,7 +100,7 @@ impl Sim {
     }
 
     /// Hands a dirty page of a file to the disk. `false`: it is none any more, or is being written.
-    fn start_writing(&self, id: FolioId) -> bool {
+    fn start_writing(&self, id: FolioId, stream: Stream) -> bool {
         let mut state = self.mm.state.borrow_mut();
         let folio = *state.owner.folios.get(id);
         let (Use::File { .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return false };
@@ -109,7 +109,7 @@ impl Sim {
             return false;
         }
         state.set_writeback(pfn);
-        self.mm.env.write(pfn, false, u64::from(folio.pages()));
+        self.mm.env.write(pfn, stream, folio.pages());
         true
     }
 
@@ -126,8 +126,14 @@ impl Sim {
             let of = state.owner.files.get(&file).ok_or(NOENT)?;
             of.slots.keys().filter_map(|&index| of.page(index)).collect()
         };
-        let started = pages.into_iter().filter(|&id| self.start_writing(id)).count();
-        self.spend(self.spec.costs.io_page * started as u64).await;
+        let mut started = 0;
+        for id in pages {
+            started += u64::from(self.start_writing(id, Stream::Synced));
+            let now = self.mm.env.now();
+            let full = self.mm.env.device(false).full_for(now, Stream::Synced).unwrap_or(0);
+            self.env().sleep_until(now + full).await;
+        }
+        self.spend(self.spec.costs.io_page * started).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
         Ok(())
     }

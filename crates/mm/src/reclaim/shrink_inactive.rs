@@ -61,8 +61,7 @@ impl<W: World> Mm<W> {
             reclaim.note_batch(&batch, rule)
         };
         if stalls {
-            // congestion_wait: until a device that was full has room again, which one that is kept busy hardly ever has.
-            self.env.wait(Queue::Timer, Some(CONGESTION_WAIT)).await;
+            self.env.wait(Queue::Congestion, Some(CONGESTION_WAIT)).await;
         }
         u64::from(batch.reclaimed)
     }

@@ -73,6 +73,11 @@ pub struct ReclaimRules {
     /// A huge page is written to swap as it is, where the device does not seek, and its frame is free as a block then (4.14+;
     /// own knowledge for the version); before, it is split first.
     pub swaps_huge_pages: bool,
+    /// What is read along with a page that is missed, from a swap device that rotates.
+    pub swap_readahead: SwapReadahead,
+    /// A page that is read back from swap is activated when it is mapped (4.8 to 5.8). Before, it starts on the inactive list, and so do
+    /// those read ahead in all of these kernels (own knowledge).
+    pub swap_in_activates: bool,
     /// Whether anonymous memory that could be swapped counts as memory that page cache may dirty (own knowledge: up to 3.13). Where
     /// it takes most of memory, all of the page cache may then be dirty.
     pub anon_dirtyable: bool,
@@ -88,6 +93,15 @@ pub struct ReclaimRules {
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when
     /// `lru_gen/enabled` says so.
     pub generations: Option<GenerationRules>,
+}
+
+/// How far swap is read ahead (own knowledge).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapReadahead {
+    /// The aligned eight slots around each miss, whether the last ones were of use or not (up to 3.13).
+    Always,
+    /// More slots the more pages read ahead were used since the last miss (3.14+).
+    ByHits,
 }
 
 /// When one kind of pages alone is scanned (10.5, 10.8; own knowledge for kernels up to 4.12).

@@ -138,7 +138,7 @@ impl Sim {
             let pages = u64::from(bytes).div_ceil(self.spec.page());
             let device = self.env().device(false);
             let written = device.write(self.env().now(), Stream::Files, pages);
-            if device.backlog(self.env().now()) > LOOK {
+            if device.backlog(self.env().now(), Stream::Files) > LOOK {
                 self.env().sleep_until(written).await;
             }
             let given = self.log_state(|xfs| xfs.end_write(id, key));

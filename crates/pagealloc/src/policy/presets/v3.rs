@@ -62,6 +62,8 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     workingset: false,
     inodes_with_cache: true,
     swaps_huge_pages: false,
+    swap_readahead: SwapReadahead::Always,
+    swap_in_activates: false,
     anon_dirtyable: true,
     slab_pressure: SlabPressure::EachZone,
     compacts_by_mask: false,

@@ -19,6 +19,7 @@ pub(super) fn linux_4_6() -> Policy {
         watermark_gap: WatermarkGap::ScaleFactor,
         reclaim: ReclaimRules {
             workingset: true,
+            swap_readahead: SwapReadahead::ByHits,
             anon_dirtyable: false,
             dirty_pages: DirtyPages::Stay,
             pass_end: PassEnd::OneKindDone,
@@ -66,7 +67,7 @@ pub(super) fn linux_4_8() -> Policy {
     Policy {
         name: "linux-4.8",
         fair_zones: FairZones::Off,
-        reclaim: ReclaimRules { lru: LruRule::PerNode, ..base.reclaim },
+        reclaim: ReclaimRules { lru: LruRule::PerNode, swap_in_activates: true, ..base.reclaim },
         kswapd: KswapdRules {
             wake: KswapdWake::NoZoneBalanced,
             sleeps_by_order: false,
