@@ -78,6 +78,10 @@ impl RequestQueue {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Device, Executor, Speeds, VirtualEnv};
+    use mm::{Env, Woken};
+    use pagealloc::Pfn;
+    use std::rc::Rc;
 
     #[test]
     fn congestion_ends_below_its_mark_and_each_request_wakes_then() {
@@ -111,5 +115,22 @@ mod tests {
         assert_eq!(queue.full_for(Stream::Files, 1_280), 640, "64 too many");
         queue.submit(Stream::Swap, 1);
         assert_eq!(queue.full_for(Stream::Swap, 650), 10);
+    }
+
+    #[test]
+    fn a_write_that_ends_wakes_who_waits_for_congestion_to_end() {
+        let disk = Device::new(1_000, 0).with_scheduling(0, 1).with_requests(1);
+        let env = VirtualEnv::new(Rc::default(), Speeds::default(), 1).with_devices(disk, None);
+        let woken = Cell::new(None);
+        let mut executor = Executor::default();
+        executor.spawn(&env, async {
+            woken.set(Some((env.wait(mm::Queue::Congestion, Some(1_000_000)).await, env.now())))
+        });
+        (0..104).for_each(|page| env.write(Pfn(page), Stream::Files, 1));
+        while woken.get().is_none() {
+            env.advance();
+            executor.run_ready(&env);
+        }
+        assert_eq!(woken.get(), Some((Woken::Early { left: 998_000 }, 2_000)), "once 102 are left");
     }
 }

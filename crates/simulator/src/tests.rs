@@ -5,7 +5,7 @@ use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
 use crate::costs::Costs;
 use crate::sim::Sim;
-use crate::spec::{Boot, MachineSpec};
+use crate::spec::{Boot, Disks, MachineSpec};
 use crate::system::Task;
 use lab::{Executor, start_daemons};
 use mm::thp::ThpEnabled;
@@ -13,7 +13,8 @@ use pagealloc::Counter;
 use pagealloc::policy::preset;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use workload::{Access, Advice, Errno, FileId, GfpClass, HandleId, Op, RegionId, Spawn, System};
+use std::num::NonZero;
+use workload::{Access, Advice, DeviceSpeed, Errno, FileId, GfpClass, HandleId, Op, RegionId, Spawn, System};
 
 /// What a page of a region holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -338,6 +339,49 @@ async fn read_again(sim: &Sim) -> Result<(), Errno> {
     }
     sim.exit(pid).await;
     Ok(())
+}
+
+/// The same with a disk that moves its head, and swap on it.
+fn rotating(spec: MachineSpec) -> MachineSpec {
+    let disk = DeviceSpeed { mb_s: NonZero::new(100).unwrap(), latency_us: 0, seek_us: 1_000 };
+    MachineSpec { disks: Disks { disk: Some(disk), swap_on_disk: true, ..spec.disks }, ..spec }
+}
+
+#[test]
+fn linux_3_11_reads_eight_slots_at_a_miss_of_a_part_of_a_disk() {
+    let sim = boot(&rotating(small_machine(ThpEnabled::Never)), &preset("linux-3.11").unwrap(), 1, &[]).unwrap();
+    run_alone(&sim, read_again(&sim));
+    let state = sim.mm.state.borrow();
+    let [pages, misses] = [Counter::PswpIn, Counter::Pgmajfault].map(|counter| state.alloc.vmstat.get(counter));
+    assert!(misses > 500 && pages > misses * 6, "{pages} pages for {misses} misses");
+}
+
+#[test]
+fn who_syncs_a_file_waits_for_the_request_queue() {
+    let spec = rotating(small_machine(ThpEnabled::Never));
+    // At this scale a request is of two pages.
+    let sim =
+        boot(&MachineSpec { scale: "1/64".parse().unwrap(), ..spec }, &preset("linux-3.11").unwrap(), 1, &[]).unwrap();
+    let (most, done) = (Cell::new(0), Cell::new(false));
+    let work = async {
+        let pid = sim.new_root();
+        sim.start_root(pid).await?;
+        let mut task = Task::new(&sim, pid);
+        task.perform(&Op::Create { file: FileId(1) }).await?;
+        task.perform(&Op::Write { file: FileId(1), offset: 0, bytes: 8 << 20 }).await?;
+        task.perform(&Op::Sync { file: FileId(1) }).await?;
+        done.set(true);
+        sim.exit(pid).await;
+        Ok::<(), Errno>(())
+    };
+    let mut executor = Executor::default();
+    executor.spawn(sim.env(), async { assert_eq!(work.await, Ok(())) });
+    run_until(&sim, &mut executor, || {
+        most.set(most.get().max(sim.mm.state.borrow().nr_dirty_and_writeback().1));
+        done.get()
+    });
+    assert!((128..=2 * 129).contains(&most.get()), "{} of 2,048 pages are being written at a time", most.get());
+    assert_eq!(sim.mm.state.borrow().nr_dirty_and_writeback(), (0, 0));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::pages::PageFlags;
 use crate::reclaim::ScanControl;
 use crate::state::{Mm, State};
 use alloc::vec;
-use pagealloc::policy::{DirtyPages, LruRule, Policy, ScanBalance};
+use pagealloc::policy::{DirtyPages, LruRule, Policy, ScanBalance, preset};
 use pagealloc::{Counter, Gfp, Machine, PageAllocator, Pfn, ZoneId, ZoneSpan, ZoneType};
 
 /// DMA32 with 256 pages below Normal with 768.
@@ -114,6 +114,24 @@ fn kswapd_of_old_writes_page_cache_in_a_dirty_node() {
 }
 
 #[test]
+fn what_swap_gives_back_starts_inactive_but_from_4_8_to_5_8() {
+    for (name, active) in
+        [("linux-3.11", false), ("linux-4.6", false), ("linux-4.8", true), ("linux-4.20", true), ("linux-6.18", false)]
+    {
+        let mm = machine(preset(name).unwrap());
+        let flags = [false, true].map(|ahead| mm.state.borrow().swapped_in_flags(ahead));
+        assert_eq!(flags.map(|flags| flags.contains(PageFlags::ACTIVE)), [active, false], "{name}");
+        let [pfn] = mm.fill(1, 0, PageFlags::ANON, 0)[..] else { panic!("a page") };
+        mm.state.borrow_mut().swapped_in(pfn);
+        assert_eq!(
+            mm.state.borrow().pages.flags(pfn).contains(PageFlags::ACTIVE),
+            active,
+            "{name}: read ahead, then wanted"
+        );
+    }
+}
+
+#[test]
 fn up_to_4_10_dirty_pages_stay_and_nobody_wakes_the_flushers() {
     for (rule, waits) in [(DirtyPages::StayAndStall, true), (DirtyPages::Stay, false)] {
         let mut policy = linux_6_18();
@@ -128,7 +146,7 @@ fn up_to_4_10_dirty_pages_stay_and_nobody_wakes_the_flushers() {
         pass();
         assert_eq!((mm.on(InactiveFile), mm.env.flushers_woken.get()), (32, 0), "{rule:?}");
         assert_eq!(
-            (mm.env.waits.borrow().contains(&Queue::Timer), mm.env.writes.borrow().len()),
+            (mm.env.waits.borrow().contains(&Queue::Congestion), mm.env.writes.borrow().len()),
             (waits, 0),
             "{rule:?}"
         );
