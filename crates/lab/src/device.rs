@@ -100,6 +100,11 @@ impl Device {
         self
     }
 
+    /// Whether who writes may have to wait for a request.
+    pub fn has_requests(&self) -> bool {
+        self.requests.is_some()
+    }
+
     pub(crate) fn requests(&self) -> Option<&RequestQueue> {
         self.requests.as_ref()
     }
@@ -186,7 +191,7 @@ impl Device {
     }
 
     /// How long who writes to this stream sleeps for want of a request; nothing where requests are never scarce.
-    pub fn full_for(&self, now: Nanos, stream: Stream) -> Option<Nanos> {
+    pub(crate) fn full_for(&self, now: Nanos, stream: Stream) -> Option<Nanos> {
         self.requests.as_ref().map(|requests| requests.full_for(stream, self.backlog(now, stream)))
     }
 

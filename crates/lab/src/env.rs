@@ -233,6 +233,13 @@ impl VirtualEnv {
         WaitFuture { env: self, queue: Queue::Timer, timeout: Some(nanos), wait: None, keeps_cpu: false }
     }
 
+    /// Sleeps until there is a request for another write of this stream; not at all where requests are never scarce.
+    pub async fn wait_for_request(&self, stream: Stream) {
+        while let Some(full @ 1..) = self.device_of(stream).full_for(self.now(), stream) {
+            self.sleep_until(self.now() + full).await;
+        }
+    }
+
     fn device_of(&self, stream: Stream) -> &Device {
         self.device(stream == Stream::Swap)
     }
@@ -365,16 +372,13 @@ impl Env for VirtualEnv {
         self.flushers_woken.set(true);
     }
 
-    fn write_room(&self, swap: bool) -> impl Future<Output = ()> {
-        let (stream, device, now) = (stream_of(swap), self.device(swap), self.now());
-        let all = || device.backlog(now, stream).saturating_sub(QUEUE_PAGES * device.page());
-        let over = device.full_for(now, stream).unwrap_or_else(all);
-        async move {
-            if over > 0 {
-                self.sleep(over).await;
-                self.occupy().await;
-            }
+    async fn write_room(&self, swap: bool) {
+        let (stream, device) = (stream_of(swap), self.device(swap));
+        if device.requests().is_some() {
+            return self.wait_for_request(stream).await;
         }
+        let over = device.backlog(self.now(), stream).saturating_sub(QUEUE_PAGES * device.page());
+        self.sleep_until(self.now() + over).await;
     }
 
     fn slow_path_turn(&self, task: &TaskContext, turn: &Turn) {

@@ -71,9 +71,12 @@ impl Sim {
                 self.spend(self.spec.costs.io_page).await;
                 self.write_inode(id).await;
             }
-            let (device, now) = (self.mm.env.device(false), self.mm.env.now());
-            let long = || device.idle_at().saturating_sub(now + BACKLOG);
-            self.env().sleep_until(now + device.full_for(now, Stream::Files).unwrap_or_else(long)).await;
+            let device = self.mm.env.device(false);
+            if device.has_requests() {
+                self.env().wait_for_request(Stream::Files).await;
+            } else {
+                self.env().sleep_until(device.idle_at().saturating_sub(BACKLOG)).await;
+            }
         }
         self.mm.state.borrow_mut().refresh_dirty_limits();
     }
@@ -129,9 +132,7 @@ impl Sim {
         let mut started = 0;
         for id in pages {
             started += u64::from(self.start_writing(id, Stream::Synced));
-            let now = self.mm.env.now();
-            let full = self.mm.env.device(false).full_for(now, Stream::Synced).unwrap_or(0);
-            self.env().sleep_until(now + full).await;
+            self.env().wait_for_request(Stream::Synced).await;
         }
         self.spend(self.spec.costs.io_page * started).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
