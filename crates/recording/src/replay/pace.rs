@@ -38,7 +38,8 @@ impl Turn {
     }
 
     fn goes_on(&mut self, op: Op, lags: bool, now: u64) {
-        if self.task != op.task {
+        // Who has slept comes back with a slice of its own.
+        if self.task != op.task || now >= self.until {
             *self = Turn { task: op.task, since: now, ..Turn::default() };
         }
         (self.lags, self.until) = (lags, now + PAUSE_NS);
@@ -67,18 +68,22 @@ pub(super) struct Held {
 }
 
 impl Held {
+    /// For the tasks of a log, on a machine of so many CPUs.
     pub fn new(log: &PageLog, cpus: usize) -> Held {
-        let tasks = log.tasks.len().max(1);
-        let mut ends = vec![0; tasks];
+        let mut ends = vec![0; log.tasks.len().max(1)];
         for op in &log.ops {
             ends[usize::from(op.task)] = op.ts;
         }
+        Held::of_tasks(ends, cpus)
+    }
+
+    fn of_tasks(ends: Vec<u64>, cpus: usize) -> Held {
         Held {
-            backlog: (0..tasks).map(|_| None).collect(),
+            backlog: ends.iter().map(|_| None).collect(),
             due: BTreeSet::new(),
             next: u64::MAX,
             turns: vec![Turn::default(); cpus.max(1)],
-            begun: vec![false; tasks],
+            begun: vec![false; ends.len()],
             ends,
             behind: BTreeSet::new(),
             performing: None,
@@ -184,7 +189,12 @@ impl Held {
         if let Some(anew) = &mut self.backlog[usize::from(op.task)] {
             return anew.append(&mut waiting);
         }
-        let Some(next) = waiting.front() else { return self.in_step(op.task, at) };
+        let Some(next) = waiting.front() else {
+            if op.ts >= self.ends[usize::from(op.task)] {
+                self.turns[usize::from(op.cpu)].until = at;
+            }
+            return self.in_step(op.task, at);
+        };
         let (mut lag, gap) = (at.saturating_sub(op.ts), next.ts - op.ts);
         if gap > PAUSE_NS {
             lag = lag.saturating_sub(gap);
@@ -215,5 +225,92 @@ impl Driver<'_> {
             self.perform(op);
             self.held.go_on(op, at, waiting);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pagelog::OpKind;
+
+    const MS: u64 = 1_000_000;
+
+    fn op(task: u16, cpu: u8, ts: u64) -> Op {
+        Op { ts, task, cpu, kind: OpKind::Alloc, object: 0 }
+    }
+
+    /// Task 0 had to wait at 10 ms and has its answer at 20 ms; since then two more operations of it came, 0.01 ms apart.
+    fn lagging(ends: &[u64], cpus: usize) -> Held {
+        let mut held = Held::of_tasks(ends.to_vec(), cpus);
+        assert!(!held.hold(&mut op(0, 0, 10 * MS)));
+        held.wait(0);
+        assert!(held.hold(&mut op(0, 0, 10 * MS + 10_000)) && held.hold(&mut op(0, 0, 10 * MS + 20_000)));
+        held.schedule(20 * MS, 0);
+        held
+    }
+
+    /// Does the lagging task's next operation; when it was, and on which CPU.
+    fn step(held: &mut Held) -> Option<(u64, u16, u8)> {
+        while held.next != u64::MAX {
+            if let Some((at, op, waiting)) = held.pop_operation() {
+                held.go_on(op, at, waiting);
+                return Some((at, op.task, op.cpu));
+            }
+        }
+        None
+    }
+
+    #[test]
+    fn a_task_that_lags_keeps_its_distances_and_its_cpu() {
+        let mut held = lagging(&[50 * MS, 50 * MS], 1);
+        assert_eq!(step(&mut held), Some((20 * MS, 0, 0)));
+        // Another one comes in between. It has to wait until the first one is done and has been quiet for 2 ms.
+        assert!(held.hold(&mut op(1, 0, 20 * MS + 5_000)));
+        assert_eq!(step(&mut held), Some((20 * MS + 10_000, 0, 0)));
+        assert_eq!(step(&mut held), Some((22 * MS + 10_000, 1, 0)));
+        assert!(held.backlog.iter().all(Option::is_none), "both are in step again");
+    }
+
+    #[test]
+    fn a_task_whose_cpu_is_taken_goes_to_a_free_one() {
+        let mut held = lagging(&[50 * MS, 50 * MS], 2);
+        assert_eq!(step(&mut held), Some((20 * MS, 0, 0)));
+        let mut other = op(1, 0, 20 * MS + 5_000);
+        assert!(!held.hold(&mut other));
+        assert_eq!(other.cpu, 1);
+    }
+
+    #[test]
+    fn nobody_begins_before_those_have_ended_that_had_ended() {
+        let mut held = lagging(&[10 * MS + 20_000, 50 * MS], 2);
+        assert!(held.hold(&mut op(1, 1, 15 * MS)), "task 0 had ended at 10.02 ms");
+        assert_eq!(step(&mut held), Some((20 * MS, 0, 0)));
+        assert_eq!(step(&mut held), Some((20 * MS + 10_000, 0, 0)));
+        assert_eq!(step(&mut held), Some((20 * MS + 10_000, 1, 1)));
+    }
+
+    #[test]
+    fn tasks_take_turns_of_a_slice() {
+        let mut held = Held::of_tasks(vec![50 * MS; 2], 1);
+        let mut now = 20 * MS;
+        for task in [0, 1] {
+            assert_eq!(held.hold(&mut op(task, 0, 10 * MS)), task == 1 && held.turns[0].lags);
+            held.wait(task);
+            for number in 1..1000 {
+                assert!(held.hold(&mut op(task, 0, 10 * MS + number * 10_000)));
+            }
+            held.schedule(now, task);
+        }
+        let mut turns: Vec<(u16, u32)> = Vec::new();
+        while now < 32 * MS {
+            let Some((at, task, _)) = step(&mut held) else { break };
+            now = at;
+            match turns.last_mut() {
+                Some((last, count)) if *last == task => *count += 1,
+                _ => turns.push((task, 1)),
+            }
+        }
+        assert_eq!(turns.len(), 3, "{turns:?}");
+        assert!(turns[..2].iter().all(|(_, count)| (390..=401).contains(count)), "{turns:?}");
     }
 }
