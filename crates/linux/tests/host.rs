@@ -6,7 +6,9 @@ use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use workload::{Access, Advice, FileId, HandleId, Op, Program, RegionId, Root, Scenario, Spawn, Workload, on_paper};
+use workload::{
+    Access, Advice, FileId, FileMapping, HandleId, Op, Program, RegionId, Root, Scenario, Spawn, Workload, on_paper,
+};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -97,6 +99,7 @@ fn a_scenario_runs_to_its_golden_end() {
 }
 
 const REGION: RegionId = RegionId(0);
+const MAPPED: RegionId = RegionId(1);
 const FILE: FileId = FileId(5 << 24 | 3);
 
 fn every_operation_works() {
@@ -118,6 +121,13 @@ fn every_operation_works() {
         Op::Write { file: FILE, offset: 4096, bytes: 100_000 },
         Op::Read { file: FILE, offset: 0, bytes: 1 << 20 },
         Op::Sync { file: FILE },
+        Op::MapFile { region: MAPPED, file: FILE, bytes: 65_536, mapping: FileMapping::Exec },
+        Op::Touch { region: MAPPED, offset: 0, bytes: 65_536, access: Access::Read },
+        Op::MapFile { region: MAPPED, file: FILE, bytes: 200_000, mapping: FileMapping::Private },
+        Op::Touch { region: MAPPED, offset: 0, bytes: 104_096, access: Access::Write },
+        Op::MapFile { region: MAPPED, file: FILE, bytes: 200_000, mapping: FileMapping::Shared },
+        Op::Touch { region: MAPPED, offset: 4096, bytes: 4096, access: Access::Write },
+        Op::Unmap { region: MAPPED, offset: 0, bytes: 200_000 },
         Op::Create { file: FileId(1) },
         Op::Unlink { file: FileId(1) },
         Op::Lookup { name: 77, count: 3 },
@@ -152,6 +162,13 @@ fn every_operation_works() {
     assert_eq!(failed, [0, 0], "{:?}", run.report);
     assert!(started.elapsed() >= Duration::from_millis(50), "the beat was kept");
     assert_eq!(fs::metadata(scratch.path().join("05/000003")).expect("written").len(), 104_096);
+    let written = fs::read(scratch.path().join("05/000003")).expect("written");
+    // `write` began at the second page.
+    assert_eq!(
+        [0, 4096, 8192].map(|at| written[at]),
+        [0, 0xa5, 0x5a],
+        "a shared mapping's page is the file's, a private one's not"
+    );
     assert!(!scratch.path().join("00/000001").exists());
     let root = run.report.tasks.iter().find(|task| task.task == Given::spawn().task).expect("its report");
     assert_eq!(root.timings.len(), 2, "what stands between begin and end is timed");
@@ -169,6 +186,7 @@ fn failed_operations_are_counted() {
         Op::Close { handle: HandleId(0) },
         Op::Ring { handle: HandleId(0), order: 255, blocks: u32::MAX },
         Op::Map { region: REGION, bytes: i64::MAX as u64 },
+        Op::MapFile { region: REGION, file: FILE, bytes: 4096, mapping: FileMapping::Read },
     ];
     let count = wrong.len() as u64;
     let workload = Given { root: wrong, child: Vec::new() };

@@ -1,9 +1,10 @@
 //! Processes and their address spaces: regions, and what their page tables hold.
 
 use crate::folio::FolioId;
+use crate::mapped::Backing;
 use crate::numa::NumaScan;
 use crate::slab::Object;
-use crate::windows::{SMALL, Windows};
+use crate::windows::{FILES, SMALL, Windows};
 use std::collections::BTreeMap;
 use workload::{Advice, HandleId, RegionId};
 
@@ -22,6 +23,8 @@ pub(crate) enum Pte {
     Zero,
     /// A page, in memory or on the swap device.
     Page(FolioId),
+    /// A page of a mapped file; used through this entry since reclaim last looked.
+    File { id: FolioId, young: bool },
 }
 
 /// What the page table of 2 MiB holds.
@@ -36,6 +39,24 @@ impl Entry {
     pub fn empty_table() -> Box<[Pte; PTES as usize]> {
         Box::new([Pte::None; PTES as usize])
     }
+
+    /// Whether anything of the process's own is mapped: pages of files are not.
+    pub fn has_own_pages(&self) -> bool {
+        match self {
+            Entry::Empty => false,
+            Entry::Huge(_) => true,
+            Entry::Table(table) => table.iter().any(|pte| matches!(pte, Pte::Zero | Pte::Page(_))),
+        }
+    }
+
+    /// What a forked child gets of it.
+    pub fn to_inherit(&self) -> Entry {
+        let mut entry = self.clone();
+        if let Entry::Table(table) = &mut entry {
+            table.iter_mut().filter(|pte| matches!(pte, Pte::File { .. })).for_each(|pte| *pte = Pte::None);
+        }
+        entry
+    }
 }
 
 /// A mapping, by page number in the address space.
@@ -44,6 +65,8 @@ pub(crate) struct Region {
     pub base: u32,
     pub pages: u32,
     pub advice: Option<Advice>,
+    /// The file that it maps.
+    pub backing: Option<Backing>,
 }
 
 /// A pipe, pair of sockets, ring, open file, or pages of the kernel.
@@ -65,6 +88,8 @@ pub(crate) struct Process {
     /// Upper page tables, stack, task and the objects around it.
     pub own_pages: Vec<FolioId>,
     pub own_objects: Vec<Object>,
+    /// Mappings of files, with the kernel's objects for each.
+    pub file_maps: BTreeMap<RegionId, Vec<Object>>,
     /// Numbers of open handles in [`crate::computer::Computer::handles`].
     pub handles: BTreeMap<HandleId, u32>,
     pub parent: Option<Pid>,
@@ -75,11 +100,13 @@ pub(crate) struct Process {
     pub killed: bool,
     /// Where NUMA balancing is.
     pub numa: NumaScan,
-    /// Where the next mapping goes: large ones, small ones.
+    /// Where the next mapping goes: large ones, small ones, files.
     next_large: u32,
     next_small: u32,
+    next_file: u32,
     /// Addresses that mappings of a size have left.
     holes: BTreeMap<u32, Vec<u32>>,
+    file_holes: BTreeMap<u32, Vec<u32>>,
 }
 
 /// Where mappings smaller than 2 MiB are put, far from the others.
@@ -92,6 +119,7 @@ impl Process {
             windows: Windows::default(),
             own_pages: Vec::new(),
             own_objects: Vec::new(),
+            file_maps: BTreeMap::new(),
             handles: BTreeMap::new(),
             parent,
             children: 0,
@@ -100,14 +128,17 @@ impl Process {
             numa: NumaScan::default(),
             next_large: 0,
             next_small: SMALL_BASE,
+            next_file: FILES * PTES,
             holes: BTreeMap::new(),
+            file_holes: BTreeMap::new(),
         }
     }
 
     /// A forked child with the same mappings, still without pages.
     pub fn fork_layout(&self, parent: Pid) -> Process {
         let mut child = Process::new(Some(parent));
-        (child.next_large, child.next_small, child.holes) = (self.next_large, self.next_small, self.holes.clone());
+        (child.next_large, child.next_small, child.next_file) = (self.next_large, self.next_small, self.next_file);
+        (child.holes, child.file_holes) = (self.holes.clone(), self.file_holes.clone());
         child.regions = self.regions.clone();
         child.windows = self.windows.layout();
         child.handles = self.handles.clone();
@@ -119,7 +150,19 @@ impl Process {
     pub fn map(&mut self, id: RegionId, pages: u32) {
         let base = self.holes.get_mut(&pages).and_then(Vec::pop).unwrap_or_else(|| self.new_place(pages));
         self.windows.map(base..base + pages);
-        self.regions.insert(id, Region { base, pages, advice: None });
+        self.regions.insert(id, Region { base, pages, advice: None, backing: None });
+    }
+
+    /// Maps a file, right behind the one before: its first page.
+    pub fn map_file(&mut self, id: RegionId, pages: u32, backing: Backing) -> u32 {
+        let base = self.file_holes.get_mut(&pages).and_then(Vec::pop).unwrap_or_else(|| {
+            let base = self.next_file;
+            self.next_file += pages;
+            base
+        });
+        self.windows.map(base..base + pages);
+        self.regions.insert(id, Region { base, pages, advice: None, backing: Some(backing) });
+        base
     }
 
     fn new_place(&mut self, pages: u32) -> u32 {
@@ -133,7 +176,8 @@ impl Process {
     /// Forgets a region that has been unmapped; its addresses can be used again.
     pub fn forget_region(&mut self, id: RegionId) {
         if let Some(region) = self.regions.remove(&id) {
-            self.holes.entry(region.pages).or_default().push(region.base);
+            let holes = if region.backing.is_some() { &mut self.file_holes } else { &mut self.holes };
+            holes.entry(region.pages).or_default().push(region.base);
         }
     }
 }

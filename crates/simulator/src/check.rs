@@ -89,7 +89,7 @@ fn check_maps(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
                 },
                 Entry::Table(table) => {
                     for (index, pte) in (0..).zip(table.iter()) {
-                        if let Pte::Page(id) = pte {
+                        if let Pte::Page(id) | Pte::File { id, .. } = pte {
                             count(*id);
                             ensure(window.is_mapped(index), || format!("process {pid}: {id:?} outside all mappings"))?;
                         }
@@ -102,6 +102,12 @@ fn check_maps(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
         }
     }
     owner.locked.iter().for_each(|&id| *maps.entry(id).or_default() += 1);
+    for (id, folio) in owner.folios.iter().filter(|(_, folio)| matches!(folio.what, Use::File { .. })) {
+        let counted = maps.get(&id).copied().unwrap_or(0);
+        ensure(counted + 1 == folio.maps, || format!("{id:?} of a file counts {} maps, {counted} map it", folio.maps))?;
+        let flagged = owner.folios.frame(id).is_some_and(|pfn| state.pages.flags(pfn).contains(PageFlags::MAPPED));
+        ensure(flagged || counted == 0, || format!("{id:?} of a file is mapped and does not say so"))?;
+    }
     for (id, folio) in owner.folios.iter().filter(|(_, folio)| folio.what == Use::Anon) {
         let counted = maps.get(&id).copied().unwrap_or(0);
         // A page that is being mapped is counted before its entry is written.

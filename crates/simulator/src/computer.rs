@@ -180,7 +180,8 @@ impl Computer {
             Slot::Tail(_) | Slot::Shadow(_) => None,
         });
         let unused = |&(_, id): &(u32, FolioId)| {
-            self.folios.get(id).ready <= now && self.folios.frame(id).is_some_and(droppable)
+            let folio = self.folios.get(id);
+            folio.ready <= now && folio.maps == 1 && self.folios.frame(id).is_some_and(droppable)
         };
         let gone: Vec<(u32, FolioId)> = heads.filter(unused).collect();
         for (index, id) in gone {
@@ -253,6 +254,11 @@ impl Computer {
             Entry::Empty => Vec::new(),
             Entry::Huge(id) => self.unmap(id).into_iter().collect(),
             Entry::Table(table) => {
+                for pte in table.iter() {
+                    if let Pte::File { id, .. } = pte {
+                        self.folios.get_mut(*id).maps -= 1;
+                    }
+                }
                 let pages = table.iter().filter_map(|pte| if let Pte::Page(id) = pte { Some(*id) } else { None });
                 pages.filter_map(|id| self.unmap(id)).collect()
             }
@@ -303,6 +309,7 @@ impl Computer {
     }
 
     fn split_file(&mut self, head: FolioId, file: u32, start: u32) {
+        self.unmap_file_page(head);
         let folio = *self.folios.get(head);
         let Place::Frame(pfn) = folio.place else { return };
         let per_page = |index| Folio {
@@ -330,11 +337,13 @@ const XFS_BUFFERS: usize = 3;
 
 impl Owner for Computer {
     fn referenced(&mut self, tag: Tag, _: Pfn, _: Nanos) -> References {
-        let folio = self.folios.get_mut(FolioId(tag.0));
-        match std::mem::take(&mut folio.young) {
-            true => References::Ptes(1),
-            false => References::None,
-        }
+        let id = FolioId(tag.0);
+        let folio = self.folios.get_mut(id);
+        let used = match folio.what {
+            Use::File { .. } => self.uses_of_file_page(id),
+            _ => std::mem::take(&mut folio.young).into(),
+        };
+        if used == 0 { References::None } else { References::Ptes(used) }
     }
 
     fn reclaimed(&mut self, tag: Tag, _: Pfn, _: Nanos, shadow: Shadow) {
@@ -342,6 +351,7 @@ impl Owner for Computer {
         let folio = *self.folios.get(id);
         match folio.what {
             Use::File { file, index } => {
+                self.unmap_file_page(id);
                 self.uncache(file, index, folio.pages(), Some(shadow));
                 self.forget(id);
             }

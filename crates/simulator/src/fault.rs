@@ -1,15 +1,15 @@
 //! Page faults: what a touch of memory meets, and how missing pages come in.
 
-use crate::address_space::{Entry, PTES, Pid, Pte};
+use crate::address_space::{Entry, PTES, Pid, Pte, Region};
 use crate::computer::Computer;
-use crate::folio::{Folio, FolioId, KernelUse, Place, Use};
+use crate::folio::{Folio, FolioId, Folios, KernelUse, Place, Use};
 use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
 use crate::swap::leave_swap_cache;
 use crate::windows::Window;
 use mm::thp::{ThpPlace, thp_allowed, thp_fault_gfp};
-use mm::{Env, Nanos, PageFlags, State, Tag};
+use mm::{Env, Nanos, PageFlags, Pages, State, Tag};
 use pagealloc::{Counter, Gfp, NodeMask, Pfn};
-use workload::{Access, Advice, Errno, RegionId, Touched};
+use workload::{Access, Advice, Errno, FileMapping, RegionId, Touched};
 
 /// Mask of a fresh anonymous page, and of one that is overwritten at once.
 const ANON: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0 | Gfp::ZERO.0);
@@ -62,12 +62,18 @@ enum Need {
     Wait(Nanos),
     /// To tell NUMA balancing who uses it.
     Hint(FolioId),
+    /// Its page of the file that is mapped there.
+    File,
+    /// To be told of the first write to a page of a shared mapping.
+    Writable(FolioId),
 }
 
 /// What an address maps to.
 enum Found {
     Mapped(FolioId),
     Zero,
+    /// A page of a file, ready to be used.
+    File,
     Needs(Need),
 }
 
@@ -81,18 +87,22 @@ impl Sim {
         pages: u32,
         access: Access,
     ) -> Result<Touched, Errno> {
-        let (start, madvised) = self.region_start(pid, region, first)?;
+        let region = self.region(pid, region)?;
+        let (start, write) = (region.base + first, access == Access::Write);
+        if write && region.backing.is_some_and(|backing| !backing.mapping.is_writable()) {
+            return Err(FAULT);
+        }
         let (mut at, end) = (At { pid, page: start }, start + pages);
         while at.page < end {
             let mut debt = 0;
-            let need = self.touch_mapped(&mut at, end, (access, madvised), &mut debt)?;
+            let need = self.touch_mapped(&mut at, end, (access, region), &mut debt)?;
             self.spend_as_user(debt).await;
             self.count_fault(need);
             match need {
                 Need::Nothing => {}
                 Need::Time => self.numa_tick(pid).await,
                 Need::Table => self.add_table(at).await?,
-                Need::Huge => self.huge_fault(at, madvised == Some(Advice::HugePage)).await?,
+                Need::Huge => self.huge_fault(at, region.advice == Some(Advice::HugePage)).await?,
                 Need::Fresh => self.anon_fault(at).await?,
                 Need::ZeroPage => {
                     self.spend(self.spec.costs.fault).await;
@@ -103,9 +113,19 @@ impl Sim {
                 Need::Map(of) => self.map_read_ahead(of).await,
                 Need::Wait(until) => self.env().sleep_until(until).await,
                 Need::Hint(of) => self.hint_fault(pid, of).await,
+                Need::File | Need::Writable(_) => self.fault_on_file(at, region, need, write).await?,
             }
         }
         Ok(Touched { huge: Some(self.huge_pages(pid, start, end)) })
+    }
+
+    async fn fault_on_file(&self, at: At, region: Region, need: Need, write: bool) -> Result<(), Errno> {
+        let backing = region.backing.ok_or(FAULT)?;
+        match need {
+            Need::Writable(id) => self.make_writable(at, region, backing, id).await,
+            _ => self.file_fault(at, region, backing, write).await?,
+        }
+        Ok(())
     }
 
     fn count_fault(&self, need: Need) {
@@ -118,11 +138,10 @@ impl Sim {
         vmstat.bump(Counter::Pgfault);
     }
 
-    /// Page number of a region's page, and what was advised for the region.
-    pub fn region_start(&self, pid: Pid, region: RegionId, page: u32) -> Result<(u32, Option<Advice>), Errno> {
+    /// A region of a process.
+    pub fn region(&self, pid: Pid, region: RegionId) -> Result<Region, Errno> {
         let state = self.mm.state.borrow();
-        let of = state.owner.processes.get(pid).and_then(|process| process.regions.get(&region)).ok_or(FAULT)?;
-        Ok((of.base + page, of.advice))
+        state.owner.processes.get(pid).and_then(|process| process.regions.get(&region)).copied().ok_or(FAULT)
     }
 
     fn huge_pages(&self, pid: Pid, start: u32, end: u32) -> u32 {
@@ -141,7 +160,7 @@ impl Sim {
         &self,
         at: &mut At,
         end: u32,
-        (access, advice): (Access, Option<Advice>),
+        (access, region): (Access, Region),
         debt: &mut Nanos,
     ) -> Result<Need, Errno> {
         let costs = &self.spec.costs;
@@ -156,7 +175,7 @@ impl Sim {
                 continue;
             }
             let mut pages = 1;
-            match self.look_up(state, *at, write, advice)? {
+            match self.look_up(state, *at, write, region)? {
                 Found::Mapped(id) => match self.use_mapped(state, id, write) {
                     // One look at a huge page is enough for all of it that is touched before the next look at the clock.
                     Need::Nothing if state.owner.folios.get(id).order > 0 => {
@@ -166,7 +185,7 @@ impl Sim {
                     Need::Nothing => {}
                     need => return Ok(need),
                 },
-                Found::Zero => {}
+                Found::Zero | Found::File => {}
                 Found::Needs(need) => return Ok(need),
             }
             *debt += cost * u64::from(pages);
@@ -186,13 +205,21 @@ impl Sim {
     ) -> bool {
         let (now, first) = (self.mm.env.now(), at.page);
         let Computer { processes, folios, .. } = &mut state.owner;
-        let process = processes.get(at.pid).filter(|process| !process.killed);
-        let Some(Window { entry: Entry::Table(table), .. }) = process.and_then(|of| of.windows.get(at.window())) else {
-            return false;
-        };
+        let process = processes.get_mut(at.pid).filter(|process| !process.killed);
+        let window = process.and_then(|of| of.windows.get_mut(at.window()));
+        let Some(Window { entry: Entry::Table(table), .. }) = window else { return false };
         let end = end.min((at.window() + 1) * PTES);
         while at.page < end && *debt < DEBT {
-            let Pte::Page(id) = table[at.index()] else { break };
+            let id = match &mut table[at.index()] {
+                Pte::Page(id) => *id,
+                Pte::File { young, .. } if !write => {
+                    *young = true;
+                    *debt += cost;
+                    at.page += 1;
+                    continue;
+                }
+                _ => break,
+            };
             let folio = folios.get_mut(id);
             let Place::Frame(pfn) = folio.place else { break };
             let written = !write || folio.maps == 1 && !state.pages.flags(pfn).contains(PageFlags::SWAPCACHE);
@@ -206,13 +233,7 @@ impl Sim {
         at.page > first
     }
 
-    fn look_up(
-        &self,
-        state: &mut State<SimWorld>,
-        at: At,
-        write: bool,
-        advice: Option<Advice>,
-    ) -> Result<Found, Errno> {
+    fn look_up(&self, state: &mut State<SimWorld>, at: At, write: bool, region: Region) -> Result<Found, Errno> {
         let Computer { processes, folios, .. } = &mut state.owner;
         let process = processes.get_mut(at.pid).filter(|process| !process.killed).ok_or(FAULT)?;
         let window = process.windows.get_mut(at.window()).ok_or(FAULT)?;
@@ -223,15 +244,28 @@ impl Sim {
         if window.table.is_none() {
             return Ok(Found::Needs(Need::Table));
         }
-        let missing = if write { Need::Fresh } else { Need::ZeroPage };
-        Ok(match &window.entry {
-            Entry::Empty if write && window.is_whole() && self.wants_huge(advice) => Found::Needs(Need::Huge),
+        let missing = match region.backing {
+            Some(_) => Need::File,
+            None if write => Need::Fresh,
+            None => Need::ZeroPage,
+        };
+        let huge = region.backing.is_none() && window.is_whole() && self.wants_huge(region.advice);
+        let shared = region.backing.is_some_and(|backing| backing.mapping == FileMapping::Shared);
+        Ok(match &mut window.entry {
+            Entry::Empty if write && huge => Found::Needs(Need::Huge),
             Entry::Empty => Found::Needs(missing),
             Entry::Huge(id) => Found::Mapped(*id),
-            Entry::Table(table) => match table[at.index()] {
-                Pte::Page(id) => Found::Mapped(id),
+            Entry::Table(table) => match &mut table[at.index()] {
+                Pte::Page(id) => Found::Mapped(*id),
+                Pte::File { id, .. } if write && shared && is_clean(folios, &state.pages, *id) => {
+                    Found::Needs(Need::Writable(*id))
+                }
+                Pte::File { young, .. } if !write || shared => {
+                    *young = true;
+                    Found::File
+                }
                 Pte::Zero if !write => Found::Zero,
-                Pte::None | Pte::Zero => Found::Needs(missing),
+                Pte::None | Pte::Zero | Pte::File { .. } => Found::Needs(missing),
             },
         })
     }
@@ -270,10 +304,7 @@ impl Computer {
     fn set_pte(&mut self, at: At, from: Pte, to: Pte) -> bool {
         let process = self.processes.get_mut(at.pid).filter(|process| !process.killed);
         let Some(window) = process.and_then(|process| process.windows.get_mut(at.window())) else { return false };
-        if window.entry == Entry::Empty {
-            window.entry = Entry::Table(Entry::empty_table());
-        }
-        let Entry::Table(table) = &mut window.entry else { return false };
+        let Some(table) = window.table_or_new() else { return false };
         let pte = &mut table[at.index()];
         let expected = *pte == from || from == Pte::None && *pte == Pte::Zero;
         if expected {
@@ -378,6 +409,10 @@ impl Sim {
             self.env().wait(mm::Queue::Timer, Some(RETRY)).await;
         }
     }
+}
+
+fn is_clean(folios: &Folios, pages: &Pages, id: FolioId) -> bool {
+    folios.frame(id).is_some_and(|pfn| !pages.flags(pfn).contains(PageFlags::DIRTY))
 }
 
 /// Puts a new anonymous page on its list.

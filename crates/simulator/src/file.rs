@@ -1,6 +1,7 @@
 //! Files: which of their pages are in memory, and what the filesystem keeps beside them.
 
 use crate::folio::FolioId;
+use crate::mapped::MappedAt;
 use crate::slab::Object;
 use mm::reclaim::Shadow;
 use std::collections::BTreeMap;
@@ -29,6 +30,13 @@ pub(crate) struct Readahead {
     pub order: u8,
 }
 
+impl Readahead {
+    /// The page whose use starts the next window.
+    pub fn mark(&self) -> Option<u32> {
+        (self.async_size > 0).then(|| self.start + self.size - self.async_size)
+    }
+}
+
 /// A file.
 #[derive(Default)]
 pub(crate) struct File {
@@ -44,6 +52,8 @@ pub(crate) struct File {
     pub inode: Vec<Object>,
     /// Open files of it that processes hold.
     pub opened: u32,
+    /// Address spaces that it is mapped in.
+    pub mapped: Vec<MappedAt>,
     /// Place on the LRU of unused inodes.
     pub unused: Option<u64>,
     pub readahead: Readahead,

@@ -20,10 +20,10 @@ const READAHEAD_PAGES: u32 = 32;
 
 /// A stretch of a file in pages.
 #[derive(Clone, Copy)]
-struct Stretch {
-    file: u32,
-    index: u32,
-    end: u32,
+pub(crate) struct Stretch {
+    pub file: u32,
+    pub index: u32,
+    pub end: u32,
 }
 
 impl Sim {
@@ -48,7 +48,7 @@ impl Sim {
                 self.use_cached(id);
             }
             if self.reaches_mark(at) {
-                self.read_next_window(pid, at).await;
+                self.read_next_window(pid, at, PageFlags::NONE).await;
             }
             self.spend(self.spec.costs.file_lookup + self.spec.costs.copy_page).await;
             at.index += 1;
@@ -72,7 +72,7 @@ impl Sim {
         self.mm.state.borrow().owner.files.get(&file).map_or(0, |of| of.pages())
     }
 
-    fn cached(&self, at: Stretch) -> Option<(FolioId, u64)> {
+    pub fn cached(&self, at: Stretch) -> Option<(FolioId, u64)> {
         let owner = &self.mm.state.borrow().owner;
         let id = owner.files.get(&at.file)?.page(at.index)?;
         Some((id, owner.folios.get(id).ready))
@@ -85,19 +85,36 @@ impl Sim {
         }
     }
 
+    /// A page of a mapped file is missing: reads it with what lies around it.
+    pub async fn read_around(&self, pid: Pid, at: Stretch, flags: PageFlags) -> Result<(), Errno> {
+        let start = at.index.saturating_sub(READAHEAD_PAGES / 2);
+        let readahead =
+            Readahead { start, size: READAHEAD_PAGES, async_size: READAHEAD_PAGES / 4, ..Readahead::default() };
+        self.set_readahead(at.file, readahead);
+        self.read_window(pid, Stretch { index: start, end: start + READAHEAD_PAGES, ..at }, 0, flags).await;
+        self.read_alone(pid, at, flags).await
+    }
+
     /// The page is missing: reads it with what comes after it.
     async fn read_ahead(&self, pid: Pid, at: Stretch) -> Result<(), Errno> {
         let wanted = (at.end - at.index).min(READAHEAD_PAGES);
         let size = if at.index == 0 || wanted > 4 { first_window(wanted, READAHEAD_PAGES) } else { wanted };
         let async_size = if size > wanted { size - wanted } else { size / 2 };
         self.set_readahead(at.file, Readahead { start: at.index, size, async_size, order: 0 });
-        let read = self.read_window(pid, Stretch { end: at.index + size, ..at }, 0).await;
-        if read > 0 || self.cached(at).is_some() {
+        let read = self.read_window(pid, Stretch { end: at.index + size, ..at }, 0, PageFlags::NONE).await;
+        if read > 0 {
             return Ok(());
         }
-        // Not even one page lightly: this one has to be had.
+        self.read_alone(pid, at, PageFlags::NONE).await
+    }
+
+    /// Not even one page was to be had lightly: this one has to be.
+    async fn read_alone(&self, pid: Pid, at: Stretch, flags: PageFlags) -> Result<(), Errno> {
+        if self.cached(at).is_some() {
+            return Ok(());
+        }
         let pfn = self.pages(0, READ, pid).await.ok_or(NOMEM)?;
-        let read = self.insert(pid, at, 0, pfn, PageFlags::NONE).await;
+        let read = self.insert(pid, at, 0, pfn, flags).await;
         self.start_read(read.into_iter().collect());
         Ok(())
     }
@@ -109,25 +126,27 @@ impl Sim {
     }
 
     /// Whether this page is the one whose use starts the next window.
-    fn reaches_mark(&self, at: Stretch) -> bool {
-        let state = self.mm.state.borrow();
-        let mark = |readahead: &Readahead| readahead.start + readahead.size - readahead.async_size;
-        let readahead = state.owner.files.get(&at.file).map(|of| of.readahead);
-        readahead.is_some_and(|readahead| readahead.async_size > 0 && mark(&readahead) == at.index)
+    pub fn reaches_mark(&self, at: Stretch) -> bool {
+        self.readahead_mark(at.file) == Some(at.index)
+    }
+
+    /// The page of a file whose use starts the next window.
+    pub fn readahead_mark(&self, file: u32) -> Option<u32> {
+        self.mm.state.borrow().owner.files.get(&file).and_then(|of| of.readahead.mark())
     }
 
     /// Sequential reading goes on: a larger window, in larger folios where the filesystem has them.
-    async fn read_next_window(&self, pid: Pid, at: Stretch) {
+    pub async fn read_next_window(&self, pid: Pid, at: Stretch, flags: PageFlags) {
         let before = self.mm.state.borrow().owner.files.get(&at.file).map(|of| of.readahead).unwrap_or_default();
         let start = before.start + before.size;
         let size = next_window(before.size, READAHEAD_PAGES);
         let order = (before.order + 2).min(self.spec.folio_order);
         self.set_readahead(at.file, Readahead { start, size, async_size: size, order });
-        self.read_window(pid, Stretch { index: start, end: start + size, ..at }, order).await;
+        self.read_window(pid, Stretch { index: start, end: start + size, ..at }, order, flags).await;
     }
 
-    /// Reads those pages of a window that are missing: how many.
-    async fn read_window(&self, pid: Pid, window: Stretch, order: Order) -> u32 {
+    /// Reads those pages of a window that are missing, which enter with these flags: how many.
+    async fn read_window(&self, pid: Pid, window: Stretch, order: Order, flags: PageFlags) -> u32 {
         let end = window.end.min(self.file_pages(window.file));
         let mut read = Vec::new();
         let mut at = window;
@@ -138,7 +157,7 @@ impl Sim {
             }
             let order = order_at(at.index, end - at.index, order);
             let Some(pfn) = self.pages(order, READ | LIGHTLY, pid).await else { break };
-            read.extend(self.insert(pid, at, order, pfn, PageFlags::NONE).await);
+            read.extend(self.insert(pid, at, order, pfn, flags).await);
             at.index += 1 << order;
         }
         self.spend(self.spec.costs.io_page * read.len() as u64).await;
@@ -261,7 +280,7 @@ impl Sim {
 
     /// Buffer heads of a page that is written to: one for each block of 4 KiB. XFS has done without since 4.19, where blocks are as
     /// large as pages.
-    async fn add_buffers(&self, pid: Pid, at: Stretch, pages: usize) {
+    pub async fn add_buffers(&self, pid: Pid, at: Stretch, pages: usize) {
         if self.spec.disks.filesystem == Filesystem::Xfs {
             return;
         }
@@ -277,7 +296,7 @@ impl Sim {
     }
 
     /// Marks a page dirty from `at` on: base pages written to.
-    fn dirty(&self, at: Stretch, id: FolioId) -> u32 {
+    pub fn dirty(&self, at: Stretch, id: FolioId) -> u32 {
         let state = &mut *self.mm.state.borrow_mut();
         let folio = *state.owner.folios.get(id);
         let (Use::File { index, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return 1 };

@@ -67,9 +67,9 @@ pub(crate) struct Folio {
     pub what: Use,
     pub place: Place,
     pub order: Order,
-    /// Page tables that map it (anonymous memory); 1 for everything else.
+    /// Entries of page tables that map it; a file's cache counts as one more, as does whatever holds other pages.
     pub maps: u32,
-    /// Used through page tables since reclaim last looked.
+    /// Used through page tables since reclaim last looked. Of a file's pages, the entries tell.
     pub young: bool,
     /// The first of its swap slots, if it has some.
     pub slot: Option<u32>,

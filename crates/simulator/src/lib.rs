@@ -34,6 +34,7 @@ mod file_io;
 mod folio;
 mod follow;
 mod handles;
+mod mapped;
 mod names;
 mod numa;
 mod number_map;

@@ -55,6 +55,7 @@ impl Sim {
     async fn truncate(&self, file: u32) {
         let frames = {
             let owner = &mut self.mm.state.borrow_mut().owner;
+            owner.unmap_file(file);
             let Some(of) = owner.files.get_mut(&file) else { return };
             of.bytes = 0;
             of.readahead = Default::default();

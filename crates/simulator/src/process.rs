@@ -3,6 +3,7 @@
 use crate::address_space::{Entry, PTES, Pid, Process, Pte};
 use crate::fault::PAGE_TABLE;
 use crate::folio::{FolioId, KernelUse};
+use crate::mapped::forget_file_pte;
 use crate::sim::{Birth, FAULT, NOMEM, Sim};
 use crate::slab::{Cache, Object};
 use crate::windows::Window;
@@ -54,6 +55,8 @@ const GATHER_BATCHES: usize = 19;
 #[derive(Default)]
 struct Gather {
     folios: Vec<FolioId>,
+    /// Pages of files, which stay in memory: they are on the lists, too.
+    kept: usize,
     batches: Vec<FolioId>,
 }
 
@@ -111,6 +114,9 @@ impl Sim {
         let child = self.enter(layout);
         let mut forked = self.build(child).await;
         if forked.is_ok() {
+            forked = self.inherit_file_maps(parent, child).await;
+        }
+        if forked.is_ok() {
             forked = self.copy_tables(parent, child).await;
         }
         if let Err(error) = forked {
@@ -126,7 +132,8 @@ impl Sim {
     }
 
     async fn copy_tables(&self, parent: Pid, child: Pid) -> Result<(), Errno> {
-        let of_window = |window: &Window| window.table.is_some() && window.entry != Entry::Empty;
+        // Pages of files are not copied: who needs them finds them in the cache.
+        let of_window = |window: &Window| window.table.is_some() && window.entry.has_own_pages();
         let windows: Vec<u32> = self.with_process(parent, |process| {
             process.windows.iter().filter(|(_, window)| of_window(window)).map(|(number, _)| number).collect()
         })?;
@@ -145,7 +152,7 @@ impl Sim {
         let of = owner.processes.get_mut(parent).and_then(|process| process.windows.get_mut(number));
         let Some(from) = of else { return false };
         owner.folios.resolve(&mut from.entry);
-        let entry = from.entry.clone();
+        let entry = from.entry.to_inherit();
         let Some(to) = owner.processes.get_mut(child).and_then(|process| process.windows.get_mut(number)) else {
             return false;
         };
@@ -168,7 +175,7 @@ impl Sim {
 
     /// Gives back a range of a region: its pages, and its addresses too if it is unmapped.
     pub async fn zap(&self, pid: Pid, region: RegionId, first: u32, pages: u32, unmap: bool) -> Result<(), Errno> {
-        let (start, _) = self.region_start(pid, region, first)?;
+        let start = self.region(pid, region)?.base + first;
         let end = start + pages;
         let mut gather = Gather::default();
         for number in start / PTES..end.div_ceil(PTES) {
@@ -210,10 +217,11 @@ impl Sim {
         unmap: bool,
         gather: &mut Gather,
     ) -> Option<FolioId> {
-        let State { owner, pages: flags, .. } = &mut *self.mm.state.borrow_mut();
+        let state = &mut *self.mm.state.borrow_mut();
+        let State { owner, pages: flags, .. } = state;
         let window = owner.processes.get_mut(pid)?.windows.get_mut(number)?;
         owner.folios.resolve(&mut window.entry);
-        let mut gone = Vec::new();
+        let (mut gone, mut of_files) = (Vec::new(), Vec::new());
         match &mut window.entry {
             Entry::Empty => {}
             Entry::Huge(id) => {
@@ -223,7 +231,11 @@ impl Sim {
             Entry::Table(table) => {
                 for page in pages.clone() {
                     let pte = std::mem::replace(&mut table[(page % PTES) as usize], Pte::None);
-                    gone.extend(if let Pte::Page(id) = pte { Some(id) } else { None });
+                    match pte {
+                        Pte::Page(id) => gone.push(id),
+                        Pte::File { id, young } => of_files.push((id, young)),
+                        Pte::None | Pte::Zero => {}
+                    }
                 }
             }
         }
@@ -241,12 +253,14 @@ impl Sim {
                 gather.folios.push(id);
             }
         }
+        gather.kept += of_files.len();
+        of_files.into_iter().for_each(|(id, young)| forget_file_pte(state, id, young));
         table
     }
 
     /// Pages that are being unmapped are freed in batches, whose lists take pages themselves.
     async fn make_room(&self, pid: Pid, gather: &mut Gather) {
-        while gather.folios.len() / GATHER_PAGES > gather.batches.len() {
+        while (gather.folios.len() + gather.kept) / GATHER_PAGES > gather.batches.len() {
             let full = gather.batches.len() >= GATHER_BATCHES;
             match if full { None } else { self.kernel_page(0, GATHER, pid, KernelUse::Gather).await } {
                 Some(id) => gather.batches.push(id),
@@ -292,6 +306,8 @@ impl Sim {
             self.make_room(pid, &mut gather).await;
         }
         self.release(gather).await;
+        let mapped = self.with_process(pid, |process| process.file_maps.keys().copied().collect::<Vec<_>>());
+        mapped.unwrap_or_default().into_iter().for_each(|region| self.release_file_map(pid, region));
         let process = self.mm.state.borrow_mut().owner.processes.remove(pid);
         if let Some(Process { own_pages, own_objects, .. }) = process {
             own_pages.into_iter().for_each(|id| self.free_folio(id));

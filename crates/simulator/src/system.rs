@@ -1,6 +1,7 @@
 //! The computer as its processes see it: operations become calls of the simulated kernel.
 
 use crate::address_space::Pid;
+use crate::mapped::Backing;
 use crate::sim::{BADF, FAULT, NOMEM, Sim};
 use crate::zone_scans::scans_by_zone;
 use mm::Env;
@@ -62,6 +63,14 @@ impl Task<'_> {
         Ok((first, end - first))
     }
 
+    /// A number that is used again: what it stood for is unmapped.
+    async fn unmap_before(&self, region: RegionId) -> Result<(), Errno> {
+        let Ok(whole) = self.length(region) else { return Ok(()) };
+        self.sim.zap(self.pid, region, 0, whole, true).await?;
+        self.sim.release_file_map(self.pid, region);
+        self.sim.with_process(self.pid, |process| process.forget_region(region))
+    }
+
     async fn memory(&self, op: &Op) -> Result<Touched, Errno> {
         let (sim, pid) = (self.sim, self.pid);
         match *op {
@@ -69,12 +78,15 @@ impl Task<'_> {
                 if bytes == 0 || bytes.div_ceil(4096) > MAX_PAGES {
                     return Err(if bytes == 0 { INVAL } else { NOMEM });
                 }
-                // A number that is used again: what it stood for is unmapped.
-                if let Ok(whole) = self.length(region) {
-                    sim.zap(pid, region, 0, whole, true).await?;
-                    sim.with_process(pid, |process| process.forget_region(region))?;
-                }
+                self.unmap_before(region).await?;
                 sim.with_process(pid, |process| process.map(region, pages(bytes)))?;
+            }
+            Op::MapFile { region, file, bytes, mapping } => {
+                if bytes == 0 || bytes.div_ceil(4096) > MAX_PAGES {
+                    return Err(if bytes == 0 { INVAL } else { NOMEM });
+                }
+                self.unmap_before(region).await?;
+                sim.map_file(pid, region, pages(bytes), Backing { file: file.0, mapping }).await?;
             }
             Op::Advise { region, advice: Advice::DontNeed } => {
                 sim.zap(pid, region, 0, self.length(region)?, false).await?;
@@ -86,6 +98,9 @@ impl Task<'_> {
             Op::Unmap { region, offset, bytes } => {
                 let (first, count) = self.range(region, offset, bytes)?;
                 sim.zap(pid, region, first, count, true).await?;
+                if count == self.length(region)? {
+                    sim.release_file_map(pid, region);
+                }
             }
             Op::Touch { region, offset, bytes, access } => {
                 let (first, count) = self.range(region, offset, bytes)?;
@@ -153,7 +168,9 @@ impl System for Task<'_> {
         self.sim.spend(self.sim.spec.costs.syscall).await;
         self.sim.numa_tick(self.pid).await;
         let done = match op {
-            Op::Map { .. } | Op::Advise { .. } | Op::Unmap { .. } | Op::Touch { .. } => self.memory(op).await,
+            Op::Map { .. } | Op::MapFile { .. } | Op::Advise { .. } | Op::Unmap { .. } | Op::Touch { .. } => {
+                self.memory(op).await
+            }
             _ => self.other(op).await.map(|()| Touched::default()),
         };
         self.sim.settle();

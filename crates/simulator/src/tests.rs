@@ -14,7 +14,9 @@ use pagealloc::policy::preset;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use workload::{Access, Advice, DeviceSpeed, Errno, FileId, GfpClass, HandleId, Op, RegionId, Spawn, System};
+use workload::{
+    Access, Advice, DeviceSpeed, Errno, FileId, FileMapping, GfpClass, HandleId, Op, RegionId, Spawn, System,
+};
 
 /// What a page of a region holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,11 +27,40 @@ enum Content {
     Data,
 }
 
-/// What a process should see: each region's pages, and which handles are open.
+/// What a process should see: each region's pages, what file it maps if any, and which handles are open.
 #[derive(Clone, Default)]
 struct Naive {
     regions: BTreeMap<u32, Vec<Content>>,
+    mapped: BTreeMap<u32, (u32, u64, FileMapping)>,
     handles: BTreeMap<u32, ()>,
+}
+
+/// Files that there are: when each was made, and its pages.
+#[derive(Default)]
+struct NaiveFiles {
+    files: BTreeMap<u32, (u64, u64)>,
+    made: u64,
+}
+
+impl NaiveFiles {
+    fn create(&mut self, file: u32) {
+        self.made += 1;
+        self.files.entry(file).or_insert((self.made, 0)).1 = 0;
+    }
+
+    fn open(&mut self, file: u32) {
+        self.made += 1;
+        self.files.entry(file).or_insert((self.made, 0));
+    }
+
+    fn write(&mut self, file: u32, pages: u64) -> bool {
+        self.files.get_mut(&file).map(|(_, had)| *had = pages.max(*had)).is_some()
+    }
+
+    /// Pages that a mapping of a file has.
+    fn pages(&self, file: u32, made: u64) -> u64 {
+        self.files.get(&file).filter(|of| of.0 == made).map_or(0, |of| of.1)
+    }
 }
 
 impl Naive {
@@ -39,9 +70,19 @@ impl Naive {
     }
 
     /// Performs an operation: whether it should succeed.
-    fn perform(&mut self, op: &Op, files: &mut BTreeMap<u32, ()>) -> bool {
+    fn perform(&mut self, op: &Op, files: &mut NaiveFiles) -> bool {
         match *op {
+            Op::MapFile { region, file, bytes, mapping } => {
+                // The number is free even if there is no such file.
+                self.mapped.remove(&region.0);
+                self.regions.remove(&region.0);
+                let Some(&(made, _)) = files.files.get(&file.0) else { return false };
+                self.regions.insert(region.0, vec![Content::Untouched; bytes.div_ceil(4096) as usize]);
+                self.mapped.insert(region.0, (file.0, made, mapping));
+                true
+            }
             Op::Map { region, bytes } => {
+                self.mapped.remove(&region.0);
                 self.regions.insert(region.0, vec![Content::Untouched; bytes.div_ceil(4096) as usize]);
                 true
             }
@@ -56,18 +97,26 @@ impl Naive {
                 pages.fill(Content::Unmapped);
                 true
             }),
-            Op::Touch { region, offset, bytes, access } => {
-                self.range(region.0, offset, bytes).is_some_and(|pages| touch(pages, access))
+            Op::Touch { region, offset, bytes, access } => match self.mapped.get(&region.0).copied() {
+                None => self.range(region.0, offset, bytes).is_some_and(|pages| touch(pages, access)),
+                Some((file, made, mapping)) => {
+                    let there = files.pages(file, made).saturating_sub(offset / 4096) as usize;
+                    self.range(region.0, offset, bytes).is_some_and(|pages| touch_file(pages, there, access, mapping))
+                }
+            },
+            Op::Create { file } => {
+                files.create(file.0);
+                true
             }
-            Op::Create { file } => files.insert(file.0, ()).is_none_or(|()| true),
-            Op::Write { file, .. } | Op::Read { file, .. } | Op::Sync { file } => files.contains_key(&file.0),
-            Op::Unlink { file } => files.remove(&file.0).is_some(),
+            Op::Write { file, offset, bytes } => files.write(file.0, (offset + bytes).div_ceil(4096)),
+            Op::Read { file, .. } | Op::Sync { file } => files.files.contains_key(&file.0),
+            Op::Unlink { file } => files.files.remove(&file.0).is_some(),
             Op::Pipe { handle, .. } | Op::Socket { handle, .. } | Op::Ring { handle, .. } => {
                 self.handles.insert(handle.0, ()).is_none()
             }
             Op::Open { handle, file } => {
                 let new = self.handles.insert(handle.0, ()).is_none();
-                new.then(|| files.insert(file.0, ())).is_some()
+                new.then(|| files.open(file.0)).is_some()
             }
             Op::KernelPages { handle, .. } => self.handles.insert(handle.0, ()).is_none_or(|()| true),
             Op::Close { handle } => self.handles.remove(&handle.0).is_some(),
@@ -84,6 +133,23 @@ fn touch(pages: &mut [Content], access: Access) -> bool {
             (Content::Untouched, Access::Read) => Content::Zeroes,
             (content, Access::Read) => content,
             (_, Access::Write) => Content::Data,
+        };
+    }
+    true
+}
+
+/// The same of a mapped file, of which so many pages are there from the first one on. Its own pages may be in memory or not.
+fn touch_file(pages: &mut [Content], there: usize, access: Access, mapping: FileMapping) -> bool {
+    if access == Access::Write && !mapping.is_writable() {
+        return false;
+    }
+    for (number, page) in pages.iter_mut().enumerate() {
+        *page = match (*page, access, mapping) {
+            (Content::Unmapped, _, _) => return false,
+            (Content::Data, _, _) => Content::Data,
+            _ if number >= there => return false,
+            (_, Access::Write, FileMapping::Private) => Content::Data,
+            (content, _, _) => content,
         };
     }
     true
@@ -106,7 +172,7 @@ impl Random {
         let handle = HandleId(self.below(8) as u32);
         let (offset, bytes) = (self.below(700) * 4096, (self.below(600) + 1) * 4096);
         let access = if self.below(4) == 0 { Access::Read } else { Access::Write };
-        match self.below(23) {
+        match self.below(26) {
             0 | 1 => Op::Map { region, bytes: (self.below(2000) + 1) * 4096 },
             2 => {
                 let advice = [Advice::HugePage, Advice::NoHugePage, Advice::DontNeed][self.below(3) as usize];
@@ -129,12 +195,16 @@ impl Random {
                 2..=4 => Op::KernelPages { handle, order: self.below(5) as u8, gfp: GfpClass::Kernel, count: 2 },
                 _ => Op::Open { handle, file },
             },
+            22..=24 => {
+                let mapping = FileMapping::ALL[self.below(4) as usize];
+                Op::MapFile { region, file, bytes: (self.below(250) + 1) * 4096, mapping }
+            }
             _ => Op::Lookup { name: self.below(2_000), count: 16 },
         }
     }
 }
 
-fn small_machine(thp: ThpEnabled) -> MachineSpec {
+pub(crate) fn small_machine(thp: ThpEnabled) -> MachineSpec {
     let mut spec = MachineSpec::guest(96 << 20);
     spec.thp.enabled = thp;
     spec.boot = Boot { unmovable: 11_500, reclaimable: 100, mlocked: 50, ..spec.boot };
@@ -156,7 +226,7 @@ fn compare(sim: &Sim, pid: Pid, naive: &Naive) -> Result<(), String> {
                 Some((Entry::Huge(_), whole)) if whole && wanted != Content::Unmapped => continue,
                 Some((Entry::Huge(_), _)) => Content::Unmapped,
                 Some((Entry::Table(table), _)) => match table[(page % PTES) as usize] {
-                    Pte::None => Content::Untouched,
+                    Pte::None | Pte::File { .. } => Content::Untouched,
                     Pte::Zero => Content::Zeroes,
                     Pte::Page(_) => Content::Data,
                 },
@@ -177,7 +247,7 @@ async fn work(sim: &Sim, seed: u64, ops: u32) -> Result<(), String> {
     let root = sim.new_root();
     sim.start_root(root).await.map_err(|error| error.to_string())?;
     let mut tasks = vec![(root, Naive::default())];
-    let mut files = BTreeMap::new();
+    let mut files = NaiveFiles::default();
     for number in 0..ops {
         let (pid, mut naive) = tasks.pop().ok_or("no task")?;
         let op = random.op();
@@ -303,10 +373,11 @@ fn run_until(sim: &Sim, executor: &mut Executor<'_>, done: impl Fn() -> bool) {
 }
 
 /// Does this beside the machine's daemons: it succeeds and leaves the machine in order.
-fn run_alone(sim: &Sim, work: impl Future<Output = Result<(), Errno>>) {
+pub(crate) fn run_alone(sim: &Sim, work: impl Future<Output = Result<(), Errno>>) {
     let result = Cell::new(None);
     let mut executor = Executor::default();
     start_daemons(&mut executor, &sim.mm);
+    executor.spawn(sim.env(), sim.flush_forever());
     executor.spawn(sim.env(), async { result.set(Some(work.await)) });
     run_until(sim, &mut executor, || result.get().is_some());
     assert_eq!(result.get(), Some(Ok(())));

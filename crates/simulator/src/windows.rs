@@ -1,6 +1,6 @@
 //! The windows of an address space: 2 MiB each, by number.
 
-use crate::address_space::{Entry, PTES};
+use crate::address_space::{Entry, PTES, Pte};
 use crate::folio::FolioId;
 use std::ops::Range;
 
@@ -44,6 +44,17 @@ impl Window {
         self.mapped[page as usize / 64] & 1 << (page % 64) != 0
     }
 
+    /// Its table of base pages, an empty one if there was nothing; `None` where a huge page is mapped.
+    pub fn table_or_new(&mut self) -> Option<&mut [Pte; PTES as usize]> {
+        if self.entry == Entry::Empty {
+            self.entry = Entry::Table(Entry::empty_table());
+        }
+        match &mut self.entry {
+            Entry::Table(table) => Some(table),
+            Entry::Empty | Entry::Huge(_) => None,
+        }
+    }
+
     /// Unmaps pages by their numbers in the window.
     pub fn unmap(&mut self, pages: Range<u32>) {
         (0..).zip(&mut self.mapped).for_each(|(word, mapped)| *mapped &= !bits(word, &pages));
@@ -59,33 +70,37 @@ impl Window {
     }
 }
 
-/// First window of mappings smaller than 2 MiB, which lie far from the others.
-pub(crate) const SMALL: u32 = 1 << 21;
+/// First window of anonymous mappings smaller than 2 MiB, which lie far from the others.
+pub(crate) const SMALL: u32 = AREA;
+/// First window of mapped files.
+pub(crate) const FILES: u32 = 2 * AREA;
+/// Windows of each area.
+const AREA: u32 = 1 << 21;
 
-/// Windows that have mappings, by number: large mappings grow from 0 on, small ones from [`SMALL`] on, both without large
-/// gaps, so each half is an array.
+/// Windows that have mappings, by number: large mappings grow from 0 on, small ones from [`SMALL`] on, files from [`FILES`] on, all
+/// without large gaps, so each area is an array.
 #[derive(Clone, Default)]
 pub(crate) struct Windows {
-    halves: [Vec<Option<Window>>; 2],
+    areas: [Vec<Option<Window>>; 3],
     count: usize,
 }
 
-/// Half and place of a window.
+/// Area and place of a window.
 fn place(number: u32) -> (usize, usize) {
-    (usize::from(number >= SMALL), (number % SMALL) as usize)
+    ((number / AREA) as usize, (number % AREA) as usize)
 }
 
 impl Windows {
     #[inline]
     pub fn get(&self, number: u32) -> Option<&Window> {
-        let (half, place) = place(number);
-        self.halves[half].get(place)?.as_ref()
+        let (area, place) = place(number);
+        self.areas[area].get(place)?.as_ref()
     }
 
     #[inline]
     pub fn get_mut(&mut self, number: u32) -> Option<&mut Window> {
-        let (half, place) = place(number);
-        self.halves[half].get_mut(place)?.as_mut()
+        let (area, place) = place(number);
+        self.areas[area].get_mut(place)?.as_mut()
     }
 
     /// Maps pages, by their numbers in the address space.
@@ -98,17 +113,17 @@ impl Windows {
     }
 
     fn entry(&mut self, number: u32) -> &mut Window {
-        let (half, place) = place(number);
-        let half = &mut self.halves[half];
-        let places = half.len().max(place + 1);
-        half.resize_with(places, || None);
-        self.count += usize::from(half[place].is_none());
-        half[place].get_or_insert_with(Window::new)
+        let (area, place) = place(number);
+        let area = &mut self.areas[area];
+        let places = area.len().max(place + 1);
+        area.resize_with(places, || None);
+        self.count += usize::from(area[place].is_none());
+        area[place].get_or_insert_with(Window::new)
     }
 
     pub fn remove(&mut self, number: u32) {
-        let (half, place) = place(number);
-        let window = self.halves[half].get_mut(place).and_then(Option::take);
+        let (area, place) = place(number);
+        let window = self.areas[area].get_mut(place).and_then(Option::take);
         self.count -= usize::from(window.is_some());
     }
 
@@ -120,30 +135,31 @@ impl Windows {
     /// The same mappings without any pages.
     pub fn layout(&self) -> Windows {
         let layout =
-            |half: &Vec<Option<Window>>| half.iter().map(|window| window.as_ref().map(Window::layout)).collect();
-        Windows { halves: self.halves.each_ref().map(layout), count: self.count }
+            |area: &Vec<Option<Window>>| area.iter().map(|window| window.as_ref().map(Window::layout)).collect();
+        Windows { areas: self.areas.each_ref().map(layout), count: self.count }
     }
 
     /// All of them, in the order of their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Window)> {
-        let half = |first: u32, half: usize| {
-            (first..).zip(&self.halves[half]).filter_map(|(number, window)| Some((number, window.as_ref()?)))
+        let area = |(first, area)| {
+            (first..).zip(area).filter_map(|(number, window): (u32, &Option<Window>)| Some((number, window.as_ref()?)))
         };
-        half(0, 0).chain(half(SMALL, 1))
+        (0..).step_by(AREA as usize).zip(&self.areas).flat_map(area)
     }
 
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Window> {
-        self.halves.iter_mut().flatten().flatten()
+        self.areas.iter_mut().flatten().flatten()
     }
 
     /// The first window with this number or a higher one.
     pub fn next_from(&self, number: u32) -> Option<u32> {
         let (from, place) = place(number);
-        let first_of = |half: usize, place: usize| {
-            let found = self.halves[half].iter().skip(place).position(Option::is_some);
-            found.map(|found| half as u32 * SMALL + (place + found) as u32)
+        let first_of = |area: usize| {
+            let skipped = if area == from { place } else { 0 };
+            let found = self.areas[area].iter().skip(skipped).position(Option::is_some);
+            found.map(|found| area as u32 * AREA + (skipped + found) as u32)
         };
-        first_of(from, place).or_else(|| (from == 0).then(|| first_of(1, 0)).flatten())
+        (from..self.areas.len()).find_map(first_of)
     }
 }
 

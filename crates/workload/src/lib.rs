@@ -46,7 +46,7 @@ pub use machine::{
     CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, MachineChange, PageKib, SlabAllocator,
 };
 pub use measure::{Better, Measure};
-pub use op::{Access, Advice, FileId, GfpClass, HandleId, MEETINGS, Op, RegionId};
+pub use op::{Access, Advice, FileId, FileMapping, GfpClass, HandleId, MEETINGS, Op, RegionId};
 pub use paper::{on_paper, ready};
 pub use random::Random;
 pub use rounds::{Script, program, quota};

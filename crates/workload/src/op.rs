@@ -37,6 +37,29 @@ pub enum Advice {
     DontNeed,
 }
 
+/// How a file is mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum FileMapping {
+    /// Program text and libraries: private, read and executed.
+    Exec,
+    /// Private, read only.
+    Read,
+    /// Private: what is written to becomes memory of the process.
+    Private,
+    /// Shared: what is written to is the file's.
+    Shared,
+}
+
+impl FileMapping {
+    /// All, in the order of their words in a saved stream.
+    pub const ALL: [FileMapping; 4] = [FileMapping::Exec, FileMapping::Read, FileMapping::Private, FileMapping::Shared];
+
+    /// Whether a touch may write.
+    pub fn is_writable(self) -> bool {
+        matches!(self, FileMapping::Private | FileMapping::Shared)
+    }
+}
+
 /// One operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Op {
@@ -225,6 +248,17 @@ pub enum Op {
         /// How many.
         count: u32,
     },
+    /// Maps a file from its beginning. A touch beyond the file's end, or a write where none is allowed, fails.
+    MapFile {
+        /// The new mapping.
+        region: RegionId,
+        /// The file.
+        file: FileId,
+        /// Length of the mapping.
+        bytes: u64,
+        /// How.
+        mapping: FileMapping,
+    },
 }
 
 /// Meetings that a run can have.
@@ -265,6 +299,7 @@ impl Op {
     pub fn bytes(&self) -> u64 {
         match *self {
             Op::Map { bytes, .. }
+            | Op::MapFile { bytes, .. }
             | Op::Touch { bytes, .. }
             | Op::Unmap { bytes, .. }
             | Op::Write { bytes, .. }

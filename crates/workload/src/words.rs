@@ -1,7 +1,7 @@
 //! An operation as numbers: the one place that says what each consists of. Saved streams and digests are both made of these.
 
 use crate::op::MEETINGS;
-use crate::{Access, Advice, FileId, GfpClass, HandleId, Op, RegionId, Spawn, TaskId};
+use crate::{Access, Advice, FileId, FileMapping, GfpClass, HandleId, Op, RegionId, Spawn, TaskId};
 
 /// Most operands that an operation has.
 pub const MAX_OPERANDS: usize = 4;
@@ -42,9 +42,10 @@ const SIZE: Operand = Operand::Number(i64::MAX as u64);
 const ADVICE: Operand = Operand::Word(&["hugepage", "nohugepage", "dontneed"]);
 const GFP: Operand = Operand::Word(&["kernel", "nofs", "nowait", "atomic", "highuser_movable", "transhuge"]);
 const ACCESS: Operand = Operand::Word(&["read", "write"]);
+const MAPPING: Operand = Operand::Word(&["exec", "read", "private", "shared"]);
 
 /// All operations. An operation's code is its place here; new ones are added at the end, so that digests stay.
-pub const FORMS: [Form; 30] = [
+pub const FORMS: [Form; 31] = [
     form("map", &[ID, SIZE]),
     form("advise", &[ID, ADVICE]),
     form("touch", &[ID, SIZE, SIZE, ACCESS]),
@@ -75,6 +76,7 @@ pub const FORMS: [Form; 30] = [
     form("for", &[ROLE, SIZE]),
     form("done", &[]),
     form("create_many", &[ID, ID, ID]),
+    form("map_file", &[ID, ID, SIZE, MAPPING]),
 ];
 
 const fn form(name: &'static str, operands: &'static [Operand]) -> Form {
@@ -128,6 +130,9 @@ impl From<&Op> for Words {
             Op::CreateMany { directory, first, count } => {
                 Words::new(29, [directory.into(), first.into(), count.into()])
             }
+            Op::MapFile { region, file, bytes, mapping } => {
+                Words::new(30, [region.0.into(), file.0.into(), bytes, mapping as u64])
+            }
         }
     }
 }
@@ -178,7 +183,8 @@ impl Words {
             26 => Op::SyncAll,
             27 => Op::For { label: a as u16, nanos: b },
             28 => Op::Done,
-            _ => Op::CreateMany { directory: a as u32, first: b as u32, count: c as u32 },
+            29 => Op::CreateMany { directory: a as u32, first: b as u32, count: c as u32 },
+            _ => Op::MapFile { region, file: FileId(b as u32), bytes: c, mapping: FileMapping::ALL[d as usize] },
         }
     }
 

@@ -7,7 +7,7 @@ const GOLDEN: &[(&str, &str, u64)] = &[
     ("fsmark-xfs64k", "1/512", 0x3ac1_47e6_7739_3568),
     ("kbuild-mix", "1/4", 0xb4d5_3dbd_6039_bd1b),
     ("kbuild-short", "1/4", 0xf5c5_3e4e_8ea2_2e44),
-    ("kbuild-thp", "1/16", 0x424b_b184_0f2b_97d0),
+    ("kbuild-thp", "1/16", 0xee24_55a5_8ba7_9a01),
     ("oom-loop", "1/16", 0x1cd4_81c3_e2f8_e88a),
     ("parallelio-memcachetest", "1/64", 0x003b_1531_8948_0e1f),
     ("stress-highalloc", "1/32", 0x4a1a_4bf9_c694_65cc),

@@ -131,6 +131,11 @@ impl Files {
         self.open = None;
     }
 
+    /// A file that exists, to be mapped.
+    pub fn open_to_map(&self, file: FileId) -> Result<Rc<OwnedFd>, Errno> {
+        self.open_at(file, OFlags::empty()).map(Rc::new)
+    }
+
     fn keep_open(&mut self, file: FileId) -> Result<(), Errno> {
         if self.open.as_ref().is_none_or(|(open, _)| *open != file) {
             self.open = None;

@@ -1,12 +1,15 @@
 //! Mappings of a process: what scenarios map, touch and unmap.
 
+use rustix::fs::fstat;
 use rustix::io::Errno;
-use rustix::mm::{Advice as Madvise, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
+use rustix::mm::{Advice as Madvise, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::fs;
 use std::ops::Range;
-use workload::{Access, Advice, RegionId};
+use std::os::fd::OwnedFd;
+use std::rc::Rc;
+use workload::{Access, Advice, FileMapping, RegionId};
 
 /// What written pages are full of. Not zero: kernels may swap such pages out without writing them.
 const FILLING: u8 = 0xa5;
@@ -18,6 +21,21 @@ struct Region {
     mapped: Vec<Range<usize>>,
     /// Pages from here on have not been touched since they were mapped.
     fresh_from: usize,
+    /// The file that it maps. Kept open: how long it is decides what may be touched.
+    backing: Option<(Rc<OwnedFd>, FileMapping)>,
+}
+
+impl Region {
+    /// Whether such an access ends well: a write where none is allowed would kill the process, and so would any access beyond the
+    /// last page of a file.
+    fn allows(&self, access: Access, end: usize, page: usize) -> Result<bool, Errno> {
+        let Some((fd, mapping)) = &self.backing else { return Ok(true) };
+        if access == Access::Write && !mapping.is_writable() {
+            return Ok(false);
+        }
+        let length = usize::try_from(fstat(fd)?.st_size).map_err(|_| Errno::OVERFLOW)?;
+        Ok(end <= length.next_multiple_of(page))
+    }
 }
 
 /// The mappings of a process. A forked child has the same at the same places.
@@ -37,9 +55,7 @@ impl Memory {
     /// Maps private anonymous memory, aligned to the huge page size where it is as large as one. What the number stood for
     /// before is unmapped.
     pub fn map(&mut self, number: RegionId, bytes: u64) -> Result<(), Errno> {
-        if let Some(before) = self.regions.get(&number).and_then(|region| region.mapped.last()) {
-            self.unmap(number, 0, before.end as u64)?;
-        }
+        self.unmap_before(number)?;
         let bytes = self.whole_pages(bytes)?;
         let slack = if bytes >= self.huge { self.huge } else { 0 };
         let length = bytes.checked_add(slack).ok_or(Errno::NOMEM)?;
@@ -52,8 +68,42 @@ impl Memory {
             unmap(start, address - start)?;
             unmap(address + bytes, start + length - (address + bytes))?;
         }
-        self.regions.insert(number, Region { address, mapped: std::iter::once(0..bytes).collect(), fresh_from: 0 });
+        self.insert(number, address, bytes, None);
         Ok(())
+    }
+
+    /// Maps a file from its beginning. What the number stood for before is unmapped.
+    pub fn map_file(
+        &mut self,
+        number: RegionId,
+        file: Rc<OwnedFd>,
+        bytes: u64,
+        mapping: FileMapping,
+    ) -> Result<(), Errno> {
+        self.unmap_before(number)?;
+        let bytes = self.whole_pages(bytes)?;
+        let (protection, flags) = match mapping {
+            FileMapping::Exec => (ProtFlags::READ | ProtFlags::EXEC, MapFlags::PRIVATE),
+            FileMapping::Read => (ProtFlags::READ, MapFlags::PRIVATE),
+            FileMapping::Private => (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE),
+            FileMapping::Shared => (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED),
+        };
+        // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
+        let start = unsafe { mmap(std::ptr::null_mut(), bytes, protection, flags, &*file, 0) }? as usize;
+        self.insert(number, start, bytes, Some((file, mapping)));
+        Ok(())
+    }
+
+    fn insert(&mut self, number: RegionId, address: usize, bytes: usize, backing: Option<(Rc<OwnedFd>, FileMapping)>) {
+        let mapped = std::iter::once(0..bytes).collect();
+        self.regions.insert(number, Region { address, mapped, fresh_from: 0, backing });
+    }
+
+    fn unmap_before(&mut self, number: RegionId) -> Result<(), Errno> {
+        match self.regions.get(&number).and_then(|region| region.mapped.last()) {
+            Some(before) => self.unmap(number, 0, before.end as u64),
+            None => Ok(()),
+        }
     }
 
     /// `madvise` on all that is left of a mapping.
@@ -84,7 +134,11 @@ impl Memory {
         if !region.mapped.iter().any(|mapped| mapped.start <= range.start && range.end <= mapped.end) {
             return Err(Errno::FAULT);
         }
-        let fresh = range.start >= region.fresh_from;
+        if !region.allows(access, range.end, page)? {
+            return Err(Errno::FAULT);
+        }
+        let anonymous = region.backing.is_none();
+        let fresh = anonymous && range.start >= region.fresh_from;
         region.fresh_from = region.fresh_from.max(range.end.next_multiple_of(page));
         let (from, to) = (region.address + range.start, region.address + range.end);
         let whole = from.is_multiple_of(huge) && to.is_multiple_of(huge) && from < to;
@@ -248,5 +302,22 @@ mod tests {
             let kib: u64 = anon.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).expect("a number");
             assert_eq!(u64::from(got) * huge, kib << 10, "mincore's answer is that of smaps");
         }
+    }
+
+    #[test]
+    fn what_a_mapped_file_does_not_allow_is_an_error_and_no_crash() {
+        let file = tempfile::tempfile().expect("a file");
+        file.set_len(3 * 4096 + 1).expect("longer");
+        let fd: Rc<OwnedFd> = Rc::new(file.try_clone().expect("its number again").into());
+        let mut memory = Memory::new();
+        memory.map_file(REGION, Rc::clone(&fd), 8 * 4096, FileMapping::Read).expect("mapped");
+        assert_eq!(memory.touch(REGION, 0, 4 * 4096, Access::Read), Ok(None));
+        assert_eq!(memory.touch(REGION, 4 * 4096, 1, Access::Read), Err(Errno::FAULT), "beyond the last page");
+        assert_eq!(memory.touch(REGION, 0, 1, Access::Write), Err(Errno::FAULT));
+        memory.map_file(REGION, fd, 8 * 4096, FileMapping::Private).expect("mapped instead");
+        assert_eq!(memory.touch(REGION, 0, 4 * 4096, Access::Write), Ok(None));
+        file.set_len(0).expect("shorter");
+        assert_eq!(memory.touch(REGION, 0, 1, Access::Read), Err(Errno::FAULT), "cut off meanwhile");
+        memory.unmap(REGION, 0, 8 * 4096).expect("unmapped");
     }
 }

@@ -110,6 +110,9 @@ impl<'r> Task<'r> {
                 return Ok(Touched { huge: self.memory.touch(region, offset, bytes, access)? });
             }
             Op::Map { region, bytes } => self.memory.map(region, bytes)?,
+            Op::MapFile { region, file, bytes, mapping } => {
+                self.memory.map_file(region, self.files.open_to_map(file)?, bytes, mapping)?;
+            }
             Op::Advise { region, advice } => self.memory.advise(region, advice)?,
             Op::Unmap { region, offset, bytes } => self.memory.unmap(region, offset, bytes)?,
             Op::Fork(child) => self.fork(child)?,

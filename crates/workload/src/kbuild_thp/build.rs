@@ -1,6 +1,7 @@
 //! Builds one after the other, and the slots of `make -j` within one.
 
 use super::compile::{BRK, map_and_write};
+use super::programs::Which;
 use super::tree::{Kind, file, read_whole, write_new};
 use super::{BUILD, BUILT, CLEAN, KIB, LD, MAKE, MIB, Parameters, RM, RUN, SH, TAR};
 use crate::rounds::Script;
@@ -49,8 +50,7 @@ impl Builds {
 
 impl Script for Builds {
     fn begin(&mut self, ops: &mut Vec<Op>) {
-        let text = u64::from(self.parameters.cc1.text_mib.max(1)) * MIB;
-        write_new(ops, file(Kind::Program, 0), text);
+        self.parameters.programs.install(ops);
         match self.parameters.unpack {
             Some(unpack) => write_new(ops, file(Kind::Archive, 0), u64::from(unpack.archive_mib.get()) * MIB),
             None => {
@@ -99,6 +99,7 @@ impl Make {
 
 impl Script for Make {
     fn begin(&mut self, ops: &mut Vec<Op>) {
+        self.parameters.programs.of(MAKE, &[Which::Libc, Which::Make]).map_and_run(ops);
         // Grown by `malloc` with the break.
         let bytes = u64::from(self.parameters.make_kib.get()) * KIB;
         for number in 0..bytes.div_ceil(BRK) {

@@ -1,7 +1,8 @@
 //! A compilation: a shell, the compiler proper, the assembler, and the list of dependencies.
 
+use super::programs::Which;
 use super::tree::{Kind, file, measured, random_of, read_whole, write_new};
-use super::{AS, CC1, FIXDEP, KIB, MIB, Parameters};
+use super::{AS, CC1, FIXDEP, KIB, MIB, Parameters, SH};
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
 use std::sync::Arc;
@@ -42,13 +43,14 @@ fn heap(parameters: &Parameters, source: u64, seed: u64) -> u64 {
 
 /// The shell that runs the commands of one target.
 pub struct Shell {
+    parameters: Parameters,
     spawn: Spawn,
     once: Once,
 }
 
 impl Shell {
-    pub fn new(spawn: &Spawn) -> Shell {
-        Shell { spawn: *spawn, once: Once(false) }
+    pub fn new(parameters: Parameters, spawn: &Spawn) -> Shell {
+        Shell { parameters, spawn: *spawn, once: Once(false) }
     }
 }
 
@@ -57,7 +59,8 @@ impl Script for Shell {
         if !self.once.first() {
             return false;
         }
-        map_and_write(ops, RegionId(regions(self.spawn.role)), PROGRAM_DATA);
+        self.parameters.programs.of(SH, &[Which::Libc, Which::Shell]).map_and_run(ops);
+        map_and_write(ops, RegionId(regions(SH)), PROGRAM_DATA);
         for (nth, role) in [CC1, AS, FIXDEP].into_iter().enumerate() {
             ops.extend([Op::Fork(self.spawn.child(nth as u64, role, self.spawn.argument)), Op::Wait]);
         }
@@ -111,17 +114,6 @@ impl Compiler {
         regions.map(move |region| Op::Touch { region, offset: 0, bytes, access: Access::Read })
     }
 
-    /// The program, as far as it is used.
-    fn text(&self, ops: &mut Vec<Op>) {
-        let bytes = u64::from(self.parameters.cc1.text_mib) * MIB;
-        let program = file(Kind::Program, 0);
-        ops.extend((0..bytes).step_by(FAULT_AROUND as usize).map(|offset| Op::Read {
-            file: program,
-            offset,
-            bytes: 4096,
-        }));
-    }
-
     /// A name that is looked for in vain: nearly always one of the tree's headers in a directory that comes earlier on the
     /// path, the same for all sources; else in the source's own.
     fn missed(&self, random: &mut crate::Random) -> u64 {
@@ -143,9 +135,6 @@ impl Compiler {
 
 /// Sources of a directory.
 const DIRECTORY: u64 = 16;
-/// What the kernel maps around a fault in a file that is in memory (`fault_around_bytes`).
-const FAULT_AROUND: u64 = 64 * KIB;
-
 impl Script for Compiler {
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
         if !self.once.first() {
@@ -154,7 +143,8 @@ impl Script for Compiler {
         let (Parameters { tree, cc1, .. }, seed, source) = (self.parameters, self.spawn.seed, self.spawn.argument);
         let mut random = random_of(u64::from(CC1), source, seed);
         map_and_write(ops, RegionId(regions(CC1) + (1 << 15)), PROGRAM_DATA);
-        self.text(ops);
+        let program = self.parameters.programs.of(CC1, &[Which::Libc, Which::Cc1Libraries, Which::Cc1]);
+        program.map(ops);
         read_whole(ops, file(Kind::Source, source), tree.bytes(Kind::Source, source, seed));
         let bytes = heap(&self.parameters, source, seed);
         let steps = self.steps(bytes);
@@ -168,6 +158,10 @@ impl Script for Compiler {
             }
             for _ in 0..share(cc1.misses, number) {
                 ops.push(Op::Lookup { name: self.missed(&mut random), count: 1 });
+            }
+            // A quire takes some 17 ms, what is hot was measured over 100.
+            if number % (QUIRE / STEP) == 0 {
+                program.run(ops, number / (QUIRE / STEP), count.div_ceil(QUIRE / STEP));
             }
             ops.extend(step);
             ops.push(Op::Compute { nanos });
@@ -196,6 +190,7 @@ impl Script for Assemble {
             return false;
         }
         let (parameters, seed, source) = (&self.parameters, self.spawn.seed, self.spawn.argument);
+        parameters.programs.of(AS, &[Which::Libc, Which::Assembler]).map_and_run(ops);
         let text = file(Kind::Assembly, source);
         read_whole(ops, text, measured(&parameters.cc1.assembly_kib, Kind::Assembly, source, seed));
         let bytes = parameters.assembler.heap_percent.of(heap(parameters, source, seed)) + PROGRAM_DATA;
@@ -232,6 +227,8 @@ impl Script for Fixdep {
             return false;
         }
         let source = self.spawn.argument;
+        // Its own program is a few pages.
+        self.parameters.programs.of(FIXDEP, &[Which::Libc]).map_and_run(ops);
         map_and_write(ops, RegionId(regions(FIXDEP)), PROGRAM_DATA);
         let bytes = measured(&self.parameters.assembler.cmd_kib, Kind::Cmd, source, self.spawn.seed);
         write_new(ops, file(Kind::Cmd, source), bytes);
@@ -259,8 +256,11 @@ mod tests {
         for shell in shells.take(8) {
             let ops: Vec<Op> = workload.program(&child(&shell, CC1)).collect();
             let maps = |size| ops.iter().filter(|op| matches!(op, Op::Map { bytes, .. } if *bytes == size)).count();
-            let looks = ops.iter().filter(|op| matches!(op, Op::Touch { access: Access::Read, .. })).count();
             let quires = maps(QUIRE);
+            let heap = regions(CC1)..regions(CC1) + (1 << 14);
+            let look =
+                |op: &&Op| matches!(op, Op::Touch { region, access: Access::Read, .. } if heap.contains(&region.0));
+            let looks = ops.iter().filter(look).count();
             assert_eq!(looks, quires * quires.saturating_sub(1) / 2, "each new quire, and all before are used again");
             most = most.max((quires, maps(BRK)));
         }

@@ -1,7 +1,8 @@
 //! The end of a build: links.
 
+use super::programs::Which;
 use super::tree::{Kind, file, measured, read_whole, write_new};
-use super::{MIB, Parameters};
+use super::{LD, MIB, Parameters};
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
 
@@ -35,6 +36,7 @@ impl Script for Linker {
         if std::mem::replace(&mut self.done, true) {
             return false;
         }
+        self.parameters.programs.of(LD, &[Which::Libc, Which::Linker]).map_and_run(ops);
         self.read(ops);
         let link = self.parameters.link;
         let mib = u64::from(link.heap_mib.get());

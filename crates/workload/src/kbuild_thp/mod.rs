@@ -11,6 +11,7 @@ mod build;
 mod compile;
 mod link;
 mod measures;
+mod programs;
 mod services;
 mod tree;
 mod unpack;
@@ -25,6 +26,7 @@ use serde::Deserialize;
 use std::num::NonZero;
 use std::sync::Arc;
 
+pub use programs::{ProgramFile, Programs};
 pub use tree::Tree;
 
 /// Parameters: the section `[kbuild-thp]`.
@@ -44,6 +46,8 @@ pub struct Parameters {
     pub make_kib: NonZero<u32>,
     /// Idle services, MiB: written once; 0 for none.
     pub services_mib: u32,
+    /// Programs and their libraries.
+    pub programs: Programs,
     /// The compiler proper.
     pub cc1: Cc1,
     /// The assembler.
@@ -74,8 +78,6 @@ pub struct Cc1 {
     pub brk_percent: Percent,
     /// Of what the garbage collector holds, what is used again all the time.
     pub reused_percent: Percent,
-    /// What of its program is used, MiB: read from its file, as programs are mapped there and not here.
-    pub text_mib: u32,
     /// Headers read.
     pub headers: u32,
     /// Names of headers looked for where they are not.
@@ -165,9 +167,9 @@ impl Kind for Parameters {
         let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
         self.make_kib = scaled(self.make_kib);
         self.services_mib = scale.of_u32(self.services_mib);
-        let Parameters { tree, unpack, cc1, link, bursts, .. } = self;
+        let Parameters { tree, unpack, programs, cc1, link, bursts, .. } = self;
         tree.scale(scale);
-        cc1.text_mib = scale.of_u32(cc1.text_mib);
+        programs.scale(scale);
         cc1.heap_kib = cc1.heap_kib.map(|kib| scale.of(kib));
         cc1.assembly_kib = cc1.assembly_kib.map(|kib| scale.of(kib));
         cc1.headers = scale.of_u32(cc1.headers);
@@ -214,7 +216,7 @@ impl Workload for KbuildThp {
         match spawn.role {
             KBUILD => program(self.build(spawn)),
             MAKE => program(build::Make::new(parameters, spawn)),
-            SH => program(compile::Shell::new(spawn)),
+            SH => program(compile::Shell::new(parameters, spawn)),
             CC1 => program(compile::Compiler::new(parameters, spawn, &self.header_bytes)),
             AS => program(compile::Assemble::new(parameters, spawn)),
             FIXDEP => program(compile::Fixdep::new(parameters, spawn)),
