@@ -34,7 +34,11 @@ pub fn create(machine: &Machine, directory: &Path) -> Result<Vec<(Disk, PathBuf)
         match disk {
             Disk::Scratch if machine.scratch_format == ScratchFormat::Xfs => {
                 let directories = format!("size={}", machine.directory_block_kib << 10);
-                format(&MKFS_XFS, &path, &["-n", &directories])?;
+                let log = format!("size={}m", xfs_log_mib(mib));
+                let options = ["-n", &directories, "-l", &log];
+                // Since 5.19 mkfs.xfs refuses a log of less than 64 MiB unless it is told that nobody will ask for help.
+                format(&MKFS_XFS, &path, &options)
+                    .or_else(|_| format(&MKFS_XFS, &path, &[&["--unsupported"], &options[..]].concat()))?;
             }
             // With all tables in place: a kernel thread that fills them in later would be part of what is measured.
             Disk::Scratch => format(&MKFS_EXT4, &path, &["-E", "lazy_itable_init=0,lazy_journal_init=0"])?,
@@ -49,6 +53,12 @@ pub fn create(machine: &Machine, directory: &Path) -> Result<Vec<(Disk, PathBuf)
     Ok(disks)
 }
 
+/// The log that mkfs.xfs made until 2022: a 2048th of the disk, 10 MiB at least. Since then 64 MiB are the least, which on the small disks
+/// of machines at scale would hold every inode.
+fn xfs_log_mib(disk_mib: u32) -> u32 {
+    (disk_mib / 2048).max(10)
+}
+
 fn format(mkfs: &Mkfs, image: &Path, options: &[&str]) -> Result<(), VmError> {
     let &Mkfs { program: name, package, quietly } = mkfs;
     let program = in_path(name).ok_or(VmError::Missing { program: name, package })?;
@@ -58,4 +68,12 @@ fn format(mkfs: &Mkfs, image: &Path, options: &[&str]) -> Result<(), VmError> {
         return Err(VmError::Packages { what: format!("{name} {}", image.display()), output });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_log_is_as_large_as_of_old() {
+        assert_eq!([300, 65536, 131_072].map(super::xfs_log_mib), [10, 32, 64]);
+    }
 }
