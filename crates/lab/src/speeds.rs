@@ -6,10 +6,14 @@ use crate::turns::Turns;
 /// Nanoseconds a page for each kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Speeds {
-    /// Scanning a page of an LRU list, its reclaim included, for a task that needs memory.
+    /// Scanning a page of page cache on an LRU list, its reclaim included, for a task that needs memory.
     pub shrink: u64,
-    /// The same for kswapd.
+    /// The same for an anonymous page, which is on its way to swap.
+    pub shrink_anon: u64,
+    /// Page cache, for kswapd.
     pub shrink_kswapd: u64,
+    /// Anonymous memory, for kswapd.
+    pub shrink_kswapd_anon: u64,
     /// kswapd's turns on a CPU: while it is away, others use up what it has freed. Nothing: it never loses it.
     pub turns_kswapd: Option<Turns>,
     /// Turns of tasks that reclaim or compact for themselves, and of kcompactd.
@@ -43,7 +47,9 @@ impl Default for Speeds {
     fn default() -> Speeds {
         Speeds {
             shrink: 500,
+            shrink_anon: 500,
             shrink_kswapd: 500,
+            shrink_kswapd_anon: 500,
             turns_kswapd: None,
             turns: None,
             kswapd_latency: None,

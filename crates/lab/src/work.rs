@@ -70,11 +70,16 @@ impl VirtualEnv {
 
     fn cost(&self, task: &TaskContext, work: Work) -> Nanos {
         let kswapd = task.flags.contains(TaskFlags::KSWAPD);
-        let shrink = if kswapd { self.speeds.shrink_kswapd } else { self.speeds.shrink };
+        let shrink = |anon: bool| match (kswapd, anon) {
+            (false, false) => self.speeds.shrink,
+            (false, true) => self.speeds.shrink_anon,
+            (true, false) => self.speeds.shrink_kswapd,
+            (true, true) => self.speeds.shrink_kswapd_anon,
+        };
         let per_page = |pages: u32, ns: u64| u64::from(pages) * ns;
         match work {
-            Work::Shrink { scanned, .. } => per_page(scanned, shrink),
-            Work::Deactivate(pages) => per_page(pages, shrink / 4),
+            Work::Shrink { scanned, anon, .. } => per_page(scanned, shrink(anon)),
+            Work::Deactivate(pages) => per_page(pages, shrink(false) / 4),
             Work::WalkPageTables(entries) => per_page(entries, self.speeds.scan_migrate),
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
             Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),

@@ -50,6 +50,8 @@ pub enum Work {
         scanned: u32,
         /// Pages freed.
         reclaimed: u32,
+        /// They are anonymous: found by way of page tables, unmapped, given a place on the swap device and written.
+        anon: bool,
     },
     /// Pages moved from active to inactive, or to another generation.
     Deactivate(u32),

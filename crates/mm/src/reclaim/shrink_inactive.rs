@@ -80,7 +80,7 @@ impl<W: World> Mm<W> {
             self.env.start_write(pfn, swap, pages);
         }
         if batch.examined != 0 {
-            self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed }).await;
+            self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed, anon: swap }).await;
         }
         if wrote {
             self.env.write_room(swap).await;

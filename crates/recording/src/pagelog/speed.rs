@@ -77,7 +77,7 @@ impl Cost {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
     /// Scanning by tasks for themselves, and by kswapd, which has more pages to share the fixed costs.
-    shrink: [Cost; 2],
+    shrink: [[Cost; 2]; 2],
     pub kswapd: KswapdTurns,
     /// Turns of tasks. Reclaim tells nothing about them: there they are also put to sleep (10.14).
     pub tasks: TaskTurns,
@@ -98,7 +98,7 @@ pub(super) struct Measured {
 }
 
 /// Reclaim's flag of batches of anonymous pages (`RECLAIM_WB_ANON`).
-const ANON_BATCH: i32 = 1;
+pub(super) const ANON_BATCH: i32 = 1;
 /// A batch of so many pages that were all kept as referenced: they were not, but could not be looked at. Used pages come
 /// mixed with others. Only generations have batches of this size; of the 32 pages of a classic one, all may well be in use,
 /// and so may a huge page.
@@ -116,8 +116,8 @@ impl Measured {
     }
 
     /// A step of reclaim.
-    pub fn shrank(&mut self, kswapd: bool, worked: Option<u64>, wall: Option<u64>, pages: u64) {
-        self.shrink[usize::from(kswapd)].step(worked, pages);
+    pub fn shrank(&mut self, kswapd: bool, anon: bool, worked: Option<u64>, wall: Option<u64>, pages: u64) {
+        self.shrink[usize::from(kswapd)][usize::from(anon)].step(worked, pages);
         if kswapd {
             self.kswapd.step(worked, wall, pages);
         }
@@ -137,10 +137,14 @@ impl Measured {
     /// The speeds; where the trace has no such step, the default's.
     pub fn speeds(&self) -> Speeds {
         let default = Speeds::default();
-        let shrink_kswapd = self.shrink[1].mean(default.shrink_kswapd);
+        let file = |kswapd: usize, default: u64| self.shrink[kswapd][0].mean(default);
+        let anon = |kswapd: usize, file: u64| self.shrink[kswapd][1].mean(file);
+        let (shrink, shrink_kswapd) = (file(0, default.shrink), file(1, default.shrink_kswapd));
         Speeds {
-            shrink: self.shrink[0].mean(default.shrink),
+            shrink,
+            shrink_anon: anon(0, shrink),
             shrink_kswapd,
+            shrink_kswapd_anon: anon(1, shrink_kswapd),
             turns: self.tasks.turns(),
             turns_kswapd: self.kswapd.turns(shrink_kswapd),
             kswapd_latency: self.kswapd.latency(),

@@ -3,7 +3,7 @@
 use super::Builder;
 use crate::Record;
 use crate::event::Event;
-use crate::pagelog::speed::Step;
+use crate::pagelog::speed::{ANON_BATCH, Step};
 use pagealloc::Geometry;
 
 /// Frames of a pageblock.
@@ -53,7 +53,8 @@ impl Builder<'_> {
                 self.measured.judged(shrink);
                 let failed = state.last_failure.take().is_some();
                 if !failed {
-                    self.measured.shrank(state.kswapd, elapsed, wall, shrink.nr_scanned);
+                    let anon = shrink.reclaim_flags & ANON_BATCH != 0;
+                    self.measured.shrank(state.kswapd, anon, elapsed, wall, shrink.nr_scanned);
                 }
             }
             Event::CompactionFinished(finished) => {
