@@ -2,9 +2,7 @@
 
 use crate::error::{Doing, GuestError};
 use crate::{disks, kernel, mounts, network, results, swap, task};
-use linux::vm::job::{
-    CONSOLE_TAG, Disk, PLAN_PATH, Plan, RESULTS_DIR, Report, SCRATCH_DIR, ScratchFormat, Task,
-};
+use linux::vm::job::{CONSOLE_TAG, Disk, PLAN_PATH, Plan, RESULTS_DIR, Report, SCRATCH_DIR, ScratchFormat, Task};
 use rustix::system::RebootCommand;
 use std::fs;
 use std::path::PathBuf;

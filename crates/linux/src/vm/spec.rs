@@ -92,7 +92,10 @@ impl Machine {
             }
         }
         if self.scratch_format == ScratchFormat::Xfs && (1..LEAST_XFS_MIB).contains(&self.scratch_mib) {
-            return refuse(format!("XFS takes at least {LEAST_XFS_MIB} MiB, the scratch disk has {}", self.scratch_mib));
+            return refuse(format!(
+                "XFS takes at least {LEAST_XFS_MIB} MiB, the scratch disk has {}",
+                self.scratch_mib
+            ));
         }
         if self.results_mib == 0 {
             return refuse("a machine without room for results has none".to_owned());
