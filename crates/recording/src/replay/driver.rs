@@ -120,7 +120,7 @@ impl<'a> Driver<'a> {
             served,
             slow,
             tally: Tally::default(),
-            held: Held::new(log.tasks.len()),
+            held: Held::new(log, mm.state.borrow().alloc.nr_cpus()),
             readback: BTreeSet::new(),
             next_readback: u64::MAX,
             faulting: 0,
@@ -210,10 +210,10 @@ impl<'a> Driver<'a> {
             Asked::Op(op) => {
                 self.answer(op, pfn);
                 if self.mm.state.borrow().owner.place(op.object) != PIECES {
-                    self.resume(usize::from(op.task));
+                    self.resume(op.task);
                 }
             }
-            Asked::LastPiece(op) => self.resume(usize::from(op.task)),
+            Asked::LastPiece(op) => self.resume(op.task),
             Asked::Readback(object) => {
                 self.install_or_drop(object, pfn);
                 self.faulting -= 1;
@@ -228,11 +228,17 @@ impl<'a> Driver<'a> {
     // ---- operations
 
     #[inline]
-    pub fn operation(&mut self, op: Op) {
-        if self.held.hold(op) {
+    pub fn operation(&mut self, mut op: Op) {
+        if self.held.hold(&mut op) {
             self.tally.held_back += 1;
             return;
         }
+        self.perform(op);
+    }
+
+    /// Does what the operation says.
+    #[inline]
+    pub fn perform(&mut self, op: Op) {
         match op.kind {
             OpKind::Free => self.free(op),
             OpKind::Alloc => self.alloc(op),
