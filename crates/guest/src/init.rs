@@ -2,7 +2,7 @@
 
 use crate::error::{Doing, GuestError};
 use crate::{disks, kernel, mounts, network, results, swap, task};
-use linux::vm::job::{CONSOLE_TAG, Disk, PLAN_PATH, Plan, RESULTS_DIR, Report, SCRATCH_DIR, Task};
+use linux::vm::job::{CONSOLE_TAG, Disk, PLAN_PATH, Plan, RESULTS_DIR, Report, SCRATCH_DIR, ScratchFormat, Task};
 use rustix::system::RebootCommand;
 use std::fs;
 use std::path::PathBuf;
@@ -57,12 +57,12 @@ fn read_plan() -> Result<Plan, GuestError> {
 }
 
 fn way_out() -> Result<PathBuf, GuestError> {
-    mount_disk(Disk::Results, RESULTS_DIR)?;
+    mount_disk(Disk::Results, ScratchFormat::Ext4, RESULTS_DIR)?;
     disks::find(Disk::Out)
 }
 
-fn mount_disk(disk: Disk, place: &str) -> Result<(), GuestError> {
-    mounts::mount_one(&disks::find(disk)?.to_string_lossy(), "ext4", place)?;
+fn mount_disk(disk: Disk, format: ScratchFormat, place: &str) -> Result<(), GuestError> {
+    mounts::mount_one(&disks::find(disk)?.to_string_lossy(), format.name(), place)?;
     // mkfs.ext4 makes it for fsck, which never comes here.
     let _absent = fs::remove_dir(format!("{place}/lost+found"));
     Ok(())
@@ -87,7 +87,7 @@ fn carry_out(plan: &Plan) -> Result<Report, GuestError> {
         swap::make_and_switch_on(&disks::find(Disk::Swap)?)?;
     }
     if plan.disks.contains(&Disk::Scratch) {
-        mount_disk(Disk::Scratch, SCRATCH_DIR)?;
+        mount_disk(Disk::Scratch, plan.scratch_format, SCRATCH_DIR)?;
     }
     if plan.snapshots {
         results::snapshot("start")?;

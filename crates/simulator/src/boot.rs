@@ -104,7 +104,13 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         chance: Chance::new(seed ^ 0x5eed),
         scale: spec.scale,
         xfs: (spec.disks.filesystem == Filesystem::Xfs).then(|| {
-            Box::new(Xfs::new(spec.disks.directory_block, spec.page() as u32, usize::from(spec.nodes.max(1)), seed))
+            Box::new(Xfs::new(
+                spec.disks.directory_block,
+                spec.page() as u32,
+                usize::from(spec.nodes.max(1)),
+                seed,
+                spec.scale,
+            ))
         }),
     }
 }

@@ -140,6 +140,7 @@ impl Computer {
     /// Frees an inode with everything that hangs on it; the file itself stays on disk.
     pub fn free_inode(&mut self, file: u32) {
         self.inode_is_used(file);
+        self.drop_inode_item(file);
         let Some(of) = self.files.get_mut(&file) else { return };
         of.slots.clear();
         let (inode, nodes) = (std::mem::take(&mut of.inode), std::mem::take(&mut of.nodes));
@@ -163,7 +164,7 @@ impl Computer {
             let Some((_, &file)) = self.unused_inodes.first_key_value() else { break };
             self.drop_pages(file, now, droppable, freed);
             self.inode_is_used(file);
-            if self.files.get(&file).is_none_or(|of| of.cached == 0) {
+            if self.files.get(&file).is_none_or(|of| of.cached == 0) && !self.inode_is_pinned(file) {
                 self.free_inode(file);
             } else {
                 self.inode_may_be_unused(file);

@@ -3,6 +3,7 @@
 use crate::folio::FolioId;
 use crate::mapped::MappedAt;
 use crate::slab::Object;
+use crate::xfs::InodeItem;
 use mm::reclaim::Shadow;
 use std::collections::BTreeMap;
 
@@ -50,6 +51,8 @@ pub(crate) struct File {
     pub buffers: BTreeMap<u32, Vec<Object>>,
     /// The inode and what hangs on it, if it is in memory.
     pub inode: Vec<Object>,
+    /// What XFS's log keeps for it.
+    pub item: InodeItem,
     /// Open files of it that processes hold.
     pub opened: u32,
     /// Address spaces that it is mapped in.

@@ -5,6 +5,7 @@ use crate::file::{NODE_PAGES, Readahead, first_window, next_window};
 use crate::folio::{Folio, FolioId, Use};
 use crate::sim::{NOENT, NOMEM, Sim};
 use crate::slab::Cache;
+use crate::xfs::Logged;
 use mm::{Env, PageFlags, Tag};
 use pagealloc::{Gfp, Order, Pfn};
 use workload::{Errno, Filesystem};
@@ -65,6 +66,7 @@ impl Sim {
         };
         if changes {
             self.metadata(pid, file, true).await;
+            self.log_inode(pid, file, Logged::Core).await;
         }
     }
 
@@ -238,6 +240,8 @@ impl Sim {
             of.bytes = of.bytes.max(offset + bytes);
             of.written_since_read = true;
         }
+        // Its time of change.
+        self.log_inode(pid, file, Logged::Core).await;
         while at.index < at.end {
             let id = match self.cached(at) {
                 Some((_, ready)) if ready > self.mm.env.now() => {

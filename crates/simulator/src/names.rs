@@ -5,6 +5,7 @@ use crate::dentry::Name;
 use crate::file::{BLOCK_DEVICE, Slot};
 use crate::sim::{NOENT, Sim};
 use crate::slab::Cache;
+use crate::xfs::Logged;
 use workload::{Errno, Filesystem};
 
 impl Sim {
@@ -48,7 +49,9 @@ impl Sim {
         self.mm.state.borrow_mut().owner.files.entry(file).or_default();
         self.mm.state.borrow_mut().owner.dentries.set_positive(Name::File(file), true);
         self.metadata(pid, file, true).await;
-        self.load_inode(pid, file).await
+        self.load_inode(pid, file).await?;
+        self.log_inode(pid, file, Logged::Core).await;
+        Ok(())
     }
 
     /// Empties a file: its pages leave memory, whatever they hold.

@@ -74,6 +74,8 @@ pub(crate) struct Sim {
     pub log_worker: Cell<Option<lab::TaskId>>,
     /// The writer of XFS's metadata, before the first file.
     pub metadata_writer: Cell<Option<lab::TaskId>>,
+    /// The worker of the log of files' inodes while it sleeps.
+    pub inode_log_worker: Cell<Option<lab::TaskId>>,
     /// What NUMA balancing has moved lately.
     pub migrations: crate::numa::Migrations,
     /// Who waits at each meeting of tasks.
@@ -107,6 +109,7 @@ impl Sim {
             wrote: Cell::new(0),
             log_worker: Cell::new(None),
             metadata_writer: Cell::new(None),
+            inode_log_worker: Cell::new(None),
             migrations: RefCell::default(),
             meetings: RefCell::default(),
             user: Cell::new(0),

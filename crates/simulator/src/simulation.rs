@@ -196,6 +196,7 @@ impl Run<'_> {
         if sim.mm.state.borrow().owner.xfs.is_some() {
             executor.spawn_daemon(env, sim.write_metadata_forever());
             executor.spawn_daemon(env, sim.reclaim_inodes_forever());
+            executor.spawn_daemon(env, sim.log_inodes_forever());
         }
         executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
         while sim.alive.get() > 0 {

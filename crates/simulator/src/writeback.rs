@@ -3,6 +3,7 @@
 use crate::address_space::Pid;
 use crate::folio::{FolioId, Use};
 use crate::sim::{NOENT, Sim};
+use crate::xfs::Logged;
 use lab::Stream;
 use mm::{Env, Nanos, PageFlags};
 use workload::{Errno, Filesystem};
@@ -88,6 +89,9 @@ impl Sim {
             _ => return,
         };
         self.metadata(KERNEL, file, true).await;
+        // One transaction gives the page its block, another one the file its size when it has been written.
+        self.log_inode(KERNEL, file, Logged::Extents).await;
+        self.log_inode(KERNEL, file, Logged::Core).await;
     }
 
     fn next_to_write(&self, all: bool) -> Option<FolioId> {
@@ -120,6 +124,7 @@ impl Sim {
     pub async fn sync_all(&self) {
         self.write_back(true).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
+        self.log_inodes().await;
     }
 
     /// `fdatasync`.

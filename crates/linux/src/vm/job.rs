@@ -32,7 +32,7 @@ pub const CONSOLE_TAG: &str = "fraglab-guest:";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Disk {
-    /// The file system that the job works in, ext4 with a journal.
+    /// The file system that the job works in.
     Scratch,
     /// Swap.
     Swap,
@@ -50,6 +50,27 @@ impl Disk {
             Disk::Swap => "swap",
             Disk::Results => "results",
             Disk::Out => "out",
+        }
+    }
+}
+
+/// What the scratch disk is formatted with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ScratchFormat {
+    /// ext4 with a journal.
+    #[default]
+    Ext4,
+    /// XFS.
+    Xfs,
+}
+
+impl ScratchFormat {
+    /// The name of the kernel's module, and of the type for mount(2).
+    pub fn name(self) -> &'static str {
+        match self {
+            ScratchFormat::Ext4 => "ext4",
+            ScratchFormat::Xfs => "xfs",
         }
     }
 }
@@ -117,6 +138,8 @@ pub struct Plan {
     pub modules: Vec<String>,
     /// Drives that must be there.
     pub disks: Vec<Disk>,
+    /// What the scratch disk is formatted with.
+    pub scratch_format: ScratchFormat,
     /// Written in this order before the task starts. One that the kernel refuses ends the job.
     pub settings: Vec<KernelSetting>,
     /// Copy the kernel's memory statistics into the results, before and after the task.
@@ -165,6 +188,7 @@ mod tests {
         let plan = Plan {
             modules: vec!["/modules/virtio_blk.ko".to_owned()],
             disks: vec![Disk::Results, Disk::Out],
+            scratch_format: ScratchFormat::Xfs,
             settings: vec![KernelSetting::sysctl("vm.defrag_mode", "1")],
             snapshots: true,
             task: Task::Command { argv: vec!["true".to_owned()], env: Vec::new() },

@@ -2,6 +2,7 @@
 
 use super::cache::Cache;
 use super::error::{At, VmError};
+use super::job::ScratchFormat;
 use super::modules::{Module, ModuleTree, NEEDED};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -117,9 +118,11 @@ impl Kernel {
 
     /// The modules that a guest loads, in order. A kernel without a module directory is taken to have them built in; the
     /// guest says so if it hasn't.
-    pub fn modules_in_load_order(&self) -> Result<Vec<Module>, VmError> {
+    pub fn modules_in_load_order(&self, scratch: ScratchFormat) -> Result<Vec<Module>, VmError> {
+        let more = (scratch != ScratchFormat::default()).then_some(scratch.name());
+        let wanted: Vec<&str> = NEEDED.into_iter().chain(more).collect();
         match &self.modules {
-            Some(directory) => ModuleTree::open(directory)?.in_load_order(&NEEDED, self.release()),
+            Some(directory) => ModuleTree::open(directory)?.in_load_order(&wanted, self.release()),
             None => Ok(Vec::new()),
         }
     }

@@ -87,7 +87,7 @@ impl Boot {
             false => None,
         };
         let init = guest_binary::find()?;
-        let modules = kernel.modules_in_load_order()?;
+        let modules = kernel.modules_in_load_order(machine.scratch_format)?;
         fs::create_dir_all(results).at(results)?;
         // The console of a boot that failed may lie there.
         let is_in_the_way = |entry: fs::DirEntry| entry.file_name() != CONSOLE_FILE;
@@ -100,6 +100,7 @@ impl Boot {
         let plan = Plan {
             modules: Vec::new(),
             disks: disks.iter().map(|(disk, _)| *disk).collect(),
+            scratch_format: machine.scratch_format,
             settings: job.settings.clone(),
             snapshots: job.snapshots,
             task: job.task.clone(),

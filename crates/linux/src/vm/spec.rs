@@ -1,6 +1,7 @@
 //! The machine: what a scenario says of it.
 
 use super::error::VmError;
+use super::job::ScratchFormat;
 use serde::Serialize;
 use std::time::Duration;
 
@@ -31,6 +32,10 @@ pub struct Machine {
     pub swap_mib: u32,
     /// Scratch disk in MiB, the job's working directory; 0 for none.
     pub scratch_mib: u32,
+    /// What the scratch disk is formatted with.
+    pub scratch_format: ScratchFormat,
+    /// Size of XFS's directory blocks in KiB.
+    pub directory_block_kib: u32,
     /// Room for results in MiB. The disk is sparse: what isn't written takes no space on the host.
     pub results_mib: u32,
     /// Added to the kernel's command line.
@@ -50,6 +55,8 @@ impl Default for Machine {
             nodes: 1,
             swap_mib: 0,
             scratch_mib: 0,
+            scratch_format: ScratchFormat::Ext4,
+            directory_block_kib: 4,
             results_mib: 8192,
             cmdline: Vec::new(),
             accel: Accel::Auto,
@@ -62,6 +69,8 @@ impl Default for Machine {
 const LEAST_MEMORY_MIB: u32 = 96;
 /// Smallest disk that ext4 with a journal, or a swap area worth its name, fits on.
 const LEAST_DISK_MIB: u32 = 16;
+/// Smallest disk that mkfs.xfs formats.
+const LEAST_XFS_MIB: u32 = 300;
 
 impl Machine {
     /// Whether the figures make a machine.
@@ -81,6 +90,12 @@ impl Machine {
             if mib != 0 && mib < LEAST_DISK_MIB {
                 return refuse(format!("{mib} MiB of {name} are too few: at least {LEAST_DISK_MIB}"));
             }
+        }
+        if self.scratch_format == ScratchFormat::Xfs && (1..LEAST_XFS_MIB).contains(&self.scratch_mib) {
+            return refuse(format!(
+                "XFS takes at least {LEAST_XFS_MIB} MiB, the scratch disk has {}",
+                self.scratch_mib
+            ));
         }
         if self.results_mib == 0 {
             return refuse("a machine without room for results has none".to_owned());
@@ -124,6 +139,9 @@ mod tests {
         assert!(refused(Machine { nodes: 0, ..Machine::default() }).contains("one node"));
         assert!(refused(Machine { nodes: 64, ..Machine::default() }).contains("32 MiB"));
         assert!(refused(Machine { swap_mib: 1, ..Machine::default() }).contains("swap"));
+        let xfs = Machine { scratch_format: ScratchFormat::Xfs, ..Machine::default() };
+        assert!(refused(Machine { scratch_mib: 64, ..xfs.clone() }).contains("at least 300"));
+        assert!(xfs.check().is_ok(), "no disk, nothing to format");
         assert!(Machine::default().check().is_ok());
     }
 }

@@ -103,7 +103,7 @@ impl Sim {
     }
 
     /// An object that the caller can't do without: it tries until it has it.
-    async fn nofs_object(&self, cache: Cache, pid: Pid) -> Object {
+    pub(super) async fn nofs_object(&self, cache: Cache, pid: Pid) -> Object {
         let mut attempts = 0;
         loop {
             if let Ok(object) = self.object(cache, pid).await {

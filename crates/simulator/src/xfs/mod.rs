@@ -8,16 +8,21 @@
 mod create;
 mod directory;
 mod files;
+mod inodes;
 mod log;
 mod shrink;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use inodes::{InodeItem, Logged};
+
 use crate::folio::FolioId;
 use crate::slab::Object;
 use directory::Directory;
+use inodes::InodeLog;
 use mm::Nanos;
 use std::collections::{BTreeMap, VecDeque};
+use workload::Scale;
 
 /// Number of a buffer.
 pub(crate) type BufferId = u32;
@@ -116,6 +121,8 @@ pub(crate) struct Xfs {
     /// Buffers of files that are known by name.
     of_files: BTreeMap<files::Holds, BufferId>,
     files: Vec<NodeFiles>,
+    /// The log of inodes of files that are known by name.
+    inodes: InodeLog,
     /// What the next checkpoint holds, with the inodes' log vectors.
     cil: Vec<BufferId>,
     cil_bytes: u64,
@@ -137,7 +144,7 @@ pub(crate) struct Xfs {
 }
 
 impl Xfs {
-    pub fn new(block: u32, page: u32, nodes: usize, seed: u64) -> Xfs {
+    pub fn new(block: u32, page: u32, nodes: usize, seed: u64, scale: Scale) -> Xfs {
         Xfs {
             seed,
             committing: 0,
@@ -150,6 +157,7 @@ impl Xfs {
             lru: vec![BTreeMap::new(); nodes],
             directories: BTreeMap::new(),
             of_files: BTreeMap::new(),
+            inodes: InodeLog::new(scale),
             files: (0..nodes).map(|_| NodeFiles::default()).collect(),
             cil: Vec::new(),
             cil_bytes: 0,

@@ -153,3 +153,53 @@ fn inodes_without_a_name_leave_once_they_are_on_disk() {
     assert_eq!(inodes(&sim), before, "their objects are free, with memory to spare");
     assert_eq!(sim.mm.state.borrow().check_all(Flight::Allowed), Ok(()));
 }
+
+/// A process that writes files, and when all is on disk reads each of them for the first time.
+async fn write_and_read(sim: &Sim, files: u32, phase: &Cell<u32>) {
+    let pid = sim.new_root();
+    sim.start_root(pid).await.expect("a process");
+    for file in 0..files {
+        sim.create(pid, file).await.expect("a file");
+        sim.write(pid, file, 0, 4096).await.expect("written");
+    }
+    sim.sync_all().await;
+    phase.set(1);
+    // Longer than it takes until everything is written to its cluster.
+    sim.env().wait(mm::Queue::Timer, Some(70 * SECOND)).await;
+    for file in 0..files {
+        sim.read(pid, file, 0, 4096).await.expect("read");
+    }
+    phase.set(2);
+    sim.env().wait(mm::Queue::Timer, Some(70 * SECOND)).await;
+    phase.set(3);
+    sim.exit(pid).await;
+}
+
+#[test]
+fn a_written_inode_keeps_a_copy_in_memory_until_it_was_read() {
+    const FILES: u32 = 1_000;
+    let (sim, phase) = (machine(), Cell::new(0));
+    let mut executor = Executor::default();
+    executor.spawn_daemon(sim.env(), sim.flush_forever());
+    executor.spawn_daemon(sim.env(), sim.log_inodes_forever());
+    executor.spawn(sim.env(), write_and_read(&sim, FILES, &phase));
+    let mut held = [0; 4];
+    while phase.get() < 3 {
+        step(&mut executor, &sim);
+        let slabs = &sim.mm.state.borrow().owner.slabs;
+        let copies = slabs.objects(Cache::Kmalloc512) + slabs.objects(Cache::Kmalloc1k);
+        held[phase.get() as usize] = match phase.get() {
+            0 => copies.max(held[0]),
+            _ => copies,
+        };
+    }
+    let [most, synced, read, _] = held;
+    assert_eq!(most, 2 * u64::from(FILES), "no checkpoint came in between: each was logged at least twice");
+    // The flusher may have been between the two transactions of one of them.
+    assert!(
+        (u64::from(FILES) - 1..=u64::from(FILES)).contains(&synced),
+        "the checkpoint has freed one of two: {synced}"
+    );
+    assert_eq!(read, 0, "the time of access was logged once, which took the other one");
+    sim.mm.state.borrow().check_all(Flight::Allowed).unwrap();
+}

@@ -8,7 +8,7 @@ use anstream::eprintln;
 use lab::outcome::Outcome;
 use lab::timeline::{Sampling, Timeline};
 use linux::host::{LoadOrder, RECORDING_DIR, RUN_FILE};
-use linux::vm::job::{FILES_DIR, STDERR_FILE};
+use linux::vm::job::{FILES_DIR, STDERR_FILE, ScratchFormat};
 use linux::vm::{Cache, Job, Kernel, KernelSetting, KernelSource, Machine, SentFile, Task, VmResult};
 use pagealloc::Policy;
 use recording::occupancy::kernel_timeline;
@@ -16,7 +16,7 @@ use recording::pagelog::{Normalised, ProcTexts, kernel_alone, normalise};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use workload::{RunReport, Scenario, ThpDefrag, ThpEnabled};
+use workload::{Filesystem, RunReport, Scenario, SlabAllocator, ThpDefrag, ThpEnabled};
 
 /// Name of the order in the guest.
 const ORDER: &str = "order.json";
@@ -76,6 +76,16 @@ fn machine(chosen: &Chosen, args: &RunArgs) -> Machine {
         nodes: args.nodes.unwrap_or(machine.nodes).get().into(),
         swap_mib: machine.swap_mib,
         scratch_mib: machine.disk_mib.get(),
+        scratch_format: match machine.filesystem {
+            Filesystem::Ext4 => ScratchFormat::Ext4,
+            Filesystem::Xfs => ScratchFormat::Xfs,
+        },
+        directory_block_kib: machine.directory_block_kib.kib(),
+        cmdline: match machine.slab_allocator {
+            SlabAllocator::Slub => Vec::new(),
+            // No kernel since 6.8 has SLAB; single pages are what matters of it here.
+            SlabAllocator::Slab => vec!["slub_max_order=0".to_owned()],
+        },
         timeout: Duration::from_secs(u64::from(time_limit(chosen, args))) + MARGIN,
         ..Machine::default()
     }
