@@ -275,8 +275,7 @@ impl<W: World> State<W> {
 
     /// Flags of an anonymous page that is read back from swap: for a fault, or ahead.
     pub fn swapped_in_flags(&self, ahead: bool) -> PageFlags {
-        let rules = &self.alloc.policy.reclaim;
-        match !ahead && !rules.anon_workingset && rules.swap_in_activates {
+        match !ahead && self.alloc.policy.reclaim.swap_in_activates {
             true => PageFlags::ANON.with(PageFlags::ACTIVE),
             false => PageFlags::ANON,
         }

@@ -74,6 +74,8 @@ const ROWS: &[Row] = &[
     row!("9.10 failures", ["4.20"], kswapd.failures),
     row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
+    row!("swap readahead", ["4.6"], reclaim.swap_readahead),
+    row!("where pages from swap enter", ["4.8", "6.1"], reclaim.swap_in_activates),
     row!("7.8 kswapd within the lock", [], kswapd.woken_amid_refill),
     row!("10.19 slab pressure", ["4.6", "4.20", "6.1"], reclaim.slab_pressure),
     row!("least of slab scanned", ["4.20", "5.0"], reclaim.slab_minimum),

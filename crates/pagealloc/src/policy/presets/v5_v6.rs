@@ -34,6 +34,7 @@ pub(super) fn linux_6_1() -> Policy {
         pcp: PcpRules { orders: PcpOrders::CostlyAndThp, high: PcpHigh::LowWatermark, ..base.pcp },
         reclaim: ReclaimRules {
             anon_workingset: true,
+            swap_in_activates: false,
             cost_model: true,
             boost_skips_slab: false,
             inodes_with_cache: false,
