@@ -1,6 +1,7 @@
 //! Replaying a page log through [`mm`] under any policy, in virtual time.
 //!
-//! The log's operations come at their recorded times; a task that has to wait holds back its own later operations only.
+//! The log's operations come at their recorded times. A task that has to wait holds back its own later operations, those of others while
+//! it has their CPU, and tasks that began after its end (`pace`).
 //! kswapd and kcompactd run beside them, and all work takes the time per page that was measured on the recorded machine
 //! ([`Speeds`](lab::Speeds)). Memory accesses are not in a trace: that a page was cold shows in when the
 //! kernel's reclaim took it (`objects`).
