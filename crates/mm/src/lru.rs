@@ -284,7 +284,7 @@ impl<W: World> State<W> {
     /// A fault maps a page that was read ahead.
     pub fn swapped_in(&mut self, pfn: Pfn) {
         self.pages.add_flags(pfn, PageFlags::MAPPED);
-        if self.swapped_in_flags(false).contains(PageFlags::ACTIVE) && self.lru_gen.is_none() {
+        if self.alloc.policy.reclaim.swap_in_activates && self.lru_gen.is_none() {
             self.activate(pfn);
         }
     }

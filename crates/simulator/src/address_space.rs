@@ -100,17 +100,35 @@ pub(crate) struct Process {
     pub killed: bool,
     /// Where NUMA balancing is.
     pub numa: NumaScan,
-    /// Where the next mapping goes: large ones, small ones, files.
-    next_large: u32,
-    next_small: u32,
-    next_file: u32,
-    /// Addresses that mappings of a size have left.
-    holes: BTreeMap<u32, Vec<u32>>,
-    file_holes: BTreeMap<u32, Vec<u32>>,
+    /// Large mappings, small ones, files.
+    areas: [Area; 3],
 }
 
-/// Where mappings smaller than 2 MiB are put, far from the others.
-const SMALL_BASE: u32 = SMALL * PTES;
+/// Addresses of one kind of mapping, far from those of the others.
+#[derive(Clone)]
+struct Area {
+    /// Where the next mapping goes.
+    next: u32,
+    /// What mappings are aligned to, in pages.
+    align: u32,
+    /// Addresses that mappings of a size have left.
+    holes: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Area {
+    fn new(first_window: u32, align: u32) -> Area {
+        Area { next: first_window * PTES, align, holes: BTreeMap::new() }
+    }
+
+    /// Where a mapping of the size was, or else the end.
+    fn take(&mut self, pages: u32) -> u32 {
+        self.holes.get_mut(&pages).and_then(Vec::pop).unwrap_or_else(|| {
+            let base = self.next;
+            self.next += pages.next_multiple_of(self.align);
+            base
+        })
+    }
+}
 
 impl Process {
     pub fn new(parent: Option<Pid>) -> Process {
@@ -126,58 +144,42 @@ impl Process {
             waiter: None,
             killed: false,
             numa: NumaScan::default(),
-            next_large: 0,
-            next_small: SMALL_BASE,
-            next_file: FILES * PTES,
-            holes: BTreeMap::new(),
-            file_holes: BTreeMap::new(),
+            areas: [Area::new(0, PTES), Area::new(SMALL, 1), Area::new(FILES, 1)],
         }
     }
 
     /// A forked child with the same mappings, still without pages.
     pub fn fork_layout(&self, parent: Pid) -> Process {
         let mut child = Process::new(Some(parent));
-        (child.next_large, child.next_small, child.next_file) = (self.next_large, self.next_small, self.next_file);
-        (child.holes, child.file_holes) = (self.holes.clone(), self.file_holes.clone());
+        child.areas = self.areas.clone();
         child.regions = self.regions.clone();
         child.windows = self.windows.layout();
         child.handles = self.handles.clone();
         child
     }
 
-    /// Maps a region: where one of its size was, or else at the end; large ones aligned to 2 MiB, small ones right behind
-    /// each other.
-    pub fn map(&mut self, id: RegionId, pages: u32) {
-        let base = self.holes.get_mut(&pages).and_then(Vec::pop).unwrap_or_else(|| self.new_place(pages));
+    /// Maps a region, of a file if one backs it, where one of its size was, or else at the end; large ones aligned to 2 MiB, small ones and files
+    /// right behind each other: its first page.
+    pub fn map(&mut self, id: RegionId, pages: u32, backing: Option<Backing>) -> u32 {
+        let base = self.area(pages, backing).take(pages);
         self.windows.map(base..base + pages);
-        self.regions.insert(id, Region { base, pages, advice: None, backing: None });
-    }
-
-    /// Maps a file, right behind the one before: its first page.
-    pub fn map_file(&mut self, id: RegionId, pages: u32, backing: Backing) -> u32 {
-        let base = self.file_holes.get_mut(&pages).and_then(Vec::pop).unwrap_or_else(|| {
-            let base = self.next_file;
-            self.next_file += pages;
-            base
-        });
-        self.windows.map(base..base + pages);
-        self.regions.insert(id, Region { base, pages, advice: None, backing: Some(backing) });
+        self.regions.insert(id, Region { base, pages, advice: None, backing });
         base
     }
 
-    fn new_place(&mut self, pages: u32) -> u32 {
-        let large = pages >= PTES;
-        let next = if large { &mut self.next_large } else { &mut self.next_small };
-        let base = *next;
-        *next += if large { pages.next_multiple_of(PTES) } else { pages };
-        base
+    fn area(&mut self, pages: u32, backing: Option<Backing>) -> &mut Area {
+        let [large, small, files] = &mut self.areas;
+        match backing {
+            Some(_) => files,
+            None if pages >= PTES => large,
+            None => small,
+        }
     }
 
     /// Forgets a region that has been unmapped; its addresses can be used again.
     pub fn forget_region(&mut self, id: RegionId) {
-        if let Some(region) = self.regions.remove(&id) {
-            let holes = if region.backing.is_some() { &mut self.file_holes } else { &mut self.holes };
-            holes.entry(region.pages).or_default().push(region.base);
+        if let Some(Region { base, pages, backing, .. }) = self.regions.remove(&id) {
+            self.area(pages, backing).holes.entry(pages).or_default().push(base);
         }
     }
 }
@@ -190,7 +192,7 @@ mod tests {
     fn small_mappings_are_neighbours_and_large_ones_are_aligned() {
         let mut process = Process::new(None);
         for (id, pages) in [(1, 64), (2, 600), (3, 448), (4, 100), (5, 512)] {
-            process.map(RegionId(id), pages);
+            process.map(RegionId(id), pages, None);
         }
         let bases: Vec<u32> = (1..=5).map(|id| process.regions[&RegionId(id)].base).collect();
         let small = bases[0];
@@ -198,7 +200,7 @@ mod tests {
         assert!(process.windows.get(small / PTES).unwrap().is_whole(), "two mappings fill it");
         assert!(!process.windows.get(small / PTES + 1).unwrap().is_whole());
         process.forget_region(RegionId(1));
-        process.map(RegionId(6), 64);
+        process.map(RegionId(6), 64, None);
         assert_eq!(process.regions[&RegionId(6)].base, small, "a mapping of the same size takes the place");
     }
 }

@@ -77,7 +77,7 @@ impl Sim {
     /// What a root's process needs before its first operation.
     pub async fn start_root(&self, pid: Pid) -> Result<(), Errno> {
         self.build(pid).await?;
-        self.with_process(pid, |process| process.map(IMAGE, IMAGE_PAGES))?;
+        self.with_process(pid, |process| process.map(IMAGE, IMAGE_PAGES, None))?;
         self.touch(pid, IMAGE, 0, IMAGE_PAGES, Access::Write).await?;
         Ok(())
     }

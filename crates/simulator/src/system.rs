@@ -79,7 +79,7 @@ impl Task<'_> {
                     return Err(if bytes == 0 { INVAL } else { NOMEM });
                 }
                 self.unmap_before(region).await?;
-                sim.with_process(pid, |process| process.map(region, pages(bytes)))?;
+                sim.with_process(pid, |process| process.map(region, pages(bytes), None))?;
             }
             Op::MapFile { region, file, bytes, mapping } => {
                 if bytes == 0 || bytes.div_ceil(4096) > MAX_PAGES {

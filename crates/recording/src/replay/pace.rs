@@ -191,18 +191,15 @@ impl Held {
         if let Some(anew) = &mut self.backlog[usize::from(op.task)] {
             return anew.append(&mut waiting);
         }
-        let Some(next) = waiting.front() else {
-            if op.ts >= self.ends[usize::from(op.task)] {
-                self.turns[usize::from(op.cpu)].until = at;
-            }
-            return self.in_step(op.task, at);
-        };
-        let (mut lag, gap) = (at.saturating_sub(op.ts), next.ts - op.ts);
-        if gap > PAUSE_NS {
-            lag = lag.saturating_sub(gap);
+        let next = waiting.front().map(|next| next.ts);
+        let ends = op.ts >= self.ends[usize::from(op.task)];
+        let leaves = next.map_or(ends, |next| next - op.ts > PAUSE_NS);
+        if leaves {
             self.turns[usize::from(op.cpu)].until = at;
         }
-        self.schedule(next.ts + lag, op.task);
+        let Some(next) = next else { return self.in_step(op.task, at) };
+        let made_up = if leaves { next - op.ts } else { 0 };
+        self.schedule(next + at.saturating_sub(op.ts).saturating_sub(made_up), op.task);
         self.backlog[usize::from(op.task)] = Some(waiting);
     }
 }

@@ -133,7 +133,7 @@ impl Sim {
         let objects = self.objects(&[Cache::Filp, Cache::Vma], pid).await?;
         let base = self.with_process(pid, |process| {
             process.file_maps.insert(region, objects);
-            process.map_file(region, pages, backing)
+            process.map(region, pages, Some(backing))
         })?;
         self.mm.state.borrow_mut().owner.map_file_at(backing.file, MappedAt { pid, base, pages });
         Ok(())

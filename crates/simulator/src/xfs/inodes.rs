@@ -12,7 +12,7 @@ use crate::sim::Sim;
 use crate::slab::{Cache, Object};
 use lab::Stream;
 use mm::{Env, Nanos};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use workload::{Filesystem, Scale};
 
 /// What a checkpoint writes of an inode: format, core, and one extent, with their headers.
@@ -51,11 +51,15 @@ pub(crate) struct InodeItem {
 }
 
 impl InodeItem {
+    /// Whether what is logged of the inode has room there.
+    fn fits(&self, memory: Option<&Vector>) -> bool {
+        memory.is_some_and(|memory| memory.holds_extents || !self.extents)
+    }
+
     /// The cache that a new shadow comes from, if the transaction needs one.
     fn begin(&mut self, logged: Logged) -> Option<Cache> {
         self.extents |= logged == Logged::Extents;
-        let fits = self.shadow.as_ref().is_some_and(|shadow| shadow.holds_extents || !self.extents);
-        (!fits).then_some(if self.extents { Cache::Kmalloc1k } else { Cache::Kmalloc512 })
+        (!self.fits(self.shadow.as_ref())).then_some(if self.extents { Cache::Kmalloc1k } else { Cache::Kmalloc512 })
     }
 
     fn replace_shadow(&mut self, object: Object, cache: Cache) -> Option<Object> {
@@ -65,8 +69,7 @@ impl InodeItem {
 
     /// The transaction commits: whether the item is new in this checkpoint.
     fn commit(&mut self) -> bool {
-        let fits = self.vector.as_ref().is_some_and(|vector| vector.holds_extents || !self.extents);
-        if !fits {
+        if !self.fits(self.vector.as_ref()) {
             std::mem::swap(&mut self.vector, &mut self.shadow);
         }
         !std::mem::replace(&mut self.in_cil, true)
@@ -159,7 +162,7 @@ impl Computer {
     fn write_inodes(&mut self, all: bool) -> u64 {
         let Some(xfs) = &mut self.xfs else { return 0 };
         let log = &mut xfs.inodes;
-        let mut clusters: BTreeMap<u32, ()> = BTreeMap::new();
+        let mut clusters = BTreeSet::new();
         let mut pinned = Vec::new();
         while all || log.is_short() {
             let Some((offset, file)) = log.ail.pop_first() else { break };
@@ -169,7 +172,7 @@ impl Computer {
                 continue;
             }
             (of.item.in_ail, of.item.extents) = (None, false);
-            clusters.insert(file / INODES_A_CLUSTER, ());
+            clusters.insert(file / INODES_A_CLUSTER);
         }
         log.ail.extend(pinned);
         clusters.len() as u64
