@@ -14,6 +14,7 @@ use pagealloc::{CpuId, Gfp, NR_ORDERS, NodeId, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Swap assumed where the recorded kernel had any: 1 GiB.
@@ -86,12 +87,12 @@ pub(super) struct Driver<'a> {
 /// # Errors
 /// When the machine can't be built, or, with `check` set, when an invariant breaks.
 pub fn replay(
-    log: &Rc<PageLog>,
+    log: &Arc<PageLog>,
     options: &ReplayOptions,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Replayed, ReplayError> {
     let clock = Rc::new(Cell::new(log.window.0));
-    let objects = Objects::new(Rc::clone(log), SWAP_PAGES, options.seed);
+    let objects = Objects::new(Arc::clone(log), SWAP_PAGES, options.seed);
     let mut state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
     let (cpus, kthreads_on) = (state.alloc.nr_cpus(), state.alloc.add_kthread_cpu(NodeId(0)));
     let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus, kthreads_on));
