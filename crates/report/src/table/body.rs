@@ -44,7 +44,10 @@ impl<'a> Body<'a> {
     pub fn print(&self, text: &mut String) {
         let sections: Vec<(&str, Vec<Line>)> = self.sections();
         let lines = || sections.iter().flat_map(|(_, lines)| lines);
-        let width = |at: usize| Width::of(lines().filter_map(|line| line.cells[at].as_ref()), self.several);
+        let width = |at: usize| {
+            let cells = lines().filter_map(|line| line.cells[at].as_ref());
+            Width::of(cells, self.several, self.columns[at].runs.len() > 1)
+        };
         let widths: Vec<Width> = (0..self.columns.len()).map(width).collect();
         for bank in banks(&widths) {
             text.push('\n');

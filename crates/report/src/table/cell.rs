@@ -74,20 +74,25 @@ pub(super) struct Width {
     mark: usize,
 }
 
-/// Least room of figures that have company of their own, with their gap.
+/// Least room of figures that have company, with their gap.
 const NARROW: usize = 8;
 
 impl Width {
-    /// Of a column whose runs are so many, with these cells. Where no column has several runs, all are alike.
-    pub fn of<'a>(cells: impl Iterator<Item = &'a Cell>, several: bool) -> Width {
-        if !several {
+    /// Of a column with these cells. `with_ranges`: whether any column of the table has several runs, `has_ranges`: this one.
+    pub fn of<'a>(cells: impl Iterator<Item = &'a Cell>, with_ranges: bool, has_ranges: bool) -> Width {
+        if !with_ranges {
             return Width { figure: NUMBER_WIDTH, range: 0, mark: 0 };
         }
-        cells.fold(Width { figure: NARROW, range: 0, mark: 0 }, |width, cell| Width {
+        let mut width = cells.fold(Width { figure: NARROW, range: 0, mark: 0 }, |width, cell| Width {
             figure: width.figure.max(cell.figure.len() + 2),
             range: width.range.max(cell.range.len()),
             mark: width.mark.max(if cell.unlike { STAR.len() } else { 0 }),
-        })
+        });
+        if has_ranges {
+            // Names are broken into pieces that fit the usual width.
+            width.range += (NUMBER_WIDTH + 1).saturating_sub(width.whole());
+        }
+        width
     }
 
     /// All of it.
@@ -133,7 +138,7 @@ mod tests {
     #[test]
     fn one_run_is_a_number_and_never_marked() {
         let cell = Cell::of_counts(&[540], false).beside(Some(&[0.0]), &[540.0]);
-        let width = Width::of([&cell].into_iter(), false);
+        let width = Width::of([&cell].into_iter(), false, false);
         assert_eq!((cell.unlike, width.text(Some(&cell))), (false, "           540".to_owned()));
     }
 
@@ -150,10 +155,12 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_what_they_hold() {
         let cells = [Cell::of_counts(&[1, 100, 7], true), Cell { unlike: true, ..Cell::of_counts(&[5; 3], true) }];
-        let width = Width::of(cells.iter(), true);
+        let width = Width::of(cells.iter(), true, true);
         assert_eq!(width.text(Some(&cells[0])), "       7 [1..100]  ");
         assert_eq!(width.text(Some(&cells[1])), "       5          *");
         assert_eq!(width.text(None), "       -           ");
         assert_eq!(width.whole(), 19);
+        assert_eq!(Width::of(cells[1..].iter(), true, true).whole(), NUMBER_WIDTH + 1, "room for a name");
+        assert_eq!(Width::of([Cell::of_counts(&[7], true)].iter(), true, false).whole(), NARROW);
     }
 }

@@ -4,7 +4,7 @@ use super::Facts;
 use super::shown::Shown;
 use crate::latency::{self, GfpClass, Latency};
 use crate::over_runs::middle;
-use crate::text::{duration, heading, line};
+use crate::text::{LABEL_WIDTH, LINE_WIDTH, duration, heading, line};
 use lab::outcome::Outcome;
 use pagealloc::{Migratetype, NR_ORDERS, Order};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,6 +26,16 @@ fn median(mut values: Vec<u64>) -> u64 {
     middle(&values).copied().unwrap_or(0)
 }
 
+/// A line of a column. A name that leaves no room for its figures has a line of its own above them.
+fn named_line(text: &mut String, name: &str, width: usize, cells: impl Iterator<Item = String>) {
+    let cells: Vec<String> = cells.collect();
+    let fits = name.len() + 2 < LABEL_WIDTH || name.len() + 2 + width * cells.len() <= LINE_WIDTH;
+    if !fits {
+        let _ = writeln!(text, "  {name}");
+    }
+    line(text, &format!("  {}", if fits { name } else { "" }), width, cells);
+}
+
 /// Free blocks of every type by order, one line a column: pagetypeinfo, with the columns under one another.
 fn free_areas(text: &mut String, columns: &[Shown], several: bool) {
     let free = |column: &Shown| Migratetype::ALL.map(|migratetype| free_of(column, migratetype));
@@ -44,7 +54,7 @@ fn free_areas(text: &mut String, columns: &[Shown], several: bool) {
         let _ = writeln!(text, "{}", migratetype.name());
         for (column, types) in &columns {
             if column.outcomes().any(|outcome| !outcome.zones.is_empty()) {
-                line(text, &format!("  {}", column.name), width, types[index][..=orders].iter().map(u64::to_string));
+                named_line(text, column.name, width, types[index][..=orders].iter().map(u64::to_string));
             }
         }
     }
@@ -85,7 +95,7 @@ fn latencies(text: &mut String, columns: &[Shown], several: bool) {
         for (name, latency) in columns {
             let times = [latency.p50, latency.p99, latency.max].map(duration);
             let counts = [latency.count, latency.failed].map(|count| count.to_string());
-            line(text, &format!("  {name}"), 12, counts.into_iter().chain(times));
+            named_line(text, name, 12, counts.into_iter().chain(times));
         }
     }
 }
