@@ -82,7 +82,7 @@ fn a_bare_replay_shows_several_seeds_and_one_seed_shows_none() {
     let total = line(&bare).expect("the row is printed");
     assert!(total.contains("..") && total.ends_with(" *"), "nothing is left under defrag_mode: {total}");
     let one = with(&["--seed", "1"]);
-    assert!(one.contains("against the kernel, seed 1\n") && !one.contains(['*', ']']), "{one}");
+    assert!(one.contains("against the kernel, seed 1\n") && !one.contains('*') && !one.contains(".."), "{one}");
     assert_eq!(one, with(&["--seeds", "1"]));
     assert_eq!(with(&["--seed", "7"]), with(&["--seeds", "7..7"]));
     let csv = with(&["--seeds", "2", "--format", "csv"]);
