@@ -113,7 +113,7 @@ impl Computer {
         let whatever_it_has = self.inodes_with_cache;
         let Some(of) = self.files.get_mut(file) else { return };
         let bare = of.cached == 0 && !of.tree.has_objects();
-        if !held && (bare || whatever_it_has) && !of.inode.is_empty() && of.unused.is_none() {
+        if !held && (bare || whatever_it_has) && of.inode.is_some() && of.unused.is_none() {
             self.inode_sequence += 1;
             of.unused = Some(self.inode_sequence);
             self.unused_inodes.insert(self.inode_sequence, file);
@@ -151,7 +151,7 @@ impl Computer {
         self.drop_inode_item(file);
         let Some(of) = self.files.get_mut(file) else { return };
         let (inode, tree) = (std::mem::take(&mut of.inode), std::mem::take(&mut of.tree));
-        self.free_objects(inode);
+        self.free_objects(inode.into_iter().flatten());
         self.free_nodes(file, tree);
     }
 

@@ -38,7 +38,7 @@ pub(crate) struct File {
     /// Buffer heads by the first page of their folio.
     pub buffers: BTreeMap<u32, Vec<Object>>,
     /// The inode and what hangs on it, if it is in memory.
-    pub inode: Vec<Object>,
+    pub inode: Option<[Object; 3]>,
     /// What XFS's log keeps for it.
     pub item: InodeItem,
     /// Open files of it that processes hold.

@@ -5,7 +5,7 @@ use crate::file::{Readahead, first_window, next_window};
 use crate::folio::{Folio, FolioId, Use};
 use crate::page_tree::NODE_PAGES;
 use crate::sim::{NOENT, NOMEM, Sim};
-use crate::slab::Cache;
+use crate::slab::{Cache, Object};
 use crate::xfs::Logged;
 use mm::{Env, PageFlags, Tag};
 use pagealloc::{Gfp, Order, Pfn};
@@ -344,7 +344,7 @@ impl Sim {
             Some(_) => {}
         }
         self.look_up_name(pid, crate::dentry::Name::File(file), true).await?;
-        let known = self.mm.state.borrow().owner.files.get(file).is_some_and(|of| !of.inode.is_empty());
+        let known = self.mm.state.borrow().owner.files.get(file).is_some_and(|of| of.inode.is_some());
         if !known {
             self.metadata(pid, file, false).await;
             self.load_inode(pid, file).await?;
@@ -360,10 +360,11 @@ impl Sim {
             Filesystem::Ext4 => [Cache::Inode, Cache::InodeSecurity, Cache::ExtentStatus],
         };
         let objects = self.objects(&caches, pid).await?;
+        let objects: [Object; 3] = objects.try_into().map_err(|_| NOMEM)?;
         let mut state = self.mm.state.borrow_mut();
-        match state.owner.files.get_mut(file).filter(|of| of.inode.is_empty()) {
+        match state.owner.files.get_mut(file).filter(|of| of.inode.is_none()) {
             Some(of) => {
-                of.inode = objects;
+                of.inode = Some(objects);
                 state.owner.inode_may_be_unused(file);
             }
             None => {

@@ -34,6 +34,15 @@ struct Node {
 }
 
 impl Node {
+    /// Room for a slot, in steps: most files have a few pages, and most others fill a node.
+    fn make_room(&mut self, place: usize) {
+        if self.slots.len() <= place {
+            let room = [4, 16].into_iter().find(|&room| place < room).unwrap_or(NODE_PAGES as usize);
+            self.slots.reserve_exact(room - self.slots.len());
+            self.slots.resize(place + 1, None);
+        }
+    }
+
     fn put(&mut self, place: usize, slot: Option<Slot>) -> Option<Slot> {
         let before = std::mem::replace(&mut self.slots[place], slot);
         self.pages = self.pages + u32::from(is_page(slot)) - u32::from(is_page(before));
@@ -83,9 +92,7 @@ impl PageTree {
     pub fn insert(&mut self, index: u32, slot: Slot) -> Option<Slot> {
         let (node, place) = place(index);
         let node = self.node_or_new(node);
-        if node.slots.len() <= place {
-            node.slots.resize(place + 1, None);
-        }
+        node.make_room(place);
         node.put(place, Some(slot))
     }
 

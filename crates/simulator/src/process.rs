@@ -221,7 +221,7 @@ impl Sim {
         let State { owner, pages: flags, .. } = state;
         let window = owner.processes.get_mut(pid)?.windows.get_mut(number)?;
         owner.folios.resolve(&mut window.entry);
-        let (mut gone, mut of_files) = (Vec::new(), Vec::new());
+        let (mut gone, mut of_files) = (Vec::with_capacity(pages.len()), Vec::new());
         match &mut window.entry {
             Entry::Empty => {}
             Entry::Huge(id) => {

@@ -148,7 +148,7 @@ impl Computer {
         let Some(xfs) = &mut self.xfs else { return };
         let log = &mut xfs.inodes;
         for &file in files {
-            let Some(of) = self.files.get_mut(file).filter(|of| !of.inode.is_empty()) else { continue };
+            let Some(of) = self.files.get_mut(file).filter(|of| of.inode.is_some()) else { continue };
             if let Some(before) = of.item.in_ail.replace(log.head) {
                 log.ail.remove(&(before, file));
             }
@@ -187,7 +187,7 @@ impl Sim {
         }
         let needed = {
             let owner = &mut self.mm.state.borrow_mut().owner;
-            let of = owner.files.get_mut(file).filter(|of| !of.inode.is_empty());
+            let of = owner.files.get_mut(file).filter(|of| of.inode.is_some());
             let Some(of) = of else { return };
             of.item.begin(logged)
         };
@@ -195,7 +195,7 @@ impl Sim {
         if let Some(cache) = needed {
             let object = self.nofs_object(cache, pid).await;
             let owner = &mut self.mm.state.borrow_mut().owner;
-            spare = match owner.files.get_mut(file).filter(|of| !of.inode.is_empty()) {
+            spare = match owner.files.get_mut(file).filter(|of| of.inode.is_some()) {
                 Some(of) => of.item.replace_shadow(object, cache),
                 None => Some(object),
             };
