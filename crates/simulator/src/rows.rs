@@ -1,7 +1,6 @@
 //! Maps by numbers that come in runs, such as those of files: neighbours lie side by side, and one look at a small index finds them.
 
 use crate::number_map::NumberMap;
-use std::ops::Index;
 
 /// Numbers of a row.
 const ROW: u32 = 32;
@@ -74,7 +73,8 @@ impl<T> FromIterator<(u32, T)> for Rows<T> {
     }
 }
 
-impl<T> Index<u32> for Rows<T> {
+#[cfg(test)]
+impl<T> std::ops::Index<u32> for Rows<T> {
     type Output = T;
 
     fn index(&self, number: u32) -> &T {
