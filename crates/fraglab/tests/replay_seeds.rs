@@ -68,6 +68,9 @@ fn the_seeds_are_those_of_single_replays_however_many_work() {
     assert_eq!(total["median"], values[1]);
     assert_eq!((&total["low"], &total["high"]), (&Value::from(values[0]), &Value::from(values[2])));
     assert_eq!(all["columns"][1]["rows"]["extfrag_total"], total["median"]);
+    let page_events = |column: &Value| column["replay"]["page_events"].as_u64().expect("a number");
+    let runs = all["columns"][1]["runs"].as_array().expect("runs");
+    assert_eq!(page_events(&all["columns"][1]), runs.iter().map(page_events).sum::<u64>());
 }
 
 #[test]
@@ -108,12 +111,18 @@ fn a_run_directory_a_seed() {
         let read = |place: &str| std::fs::read_to_string(Path::new(&path(place)).join(name)).expect(name);
         assert!(read("runs/seed-2") == read("alone"), "{name} is not that of the seed alone");
     }
-    let manifest: Value =
-        serde_json::from_str(&std::fs::read_to_string(path("runs/manifest.json")).expect("written")).expect("JSON");
+    let manifest = |run: &str| -> Value {
+        let text = std::fs::read_to_string(path(run) + "/manifest.json").expect("written");
+        serde_json::from_str(&text).expect("JSON")
+    };
+    let together = manifest("runs");
     assert_eq!(
-        (&manifest["schema"], &manifest["runs"]),
+        (&together["schema"], &together["runs"]),
         (&"fraglab.runs".into(), &serde_json::json!(["seed-1", "seed-2"]))
     );
+    let page_events = |run: &str| manifest(run)["page_events"].as_u64().expect("a number");
+    assert_eq!(page_events("runs"), page_events("runs/seed-1") + page_events("runs/seed-2"));
+    assert_eq!(together["policy"], manifest("alone")["policy"]);
     // The directory stands for its runs.
     let [apart, together] = [vec![path("runs/seed-1"), path("runs/seed-2")], vec![path("runs")]]
         .map(|runs| stdout(&["compare"].into_iter().chain(runs.iter().map(String::as_str)).collect::<Vec<_>>()));

@@ -1,7 +1,7 @@
 //! `manifest.json`: what a run directory is the result of, and how to get it again.
 
 use crate::json::{self, SCHEMA_VERSION};
-use crate::{Calibration, Facts, Report, SeedsReport};
+use crate::{Calibration, Column, Facts, Report, SeedsReport};
 use serde_json::{Value, json};
 
 /// Value of the manifest's `schema` key: tells a run directory from any other.
@@ -53,36 +53,39 @@ fn peak_rss(status: &str) -> Option<u64> {
 /// The manifest. `policy`, `event_digest`, `page_events` and `replay_seconds` speak of all replays together: names
 /// joined by a space, digests folded in column order, sums; `runs` holds each replay's own.
 pub fn manifest(report: &Report, provenance: &Provenance) -> Value {
-    let runs: Vec<(&str, &Facts)> =
-        report.columns.iter().filter_map(|c| c.facts.as_ref().map(|facts| (c.name.as_str(), facts))).collect();
-    json!({
-        "schema": SCHEMA,
-        "schema_version": SCHEMA_VERSION,
-        "version": provenance.version,
-        "command_line": provenance.command_line,
-        "recording": report.recording,
-        "policy": runs.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(" "),
-        "seed": runs.first().map(|(_, facts)| facts.seed),
-        "event_digest": format!("{:016x}", fold_digests(runs.iter().map(|(_, facts)| facts.digest))),
-        "page_events": runs.iter().map(|(_, facts)| facts.page_events).sum::<u64>(),
-        "replay_seconds": runs.iter().map(|(_, facts)| facts.replay_seconds).sum::<f64>(),
-        "calibration": report.calibration.as_ref().map(Calibration::to_json),
-        "peak_rss_bytes": provenance.peak_rss_bytes,
-        "runs": runs.iter().map(|(name, facts)| run(name, facts)).collect::<Vec<_>>(),
-    })
+    let mut manifest = together(SCHEMA, &[report], report.calibration.as_ref(), provenance);
+    let of_column = |column: &Column| column.facts.as_ref().map(|facts| run(&column.name, facts));
+    manifest["runs"] = report.columns.iter().filter_map(of_column).collect();
+    manifest["seed"] = report.columns.iter().find_map(|column| column.facts.as_ref()).map(|facts| facts.seed).into();
+    manifest
 }
 
-/// The manifest of a directory that holds a run directory a seed. `runs` are their names in it.
+/// The manifest of a directory that holds a run directory a seed. `runs` are their names in it; what speaks of all replays together
+/// speaks of those of all seeds, the first seed's first.
 pub(crate) fn of_seeds(report: &SeedsReport, runs: &[String], provenance: &Provenance) -> Value {
+    let seeds: Vec<&Report> = report.seeds.iter().collect();
+    let mut manifest = together(SCHEMA_OF_SEEDS, &seeds, report.calibration.as_ref(), provenance);
+    manifest["runs"] = runs.into();
+    manifest["seeds"] = report.numbers().into();
+    manifest
+}
+
+/// What a manifest says of all replays in it.
+fn together(schema: &str, seeds: &[&Report], calibration: Option<&Calibration>, provenance: &Provenance) -> Value {
+    let facts = || seeds.iter().flat_map(|report| report.columns.iter().filter_map(|column| column.facts.as_ref()));
+    let columns = seeds.first().into_iter().flat_map(|report| &report.columns);
+    let policies: Vec<&str> = columns.filter(|c| c.facts.is_some()).map(|column| column.name.as_str()).collect();
     json!({
-        "schema": SCHEMA_OF_SEEDS,
+        "schema": schema,
         "schema_version": SCHEMA_VERSION,
         "version": provenance.version,
         "command_line": provenance.command_line,
-        "recording": report.recording(),
-        "seeds": report.numbers(),
-        "runs": runs,
-        "calibration": report.calibration.as_ref().map(Calibration::to_json),
+        "recording": seeds.first().map(|report| &report.recording),
+        "policy": policies.join(" "),
+        "event_digest": format!("{:016x}", fold_digests(facts().map(|facts| facts.digest))),
+        "page_events": facts().map(|facts| facts.page_events).sum::<u64>(),
+        "replay_seconds": facts().map(|facts| facts.replay_seconds).sum::<f64>(),
+        "calibration": calibration.map(Calibration::to_json),
         "peak_rss_bytes": provenance.peak_rss_bytes,
     })
 }
@@ -103,7 +106,7 @@ fn run(name: &str, facts: &Facts) -> Value {
 }
 
 /// The digest itself if there is one; else an order-dependent mix of all.
-fn fold_digests(mut digests: impl Iterator<Item = u64>) -> u64 {
+pub(crate) fn fold_digests(mut digests: impl Iterator<Item = u64>) -> u64 {
     let first = digests.next().unwrap_or(0);
     digests.fold(first, |folded, digest| (folded.rotate_left(5) ^ digest).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
