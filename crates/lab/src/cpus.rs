@@ -35,6 +35,8 @@ enum Seat {
 /// All CPUs.
 pub(crate) struct Cpus {
     cpus: Vec<Cpu>,
+    /// Tasks in all queues.
+    queued: usize,
     slice: Nanos,
     seats: Vec<Seat>,
     /// CPU that each task was on last.
@@ -46,7 +48,7 @@ pub(crate) struct Cpus {
 impl Cpus {
     pub fn new(cpus: u16, slice: Nanos) -> Cpus {
         let cpus = (0..cpus.max(1)).map(|_| Cpu::default()).collect();
-        Cpus { cpus, slice: slice.max(1), seats: Vec::new(), last: Vec::new(), nodes: Vec::new() }
+        Cpus { cpus, queued: 0, slice: slice.max(1), seats: Vec::new(), last: Vec::new(), nodes: Vec::new() }
     }
 
     /// Which node each CPU belongs to: who wakes up and finds its CPU taken looks for another of the same node first.
@@ -79,6 +81,10 @@ impl Cpus {
         }
         let load = |cpu: &Cpu| cpu.queue.len() + usize::from(cpu.runs.is_some());
         let last = self.last[task];
+        if load(&self.cpus[last]) == 0 {
+            self.seat(last, task, now);
+            return true;
+        }
         let elsewhere = |cpu: usize| self.nodes.get(cpu) != self.nodes.get(last);
         let least = (0..self.cpus.len())
             .min_by_key(|&cpu| (load(&self.cpus[cpu]), cpu != last, elsewhere(cpu), cpu))
@@ -87,9 +93,14 @@ impl Cpus {
             self.seat(least, task, now);
             return true;
         }
-        self.seats[task] = Seat::Queued;
-        self.cpus[least].queue.push_back(task);
+        self.enqueue(least, task);
         false
+    }
+
+    fn enqueue(&mut self, cpu: usize, task: TaskId) {
+        self.seats[task] = Seat::Queued;
+        self.cpus[cpu].queue.push_back(task);
+        self.queued += 1;
     }
 
     fn seat(&mut self, cpu: usize, task: TaskId, now: Nanos) {
@@ -106,15 +117,20 @@ impl Cpus {
         let Seat::On(cpu) = seat else {
             if seat == Seat::Queued {
                 self.cpus.iter_mut().for_each(|cpu| cpu.queue.retain(|&queued| queued != task));
+                self.queued -= 1;
             }
             return None;
         };
         self.cpus[cpu].busy += now - self.cpus[cpu].since;
         self.cpus[cpu].runs = None;
+        if self.queued == 0 {
+            return None;
+        }
         let queued = |cpu: &usize| (self.cpus[*cpu].queue.len(), std::cmp::Reverse(*cpu));
         let longest = (0..self.cpus.len()).max_by_key(queued).unwrap_or(cpu);
         let from = if self.cpus[cpu].queue.is_empty() { longest } else { cpu };
         let next = self.cpus[from].queue.pop_front()?;
+        self.queued -= 1;
         self.seat(cpu, next, now);
         Some(next)
     }
@@ -142,8 +158,7 @@ impl Cpus {
             return None;
         }
         let next = self.leave(task, now);
-        self.seats[task] = Seat::Queued;
-        self.cpus[cpu].queue.push_back(task);
+        self.enqueue(cpu, task);
         next
     }
 }

@@ -1,5 +1,6 @@
 //! The surroundings of a run: virtual time, wait queues, and work that takes as long as the [`Speeds`] say.
 
+use crate::agenda::Agenda;
 use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
 use crate::device::{Device, Stream};
@@ -10,8 +11,7 @@ use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
 use pagealloc::{CpuId, NodeId, Pfn};
 use std::cell::{Cell, RefCell};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -69,8 +69,7 @@ pub struct VirtualEnv {
     pub flushers_woken: Cell<bool>,
     /// Who holds a lock at a moment is not known.
     pub(crate) chance: Chance,
-    due: RefCell<BinaryHeap<Reverse<(Nanos, u64, Due)>>>,
-    sequence: Cell<u64>,
+    due: RefCell<Agenda<Due>>,
     /// Time of the first entry of `due`; the end of time if there is none.
     next_due: Cell<Nanos>,
     waits: RefCell<Vec<Wait>>,
@@ -99,7 +98,6 @@ impl VirtualEnv {
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
             due: RefCell::default(),
-            sequence: Cell::new(0),
             next_due: Cell::new(Nanos::MAX),
             waits: RefCell::default(),
             free_waits: RefCell::default(),
@@ -160,7 +158,7 @@ impl VirtualEnv {
 
     /// Lets the clock jump to what falls due next: readies a waiting task, or returns a page that has been written.
     pub fn advance(&self) -> Option<Pfn> {
-        let Reverse((at, _, due)) = self.pop_due()?;
+        let (at, due) = self.pop_due()?;
         self.clock.set(self.clock.get().max(at));
         match due {
             Due::Written(pfn, stream, pages, borrowed) => {
@@ -214,18 +212,20 @@ impl VirtualEnv {
         }
     }
 
-    fn pop_due(&self) -> Option<Reverse<(Nanos, u64, Due)>> {
-        let mut heap = self.due.borrow_mut();
-        let first = heap.pop();
-        self.next_due.set(heap.peek().map_or(Nanos::MAX, |Reverse((at, ..))| *at));
+    fn pop_due(&self) -> Option<(Nanos, Due)> {
+        let mut agenda = self.due.borrow_mut();
+        let first = agenda.pop();
+        self.next_due.set(agenda.next());
         first
     }
 
     fn schedule(&self, at: Nanos, due: Due) {
         self.next_due.set(self.next_due.get().min(at));
-        let sequence = self.sequence.get();
-        self.sequence.set(sequence + 1);
-        self.due.borrow_mut().push(Reverse((at, sequence, due)));
+        let mut agenda = self.due.borrow_mut();
+        match due {
+            Due::Written(..) => agenda.add_in_line(at, due),
+            Due::Timeout(_) | Due::Run(_) => agenda.add(at, due),
+        }
     }
 
     /// Sleeps for a time. The task has no CPU afterwards: what it does costs nothing until it works.

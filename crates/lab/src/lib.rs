@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 pub mod activity;
+mod agenda;
 mod chance;
 mod cpus;
 mod daemons;

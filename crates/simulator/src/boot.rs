@@ -4,8 +4,8 @@ use crate::computer::Computer;
 use crate::dentry::Dentries;
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, Folios, KernelUse, Use};
-use crate::number_map::NumberMap;
 use crate::process_table::ProcessTable;
+use crate::rows::Rows;
 use crate::sim::Sim;
 use crate::slab::Slabs;
 use crate::spec::MachineSpec;
@@ -86,8 +86,8 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
     Computer {
         folios: Folios::default(),
         processes: ProcessTable::default(),
-        handles: BTreeMap::new(),
-        files: NumberMap::from_iter([(BLOCK_DEVICE, File::default())]),
+        handles: Rows::default(),
+        files: FromIterator::from_iter([(BLOCK_DEVICE, File::default())]),
         slabs: Slabs::new(spec.machine().cpu_node),
         dentries: Dentries::default(),
         unused_inodes: BTreeMap::new(),

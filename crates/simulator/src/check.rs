@@ -1,7 +1,6 @@
 //! Invariants: every page has exactly one owner, and all counts are what counting anew gives.
 
 use crate::address_space::{Entry, Pte};
-use crate::file::Slot;
 use crate::folio::{FolioId, Place, Use};
 use crate::sim::SimWorld;
 use mm::{PageFlags, State};
@@ -121,12 +120,11 @@ fn check_maps(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
 fn check_files(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
     let owner = &state.owner;
     let mut held = 0;
-    for (&file, of) in &owner.files {
+    for (file, of) in owner.files.iter() {
         let mut cached = 0;
-        for (&index, slot) in &of.slots {
-            let (Slot::Page(id) | Slot::Tail(id)) = slot else { continue };
+        for (index, id) in of.tree.pages() {
             cached += 1;
-            let folio = owner.folios.get(*id);
+            let folio = owner.folios.get(id);
             let Use::File { file: named, index: start } = folio.what else {
                 return Err(format!("page {index} of file {file} is {folio:?}"));
             };
@@ -135,11 +133,10 @@ fn check_files(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
             held += u64::from(start == index);
         }
         ensure(cached == of.cached, || format!("file {file} counts {} pages, {cached} are cached", of.cached))?;
-        for node in of.nodes.keys().filter(|_| flight == Flight::None) {
-            let shadows_only = !of.node_has_pages(*node);
-            let range = node * crate::file::NODE_PAGES..(node + 1) * crate::file::NODE_PAGES;
-            let empty = of.slots.range(range).next().is_none();
-            let listed = owner.shadow_nodes.contains(&(file, *node));
+        for node in of.tree.with_objects().filter(|_| flight == Flight::None) {
+            let shadows_only = !of.tree.has_pages(node);
+            let empty = !of.tree.has_slots(node);
+            let listed = owner.shadow_nodes.contains(&(file, node));
             ensure(listed == (shadows_only && !empty) || empty, || {
                 format!("node {node} of file {file}: listed {listed}")
             })?;

@@ -2,10 +2,11 @@
 
 use crate::address_space::{Entry, Handle, Pid, Process, Pte};
 use crate::dentry::{Dentries, Name};
-use crate::file::{BLOCK_DEVICE, File, Slot};
+use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
-use crate::number_map::NumberMap;
+use crate::page_tree::{NODE_PAGES, PageTree, Slot};
 use crate::process_table::ProcessTable;
+use crate::rows::Rows;
 use crate::slab::{Object, Slabs};
 use crate::swap::Slots;
 use crate::windows::Window;
@@ -21,9 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Computer {
     pub folios: Folios,
     pub processes: ProcessTable,
-    pub handles: BTreeMap<u32, Handle>,
+    pub handles: Rows<Handle>,
     /// Files by number, the block device among them.
-    pub files: NumberMap<u32, File>,
+    pub files: Rows<File>,
     pub slabs: Slabs,
     pub dentries: Dentries,
     /// Unused inodes, oldest first.
@@ -78,9 +79,16 @@ impl Computer {
         emptied.into_iter().filter_map(|id| self.forget(id)).collect()
     }
 
+    /// A file that may have been there before.
+    pub fn add_file(&mut self, file: u32) {
+        if !self.files.contains(file) {
+            self.files.insert(file, File::default());
+        }
+    }
+
     /// A page of a file left the cache. `shadow`: by reclaim.
     pub fn uncache(&mut self, file: u32, index: u32, pages: u32, shadow: Option<Shadow>) {
-        let Some(of) = self.files.get_mut(&file) else { return };
+        let Some(of) = self.files.get_mut(file) else { return };
         let buffers = of.remove(index, pages, shadow);
         self.free_objects(buffers);
         if shadow.is_some() {
@@ -90,9 +98,9 @@ impl Computer {
     }
 
     fn note_shadow_nodes(&mut self, file: u32, index: u32, pages: u32) {
-        let Some(of) = self.files.get(&file) else { return };
-        for node in index / crate::file::NODE_PAGES..=(index + pages - 1) / crate::file::NODE_PAGES {
-            if of.nodes.contains_key(&node) && !of.node_has_pages(node) {
+        let Some(of) = self.files.get(file) else { return };
+        for node in index / NODE_PAGES..=(index + pages - 1) / NODE_PAGES {
+            if of.tree.has_object(node) && !of.tree.has_pages(node) {
                 self.shadow_nodes.insert((file, node));
             }
         }
@@ -103,9 +111,9 @@ impl Computer {
     pub fn inode_may_be_unused(&mut self, file: u32) {
         let held = self.dentries.holds(file) || file == BLOCK_DEVICE;
         let whatever_it_has = self.inodes_with_cache;
-        let Some(of) = self.files.get_mut(&file) else { return };
-        let bare = of.cached == 0 && of.nodes.is_empty();
-        if !held && (bare || whatever_it_has) && !of.inode.is_empty() && of.unused.is_none() {
+        let Some(of) = self.files.get_mut(file) else { return };
+        let bare = of.cached == 0 && !of.tree.has_objects();
+        if !held && (bare || whatever_it_has) && of.inode.is_some() && of.unused.is_none() {
             self.inode_sequence += 1;
             of.unused = Some(self.inode_sequence);
             self.unused_inodes.insert(self.inode_sequence, file);
@@ -114,14 +122,14 @@ impl Computer {
 
     /// The inode is in use again.
     pub fn inode_is_used(&mut self, file: u32) {
-        if let Some(place) = self.files.get_mut(&file).and_then(|of| of.unused.take()) {
+        if let Some(place) = self.files.get_mut(file).and_then(|of| of.unused.take()) {
             self.unused_inodes.remove(&place);
         }
     }
 
     /// A process has opened a file: its dentry, and with it the inode, is held.
     pub fn hold_file(&mut self, file: u32) {
-        if let Some(of) = self.files.get_mut(&file) {
+        if let Some(of) = self.files.get_mut(file) {
             of.opened += 1;
             self.dentries.hold(Name::File(file));
         }
@@ -129,7 +137,7 @@ impl Computer {
 
     /// An open file is closed. A file that was removed meanwhile is held by nobody.
     pub fn close_file(&mut self, file: u32) {
-        if let Some(of) = self.files.get_mut(&file).filter(|of| of.opened > 0) {
+        if let Some(of) = self.files.get_mut(file).filter(|of| of.opened > 0) {
             of.opened -= 1;
             if of.opened == 0 {
                 self.dentries.release(Name::File(file));
@@ -141,14 +149,19 @@ impl Computer {
     pub fn free_inode(&mut self, file: u32) {
         self.inode_is_used(file);
         self.drop_inode_item(file);
-        let Some(of) = self.files.get_mut(&file) else { return };
-        of.slots.clear();
-        let (inode, nodes) = (std::mem::take(&mut of.inode), std::mem::take(&mut of.nodes));
-        for &node in nodes.keys() {
+        let Some(of) = self.files.get_mut(file) else { return };
+        let (inode, tree) = (std::mem::take(&mut of.inode), std::mem::take(&mut of.tree));
+        self.free_objects(inode.into_iter().flatten());
+        self.free_nodes(file, tree);
+    }
+
+    /// Frees the memory of a tree whose pages nobody needs any more.
+    pub fn free_nodes(&mut self, file: u32, mut tree: PageTree) {
+        let nodes: Vec<u32> = tree.with_objects().collect();
+        for node in nodes {
             self.shadow_nodes.remove(&(file, node));
+            tree.take_object(node).into_iter().for_each(|object| self.slabs.free(object));
         }
-        self.free_objects(inode);
-        self.free_objects(nodes.into_values());
     }
 
     fn prune_dentries(&mut self, nr: u64) -> u64 {
@@ -164,7 +177,7 @@ impl Computer {
             let Some((_, &file)) = self.unused_inodes.first_key_value() else { break };
             self.drop_pages(file, now, droppable, freed);
             self.inode_is_used(file);
-            if self.files.get(&file).is_none_or(|of| of.cached == 0) && !self.inode_is_pinned(file) {
+            if self.files.get(file).is_none_or(|of| of.cached == 0) && !self.inode_is_pinned(file) {
                 self.free_inode(file);
             } else {
                 self.inode_may_be_unused(file);
@@ -175,23 +188,19 @@ impl Computer {
 
     /// Takes a file's droppable pages out of the cache: their frames are free then. Nodes that held nothing else go, too.
     pub fn drop_pages(&mut self, file: u32, now: Nanos, droppable: &dyn Fn(Pfn) -> bool, freed: &mut Vec<Pfn>) {
-        let Some(of) = self.files.get(&file) else { return };
-        let heads = of.slots.iter().filter_map(|(&index, slot)| match slot {
-            Slot::Page(id) => Some((index, *id)),
-            Slot::Tail(_) | Slot::Shadow(_) => None,
-        });
+        let Some(of) = self.files.get(file) else { return };
         let unused = |&(_, id): &(u32, FolioId)| {
             let folio = self.folios.get(id);
             folio.ready <= now && folio.maps == 1 && self.folios.frame(id).is_some_and(droppable)
         };
-        let gone: Vec<(u32, FolioId)> = heads.filter(unused).collect();
+        let gone: Vec<(u32, FolioId)> = of.tree.heads().filter(unused).collect();
         for (index, id) in gone {
             let pages = self.folios.get(id).pages();
             self.uncache(file, index, pages, None);
             freed.extend(self.forget(id));
         }
-        let Some(of) = self.files.get(&file) else { return };
-        let bare: Vec<u32> = of.nodes.keys().copied().filter(|&node| !of.node_has_pages(node)).collect();
+        let Some(of) = self.files.get(file) else { return };
+        let bare: Vec<u32> = of.tree.with_objects().filter(|&node| !of.tree.has_pages(node)).collect();
         bare.into_iter().for_each(|node| self.drop_node(file, node));
     }
 
@@ -206,9 +215,9 @@ impl Computer {
     /// Frees a node of a file's tree that holds no pages, with the shadows in it.
     pub fn drop_node(&mut self, file: u32, node: u32) {
         self.shadow_nodes.remove(&(file, node));
-        let Some(of) = self.files.get_mut(&file) else { return };
-        of.drop_shadows(node);
-        if let Some(object) = of.nodes.remove(&node) {
+        let Some(of) = self.files.get_mut(file) else { return };
+        of.tree.clear_slots(node);
+        if let Some(object) = of.tree.take_object(node) {
             self.slabs.free(object);
         }
         self.inode_may_be_unused(file);
@@ -321,9 +330,9 @@ impl Computer {
         };
         let first = self.folios.add_run((0..folio.pages()).map(per_page));
         self.folios.get_mut(head).place = Place::Split(first);
-        if let Some(of) = self.files.get_mut(&file) {
+        if let Some(of) = self.files.get_mut(file) {
             for index in 0..folio.pages() {
-                of.slots.insert(start + index, crate::file::Slot::Page(FolioId(first.0 + index)));
+                of.tree.insert(start + index, Slot::Page(FolioId(first.0 + index)));
             }
             of.split_buffers(start);
         }

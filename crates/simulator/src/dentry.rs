@@ -2,6 +2,7 @@
 //! a use since the last look earns another round.
 
 use crate::number_map::NumberMap;
+use crate::rows::Rows;
 use crate::slab::{Object, Slabs};
 use std::collections::BTreeMap;
 
@@ -26,16 +27,38 @@ struct Dentry {
 /// The dentry cache.
 #[derive(Default)]
 pub(crate) struct Dentries {
-    by_name: NumberMap<Name, Dentry>,
+    of_files: Rows<Dentry>,
+    absent: NumberMap<u64, Dentry>,
     /// Oldest first.
     lru: BTreeMap<u64, Name>,
     sequence: u64,
 }
 
 impl Dentries {
+    fn get(&self, name: Name) -> Option<&Dentry> {
+        match name {
+            Name::File(file) => self.of_files.get(file),
+            Name::Absent(name) => self.absent.get(&name),
+        }
+    }
+
+    fn get_mut(&mut self, name: Name) -> Option<&mut Dentry> {
+        match name {
+            Name::File(file) => self.of_files.get_mut(file),
+            Name::Absent(name) => self.absent.get_mut(&name),
+        }
+    }
+
+    fn remove(&mut self, name: Name) {
+        match name {
+            Name::File(file) => drop(self.of_files.remove(file)),
+            Name::Absent(name) => drop(self.absent.remove(&name)),
+        }
+    }
+
     /// Looks a name up; a hit counts as a use.
     pub fn find(&mut self, name: Name) -> bool {
-        match self.by_name.get_mut(&name) {
+        match self.get_mut(name) {
             Some(dentry) => {
                 dentry.referenced = true;
                 true
@@ -46,7 +69,11 @@ impl Dentries {
 
     pub fn insert(&mut self, name: Name, object: Object, positive: bool) {
         let place = Some(self.enlist(name));
-        self.by_name.insert(name, Dentry { object, place, referenced: false, positive });
+        let dentry = Dentry { object, place, referenced: false, positive };
+        match name {
+            Name::File(file) => drop(self.of_files.insert(file, dentry)),
+            Name::Absent(name) => drop(self.absent.insert(name, dentry)),
+        }
     }
 
     /// Puts a name at the young end of the LRU list.
@@ -58,16 +85,16 @@ impl Dentries {
 
     /// Somebody holds the dentry: no shrinker sees it.
     pub fn hold(&mut self, name: Name) {
-        if let Some(place) = self.by_name.get_mut(&name).and_then(|dentry| dentry.place.take()) {
+        if let Some(place) = self.get_mut(name).and_then(|dentry| dentry.place.take()) {
             self.lru.remove(&place);
         }
     }
 
     /// Nobody holds it any more: it goes back on the list, as used.
     pub fn release(&mut self, name: Name) {
-        if self.by_name.get(&name).is_some_and(|dentry| dentry.place.is_none()) {
+        if self.get(name).is_some_and(|dentry| dentry.place.is_none()) {
             let place = Some(self.enlist(name));
-            if let Some(dentry) = self.by_name.get_mut(&name) {
+            if let Some(dentry) = self.get_mut(name) {
                 (dentry.place, dentry.referenced) = (place, true);
             }
         }
@@ -75,14 +102,14 @@ impl Dentries {
 
     /// The file was made, or is gone: the dentry stays, and says so.
     pub fn set_positive(&mut self, name: Name, positive: bool) {
-        if let Some(dentry) = self.by_name.get_mut(&name) {
+        if let Some(dentry) = self.get_mut(name) {
             dentry.positive = positive;
         }
     }
 
     /// Whether a dentry holds the file's inode.
     pub fn holds(&self, file: u32) -> bool {
-        self.by_name.get(&Name::File(file)).is_some_and(|dentry| dentry.positive)
+        self.of_files.get(file).is_some_and(|dentry| dentry.positive)
     }
 
     /// Dentries that could be freed.
@@ -95,27 +122,30 @@ impl Dentries {
         let mut files = Vec::new();
         for _ in 0..nr.min(self.unused()) {
             let Some((_, name)) = self.lru.pop_first() else { break };
-            let Some(dentry) = self.by_name.get_mut(&name) else { continue };
+            let next = self.sequence + 1;
+            let Some(dentry) = self.get_mut(name) else { continue };
             if std::mem::take(&mut dentry.referenced) {
-                self.sequence += 1;
-                dentry.place = Some(self.sequence);
-                self.lru.insert(self.sequence, name);
+                dentry.place = Some(next);
+                self.sequence = next;
+                self.lru.insert(next, name);
                 continue;
             }
             slabs.free(dentry.object);
             if let (Name::File(file), true) = (name, dentry.positive) {
                 files.push(file);
             }
-            self.by_name.remove(&name);
+            self.remove(name);
         }
         files
     }
 
     /// Whether list and names agree, for [`crate::check`].
     pub fn check(&self) -> Result<(), String> {
-        let places = self.by_name.iter().filter_map(|(name, dentry)| Some((name, dentry.place?)));
-        let unused = places.clone().count();
-        match self.lru.len() == unused && places.into_iter().all(|(name, place)| self.lru.get(&place) == Some(name)) {
+        let of_files = self.of_files.iter().map(|(file, dentry)| (Name::File(file), dentry));
+        let all = of_files.chain(self.absent.iter().map(|(&name, dentry)| (Name::Absent(name), dentry)));
+        let places: Vec<(Name, u64)> = all.filter_map(|(name, dentry)| Some((name, dentry.place?))).collect();
+        let unused = places.len();
+        match self.lru.len() == unused && places.iter().all(|(name, place)| self.lru.get(place) == Some(name)) {
             true => Ok(()),
             false => Err(format!("{unused} unused dentries, {} on their list", self.lru.len())),
         }

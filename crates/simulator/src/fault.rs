@@ -226,7 +226,10 @@ impl Sim {
             if folio.ready > now || folio.ahead || folio.hint || folio.order > 0 || !written {
                 break;
             }
-            folio.young = true;
+            // What is young is left alone: a write would dirty the folio's line for nothing.
+            if !folio.young {
+                folio.young = true;
+            }
             *debt += cost;
             at.page += 1;
         }

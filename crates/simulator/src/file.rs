@@ -2,25 +2,14 @@
 
 use crate::folio::FolioId;
 use crate::mapped::MappedAt;
+use crate::page_tree::{PageTree, Slot};
 use crate::slab::Object;
 use crate::xfs::InodeItem;
 use mm::reclaim::Shadow;
 use std::collections::BTreeMap;
 
-/// Pages that one node of a file's tree holds.
-pub(crate) const NODE_PAGES: u32 = 64;
 /// The block device itself, whose cache holds inode tables and directories.
 pub(crate) const BLOCK_DEVICE: u32 = u32::MAX;
-
-/// A place in a file's cache.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Slot {
-    Page(FolioId),
-    /// Not its first page: the folio begins further down.
-    Tail(FolioId),
-    /// Reclaimed.
-    Shadow(Shadow),
-}
 
 /// State of sequential reading: the last window, and where its second half begins.
 #[derive(Clone, Copy, Default, Debug)]
@@ -42,15 +31,14 @@ impl Readahead {
 #[derive(Default)]
 pub(crate) struct File {
     pub bytes: u64,
-    pub slots: BTreeMap<u32, Slot>,
-    /// Pages among the slots.
+    /// Its pages; files of one page need no memory for nodes.
+    pub tree: PageTree,
+    /// Pages in memory.
     pub cached: u32,
-    /// Nodes of the tree, by the first page / [`NODE_PAGES`]; files of one page need none.
-    pub nodes: BTreeMap<u32, Object>,
     /// Buffer heads by the first page of their folio.
     pub buffers: BTreeMap<u32, Vec<Object>>,
     /// The inode and what hangs on it, if it is in memory.
-    pub inode: Vec<Object>,
+    pub inode: Option<[Object; 3]>,
     /// What XFS's log keeps for it.
     pub item: InodeItem,
     /// Open files of it that processes hold.
@@ -69,23 +57,11 @@ impl File {
         self.bytes.div_ceil(4096) as u32
     }
 
+    #[inline]
     pub fn page(&self, index: u32) -> Option<FolioId> {
-        match self.slots.get(&index) {
-            Some(Slot::Page(id) | Slot::Tail(id)) => Some(*id),
+        match self.tree.get(index) {
+            Some(Slot::Page(id) | Slot::Tail(id)) => Some(id),
             Some(Slot::Shadow(_)) | None => None,
-        }
-    }
-
-    /// Whether a node of the tree holds pages.
-    pub fn node_has_pages(&self, node: u32) -> bool {
-        let pages = self.slots.range(node * NODE_PAGES..(node + 1) * NODE_PAGES);
-        pages.into_iter().any(|(_, slot)| !matches!(slot, Slot::Shadow(_)))
-    }
-
-    /// Forgets what evictions left in a node that holds nothing else.
-    pub fn drop_shadows(&mut self, node: u32) {
-        for page in node * NODE_PAGES..(node + 1) * NODE_PAGES {
-            self.slots.remove(&page);
         }
     }
 
@@ -101,7 +77,7 @@ impl File {
         let mut shadow = None;
         for page in index..index + pages {
             let slot = if page == index { Slot::Page(id) } else { Slot::Tail(id) };
-            if let Some(Slot::Shadow(left)) = self.slots.insert(page, slot) {
+            if let Some(Slot::Shadow(left)) = self.tree.insert(page, slot) {
                 shadow = shadow.or(Some(left));
             }
         }
@@ -113,8 +89,8 @@ impl File {
     pub fn remove(&mut self, index: u32, pages: u32, shadow: Option<Shadow>) -> Vec<Object> {
         for page in index..index + pages {
             match shadow {
-                Some(shadow) => self.slots.insert(page, Slot::Shadow(shadow)),
-                None => self.slots.remove(&page),
+                Some(shadow) => self.tree.insert(page, Slot::Shadow(shadow)),
+                None => self.tree.remove(page),
             };
         }
         self.cached -= pages;

@@ -1,10 +1,11 @@
 //! Reading and writing files through the page cache.
 
 use crate::address_space::Pid;
-use crate::file::{NODE_PAGES, Readahead, first_window, next_window};
+use crate::file::{Readahead, first_window, next_window};
 use crate::folio::{Folio, FolioId, Use};
+use crate::page_tree::NODE_PAGES;
 use crate::sim::{NOENT, NOMEM, Sim};
-use crate::slab::Cache;
+use crate::slab::{Cache, Object};
 use crate::xfs::Logged;
 use mm::{Env, PageFlags, Tag};
 use pagealloc::{Gfp, Order, Pfn};
@@ -62,7 +63,7 @@ impl Sim {
         let changes = {
             let owner = &mut self.mm.state.borrow_mut().owner;
             owner.xfs.is_some()
-                && owner.files.get_mut(&file).is_some_and(|of| std::mem::take(&mut of.written_since_read))
+                && owner.files.get_mut(file).is_some_and(|of| std::mem::take(&mut of.written_since_read))
         };
         if changes {
             self.metadata(pid, file, true).await;
@@ -71,12 +72,12 @@ impl Sim {
     }
 
     fn file_pages(&self, file: u32) -> u32 {
-        self.mm.state.borrow().owner.files.get(&file).map_or(0, |of| of.pages())
+        self.mm.state.borrow().owner.files.get(file).map_or(0, |of| of.pages())
     }
 
     pub fn cached(&self, at: Stretch) -> Option<(FolioId, u64)> {
         let owner = &self.mm.state.borrow().owner;
-        let id = owner.files.get(&at.file)?.page(at.index)?;
+        let id = owner.files.get(at.file)?.page(at.index)?;
         Some((id, owner.folios.get(id).ready))
     }
 
@@ -122,7 +123,7 @@ impl Sim {
     }
 
     fn set_readahead(&self, file: u32, readahead: Readahead) {
-        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(&file) {
+        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(file) {
             of.readahead = readahead;
         }
     }
@@ -134,12 +135,12 @@ impl Sim {
 
     /// The page of a file whose use starts the next window.
     pub fn readahead_mark(&self, file: u32) -> Option<u32> {
-        self.mm.state.borrow().owner.files.get(&file).and_then(|of| of.readahead.mark())
+        self.mm.state.borrow().owner.files.get(file).and_then(|of| of.readahead.mark())
     }
 
     /// Sequential reading goes on: a larger window, in larger folios where the filesystem has them.
     pub async fn read_next_window(&self, pid: Pid, at: Stretch, flags: PageFlags) {
-        let before = self.mm.state.borrow().owner.files.get(&at.file).map(|of| of.readahead).unwrap_or_default();
+        let before = self.mm.state.borrow().owner.files.get(at.file).map(|of| of.readahead).unwrap_or_default();
         let start = before.start + before.size;
         let size = next_window(before.size, READAHEAD_PAGES);
         let order = (before.order + 2).min(self.spec.folio_order);
@@ -196,7 +197,7 @@ impl Sim {
         self.spend(self.spec.costs.file_add).await;
         let cpu = self.mm.env.cpu();
         let state = &mut *self.mm.state.borrow_mut();
-        let of = state.owner.files.get_mut(&at.file);
+        let of = state.owner.files.get_mut(at.file);
         let Some(of) = of.filter(|of| (at.index..=last).all(|page| of.page(page).is_none())) else {
             state.free_page(pfn, cpu);
             return None;
@@ -218,8 +219,7 @@ impl Sim {
 
     /// The tree's node for a stretch of pages. A file of one page needs none.
     async fn add_node(&self, pid: Pid, file: u32, node: u32, last: u32) {
-        let has =
-            |sim: &Sim| sim.mm.state.borrow().owner.files.get(&file).is_none_or(|of| of.nodes.contains_key(&node));
+        let has = |sim: &Sim| sim.mm.state.borrow().owner.files.get(file).is_none_or(|of| of.tree.has_object(node));
         if last == 0 || has(self) {
             return;
         }
@@ -227,8 +227,8 @@ impl Sim {
         if has(self) {
             return self.free_objects([object]);
         }
-        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(&file) {
-            of.nodes.insert(node, object);
+        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(file) {
+            of.tree.add_object(node, object);
         }
     }
 
@@ -236,7 +236,7 @@ impl Sim {
     pub async fn write(&self, pid: Pid, file: u32, offset: u64, bytes: u64) -> Result<(), Errno> {
         self.open_file(pid, file).await?;
         let mut at = Stretch { file, index: (offset / 4096) as u32, end: (offset + bytes).div_ceil(4096) as u32 };
-        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(&file) {
+        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(file) {
             of.bytes = of.bytes.max(offset + bytes);
             of.written_since_read = true;
         }
@@ -290,7 +290,7 @@ impl Sim {
         }
         let Ok(buffers) = self.objects(&vec![Cache::BufferHead; pages], pid).await else { return };
         let mut state = self.mm.state.borrow_mut();
-        match state.owner.files.get_mut(&at.file).filter(|of| of.page(at.index).is_some()) {
+        match state.owner.files.get_mut(at.file).filter(|of| of.page(at.index).is_some()) {
             Some(of) if !of.buffers.contains_key(&at.index) => drop(of.buffers.insert(at.index, buffers)),
             _ => {
                 drop(state);
@@ -337,14 +337,14 @@ impl Sim {
 
     /// Makes sure that the file's name and inode are in memory.
     pub async fn open_file(&self, pid: Pid, file: u32) -> Result<(), Errno> {
-        match self.mm.state.borrow().owner.files.get(&file) {
+        match self.mm.state.borrow().owner.files.get(file) {
             None => return Err(NOENT),
             // Through an open file: its dentry and inode are held.
             Some(of) if of.opened > 0 => return Ok(()),
             Some(_) => {}
         }
         self.look_up_name(pid, crate::dentry::Name::File(file), true).await?;
-        let known = self.mm.state.borrow().owner.files.get(&file).is_some_and(|of| !of.inode.is_empty());
+        let known = self.mm.state.borrow().owner.files.get(file).is_some_and(|of| of.inode.is_some());
         if !known {
             self.metadata(pid, file, false).await;
             self.load_inode(pid, file).await?;
@@ -360,10 +360,11 @@ impl Sim {
             Filesystem::Ext4 => [Cache::Inode, Cache::InodeSecurity, Cache::ExtentStatus],
         };
         let objects = self.objects(&caches, pid).await?;
+        let objects: [Object; 3] = objects.try_into().map_err(|_| NOMEM)?;
         let mut state = self.mm.state.borrow_mut();
-        match state.owner.files.get_mut(&file).filter(|of| of.inode.is_empty()) {
+        match state.owner.files.get_mut(file).filter(|of| of.inode.is_none()) {
             Some(of) => {
-                of.inode = objects;
+                of.inode = Some(objects);
                 state.owner.inode_may_be_unused(file);
             }
             None => {

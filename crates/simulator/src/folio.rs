@@ -61,8 +61,9 @@ pub(crate) enum Place {
     Split(FolioId),
 }
 
-/// A folio.
+/// A folio. Each is looked at by itself and out of order: one cache line, not parts of two.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(align(64))]
 pub(crate) struct Folio {
     pub what: Use,
     pub place: Place,

@@ -122,14 +122,14 @@ impl Sim {
     /// `open` with `O_CREAT`: a struct file, which holds dentry and inode.
     pub async fn open_held(&self, pid: Pid, handle: HandleId, file: u32) -> Result<(), Errno> {
         let number = self.open(pid, handle)?;
-        if !self.mm.state.borrow().owner.files.contains_key(&file) {
+        if !self.mm.state.borrow().owner.files.contains(file) {
             self.create(pid, file).await?;
         }
         self.hold_objects(pid, number, &[Cache::Filp]).await?;
         self.open_file(pid, file).await?;
         let owner = &mut self.mm.state.borrow_mut().owner;
         owner.hold_file(file);
-        if let Some(handle) = owner.handles.get_mut(&number) {
+        if let Some(handle) = owner.handles.get_mut(number) {
             handle.file = Some(file);
         }
         Ok(())
@@ -175,14 +175,14 @@ impl Sim {
 
     async fn hold_objects(&self, pid: Pid, number: u32, caches: &[Cache]) -> Result<(), Errno> {
         let objects = self.objects(caches, pid).await?;
-        if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(&number) {
+        if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(number) {
             handle.objects.extend(objects);
         }
         Ok(())
     }
 
     fn hold(&self, number: u32, id: FolioId) {
-        if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(&number) {
+        if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(number) {
             handle.pages.push(id);
         }
     }

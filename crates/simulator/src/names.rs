@@ -2,7 +2,8 @@
 
 use crate::address_space::Pid;
 use crate::dentry::Name;
-use crate::file::{BLOCK_DEVICE, Slot};
+use crate::file::BLOCK_DEVICE;
+use crate::folio::FolioId;
 use crate::sim::{NOENT, Sim};
 use crate::slab::Cache;
 use crate::xfs::Logged;
@@ -39,14 +40,14 @@ impl Sim {
             return Err(NOENT);
         }
         self.spend(self.spec.costs.file_create).await;
-        let exists = self.mm.state.borrow().owner.files.contains_key(&file);
+        let exists = self.mm.state.borrow().owner.files.contains(file);
         self.look_up_name(pid, Name::File(file), exists).await?;
         if exists {
             self.open_file(pid, file).await?;
             self.truncate(file).await;
             return Ok(());
         }
-        self.mm.state.borrow_mut().owner.files.entry(file).or_default();
+        self.mm.state.borrow_mut().owner.add_file(file);
         self.mm.state.borrow_mut().owner.dentries.set_positive(Name::File(file), true);
         self.metadata(pid, file, true).await;
         self.load_inode(pid, file).await?;
@@ -59,19 +60,16 @@ impl Sim {
         let frames = {
             let owner = &mut self.mm.state.borrow_mut().owner;
             owner.unmap_file(file);
-            let Some(of) = owner.files.get_mut(&file) else { return };
+            let Some(of) = owner.files.get_mut(file) else { return };
             of.bytes = 0;
             of.readahead = Default::default();
-            let slots = std::mem::take(&mut of.slots);
-            let nodes = std::mem::take(&mut of.nodes);
+            let tree = std::mem::take(&mut of.tree);
             let buffers = std::mem::take(&mut of.buffers);
             of.cached = 0;
-            nodes.keys().for_each(|&node| {
-                owner.shadow_nodes.remove(&(file, node));
-            });
-            owner.free_objects(nodes.into_values().chain(buffers.into_values().flatten()));
-            let pages = slots.into_values().filter_map(|slot| if let Slot::Page(id) = slot { Some(id) } else { None });
-            let frames: Vec<_> = pages.filter_map(|id| owner.forget(id)).collect();
+            let pages: Vec<FolioId> = tree.heads().map(|(_, id)| id).collect();
+            owner.free_nodes(file, tree);
+            owner.free_objects(buffers.into_values().flatten());
+            let frames: Vec<_> = pages.into_iter().filter_map(|id| owner.forget(id)).collect();
             owner.inode_may_be_unused(file);
             frames
         };
@@ -90,7 +88,7 @@ impl Sim {
         {
             let owner = &mut self.mm.state.borrow_mut().owner;
             owner.free_inode(file);
-            owner.files.remove(&file);
+            owner.files.remove(file);
             owner.dentries.set_positive(Name::File(file), false);
         }
         self.settle();

@@ -32,7 +32,7 @@ impl Sim {
 
     /// Drops clean page cache, then what the slab shrinkers can free.
     pub async fn drop_caches(&self) -> Result<(), Errno> {
-        let mut files: Vec<u32> = self.mm.state.borrow().owner.files.keys().copied().collect();
+        let mut files: Vec<u32> = self.mm.state.borrow().owner.files.iter().map(|(file, _)| file).collect();
         files.sort_unstable();
         let mut pages = 0;
         for file in files {

@@ -107,7 +107,7 @@ impl Sim {
         self.spend(self.spec.costs.fork).await;
         let layout = self.with_process(parent, |process| process.fork_layout(parent))?;
         for number in layout.handles.values() {
-            if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(number) {
+            if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(*number) {
                 handle.holders += 1;
             }
         }
@@ -221,7 +221,7 @@ impl Sim {
         let State { owner, pages: flags, .. } = state;
         let window = owner.processes.get_mut(pid)?.windows.get_mut(number)?;
         owner.folios.resolve(&mut window.entry);
-        let (mut gone, mut of_files) = (Vec::new(), Vec::new());
+        let (mut gone, mut of_files) = (Vec::with_capacity(pages.len()), Vec::new());
         match &mut window.entry {
             Entry::Empty => {}
             Entry::Huge(id) => {
@@ -329,12 +329,12 @@ impl Sim {
     /// Gives up what a handle holds, unless somebody else holds it, too.
     pub fn drop_handle(&self, number: u32) {
         let mut state = self.mm.state.borrow_mut();
-        let Some(handle) = state.owner.handles.get_mut(&number) else { return };
+        let Some(handle) = state.owner.handles.get_mut(number) else { return };
         handle.holders -= 1;
         if handle.holders > 0 {
             return;
         }
-        let handle = state.owner.handles.remove(&number).unwrap_or_default();
+        let handle = state.owner.handles.remove(number).unwrap_or_default();
         handle.file.into_iter().for_each(|file| state.owner.close_file(file));
         drop(state);
         handle.pages.into_iter().for_each(|id| self.free_folio(id));

@@ -131,8 +131,8 @@ impl Sim {
     pub async fn sync(&self, file: u32) -> Result<(), Errno> {
         let pages: Vec<FolioId> = {
             let state = self.mm.state.borrow();
-            let of = state.owner.files.get(&file).ok_or(NOENT)?;
-            of.slots.keys().filter_map(|&index| of.page(index)).collect()
+            let of = state.owner.files.get(file).ok_or(NOENT)?;
+            of.tree.pages().map(|(_, id)| id).collect()
         };
         let mut started = 0;
         for id in pages {

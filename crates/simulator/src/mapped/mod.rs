@@ -47,7 +47,7 @@ impl Computer {
     fn for_each_entry(&mut self, id: FolioId, mut then: impl FnMut(&mut Pte) -> bool) -> usize {
         let folio = *self.folios.get(id);
         let (Use::File { file, index }, 2..) = (folio.what, folio.maps) else { return 0 };
-        let Some(of) = self.files.get(&file) else { return 0 };
+        let Some(of) = self.files.get(file) else { return 0 };
         let mappings = of.mapped.iter().filter(|at| {
             let Some(process) = self.processes.get_mut(at.pid) else { return false };
             let mut said = false;
@@ -85,30 +85,30 @@ impl Computer {
 
     /// Takes all pages of a file out of all page tables: it is being cut off.
     pub fn unmap_file(&mut self, file: u32) {
-        let Some(of) = self.files.get(&file).filter(|of| !of.mapped.is_empty()) else { return };
-        let pages: Vec<FolioId> = of.slots.keys().filter_map(|&index| of.page(index)).collect();
+        let Some(of) = self.files.get(file).filter(|of| !of.mapped.is_empty()) else { return };
+        let pages: Vec<FolioId> = of.tree.pages().map(|(_, id)| id).collect();
         pages.into_iter().for_each(|id| self.unmap_file_page(id));
     }
 
     /// The file is mapped at one place more: its name and inode are held.
     fn map_file_at(&mut self, file: u32, at: MappedAt) {
-        if let Some(of) = self.files.get_mut(&file) {
+        if let Some(of) = self.files.get_mut(file) {
             of.mapped.push(at);
             self.hold_file(file);
         }
     }
 
     fn unmap_file_at(&mut self, file: u32, at: MappedAt) {
-        let place = self.files.get(&file).and_then(|of| of.mapped.iter().position(|other| *other == at));
+        let place = self.files.get(file).and_then(|of| of.mapped.iter().position(|other| *other == at));
         // A file that was removed meanwhile knows nothing of it.
-        if let (Some(place), Some(of)) = (place, self.files.get_mut(&file)) {
+        if let (Some(place), Some(of)) = (place, self.files.get_mut(file)) {
             of.mapped.swap_remove(place);
             self.close_file(file);
         }
     }
 
     fn is_mapped_at(&self, file: u32, pid: Pid, base: u32) -> bool {
-        self.files.get(&file).is_some_and(|of| of.mapped.iter().any(|at| (at.pid, at.base) == (pid, base)))
+        self.files.get(file).is_some_and(|of| of.mapped.iter().any(|at| (at.pid, at.base) == (pid, base)))
     }
 }
 
@@ -183,7 +183,7 @@ impl Sim {
             {
                 let owner = &self.mm.state.borrow().owner;
                 let known = owner.is_mapped_at(backing.file, at.pid, region.base);
-                if !known || index >= owner.files.get(&backing.file).map_or(0, |of| of.pages()) {
+                if !known || index >= owner.files.get(backing.file).map_or(0, |of| of.pages()) {
                     return Err(FAULT);
                 }
             }
@@ -223,16 +223,13 @@ impl Sim {
         let first = (at.page / around * around).max(region.base);
         let end = (first + around).min(region.base + region.pages).min((at.page / PTES + 1) * PTES);
         let mut mapped = 0;
-        for page in first..end {
-            let index = page - region.base;
-            // The page that starts the next window waits for a fault of its own, which does so.
-            if page != at.page && mark == Some(index) {
-                continue;
-            }
-            let Some(id) = state.owner.files.get(&backing.file).and_then(|of| of.page(index)) else { continue };
-            if state.owner.folios.get(id).ready > now {
-                continue;
-            }
+        let Some(of) = state.owner.files.get(backing.file) else { return 0 };
+        // The page that starts the next window waits for a fault of its own, which does so.
+        let waits = |page: u32| page != at.page && mark == Some(page - region.base);
+        let cached = (first..end).filter(|&page| !waits(page));
+        let cached = cached.filter_map(|page| Some((page, of.page(page - region.base)?)));
+        let found: Vec<_> = cached.filter(|&(_, id)| state.owner.folios.get(id).ready <= now).collect();
+        for (page, id) in found {
             mapped += u64::from(map_file_page(state, At { page, ..at }, id, backing.mapping));
         }
         mapped

@@ -54,7 +54,7 @@ fn faults(sim: &Sim, pid: Pid) -> (u64, u64, usize) {
 
 fn flags(sim: &Sim, page: u32) -> PageFlags {
     let state = sim.mm.state.borrow();
-    let id = state.owner.files[&FILE.0].page(page).expect("in memory");
+    let id = state.owner.files[FILE.0].page(page).expect("in memory");
     state.pages.flags(state.owner.folios.frame(id).expect("in memory"))
 }
 
@@ -93,11 +93,11 @@ fn a_page_that_is_missing_is_read_with_its_neighbours() {
         assert_eq!((read, mapped), (before.1 + 1, 15), "not the page that starts the next window, 108");
         {
             let state = sim.mm.state.borrow();
-            let cached: Vec<u32> = state.owner.files[&FILE.0].slots.keys().copied().collect();
+            let cached: Vec<u32> = state.owner.files[FILE.0].tree.iter().map(|(index, _)| index).collect();
             assert_eq!(cached, (84..116).collect::<Vec<_>>(), "half of the window before, half behind");
         }
         all(&sim, pid, &[touch(108, 1, Access::Read)]).await?;
-        assert!(sim.mm.state.borrow().owner.files[&FILE.0].page(116).is_some());
+        assert!(sim.mm.state.borrow().owner.files[FILE.0].page(116).is_some());
         sim.exit(pid).await;
         Ok(())
     });
@@ -116,7 +116,7 @@ fn a_page_that_is_used_through_page_tables_is_told_by_each() {
         all(&sim, child, &[touch(0, 1, Access::Read)]).await?;
         let uses = || {
             let owner = &mut sim.mm.state.borrow_mut().owner;
-            let id = owner.files[&FILE.0].page(0).expect("in memory");
+            let id = owner.files[FILE.0].page(0).expect("in memory");
             owner.uses_of_file_page(id)
         };
         assert_eq!([uses(), uses()], [2, 0]);
@@ -213,8 +213,8 @@ fn left_of_program(policy: &str, mapping: Option<FileMapping>) -> usize {
         Ok(())
     });
     let state = sim.mm.state.borrow();
-    let of = &state.owner.files[&FILE.0];
-    of.slots.keys().filter(|&&index| of.page(index).is_some()).count()
+    let of = &state.owner.files[FILE.0];
+    of.tree.pages().count()
 }
 
 #[test]

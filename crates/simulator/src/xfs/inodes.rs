@@ -117,7 +117,7 @@ impl InodeLog {
 impl Computer {
     /// The inode's item, with all its memory, goes when the inode does.
     pub fn drop_inode_item(&mut self, file: u32) {
-        let Some(of) = self.files.get_mut(&file) else { return };
+        let Some(of) = self.files.get_mut(file) else { return };
         let mut item = std::mem::take(&mut of.item);
         if let (Some(xfs), Some(offset)) = (&mut self.xfs, item.in_ail) {
             xfs.inodes.ail.remove(&(offset, file));
@@ -127,7 +127,7 @@ impl Computer {
 
     /// Whether the inode's last change is in no checkpoint yet: it can't leave memory.
     pub fn inode_is_pinned(&self, file: u32) -> bool {
-        self.files.get(&file).is_some_and(|of| of.item.in_cil)
+        self.files.get(file).is_some_and(|of| of.item.in_cil)
     }
 
     /// Vectors of all items of the next checkpoint, and the items.
@@ -135,7 +135,7 @@ impl Computer {
         let Some(xfs) = &mut self.xfs else { return Default::default() };
         let files = std::mem::take(&mut xfs.inodes.cil);
         let mut vectors = Vec::new();
-        for file in &files {
+        for &file in &files {
             let Some(of) = self.files.get_mut(file) else { continue };
             of.item.in_cil = false;
             vectors.extend(of.item.vector.take().map(|vector| vector.object));
@@ -148,7 +148,7 @@ impl Computer {
         let Some(xfs) = &mut self.xfs else { return };
         let log = &mut xfs.inodes;
         for &file in files {
-            let Some(of) = self.files.get_mut(&file).filter(|of| !of.inode.is_empty()) else { continue };
+            let Some(of) = self.files.get_mut(file).filter(|of| of.inode.is_some()) else { continue };
             if let Some(before) = of.item.in_ail.replace(log.head) {
                 log.ail.remove(&(before, file));
             }
@@ -166,7 +166,7 @@ impl Computer {
         let mut pinned = Vec::new();
         while all || log.is_short() {
             let Some((offset, file)) = log.ail.pop_first() else { break };
-            let Some(of) = self.files.get_mut(&file) else { continue };
+            let Some(of) = self.files.get_mut(file) else { continue };
             if of.item.in_cil {
                 pinned.push((offset, file));
                 continue;
@@ -187,7 +187,7 @@ impl Sim {
         }
         let needed = {
             let owner = &mut self.mm.state.borrow_mut().owner;
-            let of = owner.files.get_mut(&file).filter(|of| !of.inode.is_empty());
+            let of = owner.files.get_mut(file).filter(|of| of.inode.is_some());
             let Some(of) = of else { return };
             of.item.begin(logged)
         };
@@ -195,7 +195,7 @@ impl Sim {
         if let Some(cache) = needed {
             let object = self.nofs_object(cache, pid).await;
             let owner = &mut self.mm.state.borrow_mut().owner;
-            spare = match owner.files.get_mut(&file).filter(|of| !of.inode.is_empty()) {
+            spare = match owner.files.get_mut(file).filter(|of| of.inode.is_some()) {
                 Some(of) => of.item.replace_shadow(object, cache),
                 None => Some(object),
             };
@@ -209,7 +209,7 @@ impl Sim {
     /// Whether the log's worker has something to do.
     fn commit_inode(&self, file: u32) -> bool {
         let owner = &mut self.mm.state.borrow_mut().owner;
-        let (Some(xfs), Some(of)) = (&mut owner.xfs, owner.files.get_mut(&file)) else { return false };
+        let (Some(xfs), Some(of)) = (&mut owner.xfs, owner.files.get_mut(file)) else { return false };
         if of.item.shadow.is_none() && of.item.vector.is_none() || !of.item.commit() {
             return false;
         }
