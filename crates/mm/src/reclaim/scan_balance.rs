@@ -59,7 +59,8 @@ impl<W: World> State<W> {
         if file && rules.scan_balance != ScanBalance::ByDeactivation && rules.lru == LruRule::PerZone {
             return inactive < active;
         }
-        inactive * inactive_ratio(inactive + active, self.alloc.geometry.page_shift) < active
+        let full_size = (inactive + active) * self.stands_for.0 / self.stands_for.1;
+        inactive * inactive_ratio(full_size, self.alloc.geometry.page_shift) < active
     }
 
     /// prepare_scan_control (10.5).
