@@ -86,6 +86,8 @@ validation-grids:
 validation-short:
 	$(CARGO) test --locked --profile optimised-test --package fraglab --test vm_grid -- --ignored --nocapture
 
+# What is built once and not edited in between needs no incremental compilation, which doubles what lies in target/.
+test: export CARGO_INCREMENTAL = 0
 test: fmt clippy doc no-std deny demo-check test-dev test-optimised perfetto-check web-test validation-short
 
 fmt:

@@ -11,7 +11,7 @@ use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
 use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_policy};
 use recording::{CutPoint, Recording};
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A recording, read and normalised.
 pub struct Loaded {
@@ -23,7 +23,7 @@ pub struct Loaded {
     pub settings: Settings,
     /// Policy of the recorded kernel with the sysctls that were in force, or why it can't be told.
     recorded: Result<Policy, String>,
-    log: Rc<PageLog>,
+    log: Arc<PageLog>,
 }
 
 impl Loaded {
@@ -59,7 +59,7 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
         kernel,
         settings: settings::of(&recording),
         recorded: recorded_policy(&recording).map_err(|error| error.to_string()),
-        log: Rc::new(log),
+        log: Arc::new(log),
     })
 }
 

@@ -17,6 +17,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 #[cfg(feature = "manual")]
 use clap_complete::Shell;
 use report::bars::{BarSet, MIRROR_2, MIRROR_3};
+use std::num::NonZero;
 use std::path::PathBuf;
 
 /// What would a real machine have done under another memory policy?
@@ -83,11 +84,11 @@ pub struct FormatArgs {
 }
 
 /// How to replay.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct EngineArgs {
-    /// Seed of what a trace leaves open
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub seed: u64,
+    /// Replays at a time [default: as many as there are CPUs]
+    #[arg(long, value_name = "N")]
+    pub workers: Option<NonZero<usize>>,
     /// Check all invariants as the replay goes (slow)
     #[arg(long)]
     pub check: bool,
@@ -113,13 +114,20 @@ pub struct ReplayArgs {
     /// Do not compare the model with the recorded kernel first: no row is then known to be calibrated
     #[arg(long)]
     pub no_mirror: bool,
+    /// Replay with so many seeds from 1 on (default 8), or with FIRST..LAST, and print medians with the lowest and the
+    /// highest: a trace leaves open who held a lock or a page at a moment, and counts such as extfrag_total hang on it
+    #[arg(long, value_name = "N|FIRST..LAST", conflicts_with = "seed")]
+    pub seeds: Option<Seeds>,
+    /// Replay with this seed alone
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// How to replay
     #[command(flatten)]
     pub engine: EngineArgs,
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,
-    /// Leave a run directory: manifest, counters, events, series, table
+    /// Leave a run directory: manifest, counters, events, series, table. Of several seeds, a directory that holds one a seed
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
@@ -136,11 +144,14 @@ pub struct ValidateArgs {
     /// Predict this recording's settings from RECORDING's demand
     #[arg(long, value_name = "OTHER")]
     pub pair: Option<PathBuf>,
-    /// Replay with so many seeds from --seed on (default 5), or with FIRST..LAST, and take medians: a trace leaves open who
+    /// Replay with so many seeds from --seed on (default 8), or with FIRST..LAST, and take medians: a trace leaves open who
     /// held a lock or a page at a moment, and counts such as extfrag_total hang on it. With --scenario: seeds of the
     /// workload (default 1..3)
     #[arg(long, value_name = "N|FIRST..LAST")]
     pub seeds: Option<Seeds>,
+    /// First seed of what a trace leaves open
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub seed: u64,
     /// Bars to judge by
     #[arg(long, value_enum, default_value_t, value_name = "SET")]
     pub bars: Bars,

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 /// Arguments of `compare`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "RUN is a run directory, as `fraglab replay -o DIR` leaves it, or NAME=DIR,DIR. Runs that differ \
+    after_help = "RUN is a run directory, as `fraglab replay -o DIR` leaves it (of several seeds: all of them), or NAME=DIR,DIR. Runs that differ \
     in nothing but their seed are one variant; the first variant is the baseline. PATTERN is the name of a row in which \
     `*` stands for any characters."
 )]

@@ -21,6 +21,7 @@ mod manual;
 mod map_text;
 mod output;
 mod progress;
+mod replays;
 mod run_spec;
 mod seeds;
 #[cfg(feature = "serve")]
@@ -30,6 +31,7 @@ mod view_args;
 mod views;
 #[cfg(feature = "watch")]
 mod watch;
+mod workers;
 
 use clap::Parser;
 use cli::{Cli, Command};

@@ -11,6 +11,18 @@ pub struct RunSpec {
     pub selection: Selection,
 }
 
+/// All that is asked for. A directory that `replay` left of several seeds stands for its run directories.
+pub fn selections(specs: &[RunSpec]) -> Vec<Selection> {
+    let runs = |dir: &PathBuf| report::runs_in(dir).unwrap_or_else(|| vec![dir.clone()]);
+    let selections = |spec: &RunSpec| match &spec.selection {
+        Selection::Run(dir) => runs(dir).into_iter().map(Selection::Run).collect(),
+        Selection::Named { name, dirs } => {
+            vec![Selection::Named { name: name.clone(), dirs: dirs.iter().flat_map(runs).collect() }]
+        }
+    };
+    specs.iter().flat_map(selections).collect()
+}
+
 /// Why an argument names no runs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunSpecError {

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 
 /// Arguments of `report`.
 #[derive(Debug, Args)]
-#[command(after_help = "RUN is a run directory, as `fraglab run -o DIR` and `fraglab replay -o DIR` leave it, or \
+#[command(
+    after_help = "RUN is a run directory, as `fraglab run -o DIR` and `fraglab replay -o DIR` leave it (of several seeds: all of them), or \
     NAME=DIR,DIR; RECORDING is shown beside its replay under the settings it was recorded under. The page is one file, \
     works from disk, and asks nothing of any network. What does not fit into 15 MB loses detail over time, never an \
-    extreme.")]
+    extreme."
+)]
 pub struct ReportArgs {
     /// Run directories or recordings
     #[arg(required = true, value_name = "RUN|RECORDING")]

@@ -1,9 +1,10 @@
 //! Where views come from: a run directory has one; of a recording it is made, with a replay under its own settings beside it.
 
-use crate::backend::{self, Loaded, Run};
+use crate::backend::{self, Loaded};
+use crate::cli::EngineArgs;
 use crate::column_spec::ColumnSpec;
-use crate::commands::replay_column;
 use crate::failure::{Failure, warn};
+use crate::replays::{Done, Wanted, replay_all};
 use lab::timeline::Sampling;
 use report::manifest::Provenance;
 use report::view::{Subject, View, ViewError};
@@ -29,7 +30,7 @@ fn of_recording(path: &Path) -> Result<View, Failure> {
     let kernel = backend::kernel_timeline(path, &loaded)?;
     let recorded = ColumnSpec::recorded();
     let replayed = match loaded.recorded() {
-        Ok(_) => Some(replay(&loaded, &recorded)?),
+        Ok(_) => replay(&loaded, &recorded)?,
         Err(why) => {
             warn(&format!("there is no replay beside it: {why}"));
             None
@@ -46,8 +47,11 @@ fn of_recording(path: &Path) -> Result<View, Failure> {
     Ok(View::of_report(&report, Subject::Recording, &provenance()))
 }
 
-fn replay(loaded: &Loaded, column: &ColumnSpec) -> Result<(recording::replay::Replayed, report::Facts), Failure> {
-    replay_column(loaded, column, Run { seed: SEED, check: false, sampling: Some(Sampling::default()) }, &|_| {})
+fn replay(loaded: &Loaded, column: &ColumnSpec) -> Result<Option<Done>, Failure> {
+    let policy = column.resolve(|| loaded.recorded().cloned())?;
+    let wanted = Wanted { name: column.to_string(), policy, sampling: Some(Sampling::default()) };
+    let replays = replay_all(loaded, &[wanted], &[SEED], &EngineArgs::default(), &|_, _| {})?;
+    Ok(replays.into_iter().flatten().next())
 }
 
 /// The run of that name, or all of them.

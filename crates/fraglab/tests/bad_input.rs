@@ -171,7 +171,7 @@ fn a_format_with_an_unknown_field() {
     }
     fs::write(dir.path().join("trace.dat"), trace).expect("written");
     let digest = |path: &Path| {
-        let args = ["replay", path.to_str().expect("UTF-8"), "--format", "json"];
+        let args = ["replay", path.to_str().expect("UTF-8"), "--seed", "1", "--format", "json"];
         let run = Command::cargo_bin("fraglab").expect("built by cargo").args(args).assert().success();
         let json: serde_json::Value = serde_json::from_slice(&run.get_output().stdout).expect("JSON");
         json["columns"][1]["replay"]["event_digest"].clone()

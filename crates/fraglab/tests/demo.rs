@@ -18,7 +18,8 @@ fn one_command_answers_the_question() {
     let Some(demo) = demo() else { return };
     let dir = tempfile::tempdir().expect("a temporary directory");
     let run = dir.path().join("run");
-    let report = json(&["replay", "--set", "vm.defrag_mode=1", "-o", run.to_str().expect("UTF-8")], &demo);
+    let report =
+        json(&["replay", "--set", "vm.defrag_mode=1", "--seed", "1", "-o", run.to_str().expect("UTF-8")], &demo);
     let names: Vec<_> = report["columns"].as_array().expect("columns").iter().map(|c| c["name"].clone()).collect();
     assert_eq!(names, ["kernel", "recorded", "recorded,vm.defrag_mode=1"]);
     let manifest = std::fs::read_to_string(run.join("manifest.json")).expect("written");
@@ -32,7 +33,7 @@ fn one_command_answers_the_question() {
 #[test]
 fn the_same_seed_gives_the_same_events() {
     let Some(demo) = demo() else { return };
-    let digest = || json(&["replay"], &demo)["columns"][1]["replay"]["event_digest"].clone();
+    let digest = || json(&["replay", "--seed", "1"], &demo)["columns"][1]["replay"]["event_digest"].clone();
     let first = digest();
     assert!(first.is_string());
     assert_eq!(first, digest());
@@ -57,16 +58,26 @@ fn the_mirror_error_stands_above_the_answer() {
             Command::cargo_bin("fraglab").expect("built by cargo").arg("replay").arg(&demo).args(args).assert();
         String::from_utf8(assert.success().get_output().stdout.clone()).expect("UTF-8")
     };
-    let whole = table(&[]);
+    let whole = table(&["--seed", "1"]);
     let (block, answer) = (whole.find("\nMirror error:"), whole.find("\nextfrag_total"));
     assert!(block.is_some() && block < answer, "{whole}");
-    let skipped = table(&["--no-mirror"]);
+    let skipped = table(&["--no-mirror", "--seed", "1"]);
     assert!(skipped.contains("not known, NOT CALIBRATED") && !skipped.contains(" !\n"), "{skipped}");
     // The mirror is the replay under the recorded settings, whatever was asked for.
-    let [alone, beside] = [&["replay"][..], &["replay", "--policy", "linux-4.20"]].map(|args| json(args, &demo));
+    let seeds = ["replay", "--seeds", "3"];
+    let [alone, beside] = [&[][..], &["--policy", "linux-4.20"]].map(|args| json(&[&seeds[..], args].concat(), &demo));
     assert_eq!(alone["calibration"], beside["calibration"]);
     assert_eq!(beside["columns"].as_array().map(Vec::len), Some(2));
     let rows = alone["calibration"]["rows"].as_array().expect("rows");
     let row = rows.iter().find(|row| row["row"] == "extfrag_total").expect("always there");
     assert_eq!(row["model"], alone["columns"][1]["rows"]["extfrag_total"]);
+    // And it is what `validate` says, of the same seeds.
+    let validation = json(&["validate", "--seeds", "3"], &demo);
+    assert_eq!(validation["seeds"].as_u64(), alone["seeds"].as_array().map(|seeds| seeds.len() as u64));
+    for row in validation["rows"].as_array().expect("rows") {
+        let same = rows.iter().find(|mirrored| mirrored["row"] == row["row"]).unwrap_or_else(|| panic!("no {row}"));
+        for key in ["kernel", "model", "low", "high", "error"] {
+            assert_eq!(same[key], row[key], "{}", row["row"]);
+        }
+    }
 }

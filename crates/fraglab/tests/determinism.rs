@@ -24,7 +24,7 @@ fn in_crate(path: &str) -> PathBuf {
 fn digests() -> String {
     let presets = pagealloc::policy::PRESETS.iter().map(|preset| preset.name);
     let recording = in_crate("../../recordings/demo").display().to_string();
-    let mut args = vec!["replay".to_owned(), recording];
+    let mut args = ["replay", &recording, "--seed", "1"].map(str::to_owned).to_vec();
     args.extend(presets.chain(ALSO).flat_map(|policy| ["--policy".to_owned(), policy.to_owned()]));
     let mut lines = String::new();
     // The first column is the recorded kernel.

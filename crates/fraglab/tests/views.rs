@@ -28,7 +28,7 @@ fn run_dir() -> Option<&'static str> {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let run = dir.path().join("run").display().to_string();
         let demo = demo.display().to_string();
-        stdout(&["replay", &demo, "--set", "vm.defrag_mode=1", "--no-mirror", "-o", &run]);
+        stdout(&["replay", &demo, "--set", "vm.defrag_mode=1", "--no-mirror", "--seed", "1", "-o", &run]);
         Some((dir, run))
     });
     made.as_ref().map(|(_, run)| run.as_str())

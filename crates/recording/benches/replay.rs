@@ -9,22 +9,22 @@ use recording::pagelog::{PageLog, normalise};
 use recording::replay::{ReplayOptions, Replayed, recorded_policy, replay};
 use std::error::Error;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
 const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recordings/demo");
 
-fn load(path: &str) -> Result<(Rc<PageLog>, ReplayOptions), Box<dyn Error>> {
+fn load(path: &str) -> Result<(Arc<PageLog>, ReplayOptions), Box<dyn Error>> {
     if !Path::new(path).exists() {
         return Err("there is no such recording".into());
     }
     let recording = Recording::open(path)?;
-    let log = Rc::new(normalise(&recording)?.log);
+    let log = Arc::new(normalise(&recording)?.log);
     let policy = recorded_policy(&recording)?;
     Ok((log, ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: false, sampling: None }))
 }
 
-fn run(log: &Rc<PageLog>, options: &ReplayOptions) -> Replayed {
+fn run(log: &Arc<PageLog>, options: &ReplayOptions) -> Replayed {
     replay(log, options, &mut |_| {}).expect("a recording that can be replayed")
 }
 

@@ -1,24 +1,20 @@
-//! Packed files: xz and tar, and the cache of what was unpacked.
+//! Packed files: xz and tar.
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::path::Path;
 
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
 use crate::error::{Error, SourceName};
+use crate::unpacked::UnpackedFiles;
 
 /// The most that one file is unpacked to, in bytes: a recording of hours, not a bomb.
 pub const MAX_UNPACKED: u64 = 32 << 30;
 
 /// The most memory that an xz stream may ask for to be unpacked, in KiB: twice that of `xz -9`.
 const MAX_XZ_MEMORY_KIB: u32 = 128 << 10;
-
-/// Files smaller than this unpack so fast that they are not worth a place in the cache.
-const MIN_CACHED: usize = 1 << 20;
 
 /// Unpacks the contents of a `.xz` file.
 ///
@@ -104,61 +100,23 @@ pub fn pack_tar(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8
 
 /// Reads a file, and unpacks it if its name ends in `.xz`.
 ///
-/// Large unpacked files are kept in the system's directory for temporary files, so that the next
-/// run need not unpack them again; if that fails, nothing is lost but time.
-///
 /// # Errors
 ///
 /// When the file cannot be read or unpacked.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
-    let is_xz = path.extension().is_some_and(|extension| extension == "xz");
-    let place = if is_xz { cache_place(path) } else { None };
-    if let Some(bytes) = place.as_ref().and_then(|place| fs::read(place).ok()) {
-        return Ok(bytes);
-    }
     let bytes = fs::read(path).map_err(Error::io(path, "reading"))?;
-    if !is_xz {
+    if path.extension().is_none_or(|extension| extension != "xz") {
         return Ok(bytes);
     }
-    let bytes = unpack_xz(&path.into(), &bytes, MAX_UNPACKED)?;
-    if let Some(place) = place.filter(|_| bytes.len() >= MIN_CACHED) {
-        // Written aside and renamed, so that no other process sees half a file.
-        let aside = place.with_extension(std::process::id().to_string());
-        let stored = fs::write(&aside, &bytes).and_then(|()| fs::rename(&aside, &place));
-        if stored.is_err() {
-            let _ = fs::remove_file(&aside);
-        }
+    let before = UnpackedFiles::of_this_user();
+    if let Some(unpacked) = before.as_ref().and_then(|before| before.get(&bytes)) {
+        return Ok(unpacked);
     }
-    Ok(bytes)
-}
-
-/// Where the unpacked contents of a file belong: a name made of its path, size and time.
-fn cache_place(path: &Path) -> Option<PathBuf> {
-    let metadata = fs::metadata(path).ok()?;
-    let age = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let mut hasher = DefaultHasher::new();
-    path.canonicalize().ok()?.hash(&mut hasher);
-    let name = format!("{:016x}-{}-{}", hasher.finish(), metadata.len(), age.as_nanos());
-    Some(cache_directory()?.join(name))
-}
-
-/// The cache's directory, if it is ours alone: on a shared machine, others must not be able to slip
-/// us recordings.
-#[cfg(unix)]
-fn cache_directory() -> Option<PathBuf> {
-    use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-    let directory = std::env::temp_dir().join("fraglab-cache");
-    // If it exists already, what counts is whose it is.
-    let _ = fs::DirBuilder::new().mode(0o700).create(&directory);
-    let metadata = fs::symlink_metadata(&directory).ok()?;
-    let own = fs::metadata("/proc/self").ok()?.uid();
-    let private = metadata.is_dir() && metadata.uid() == own && metadata.mode() & 0o077 == 0;
-    private.then_some(directory)
-}
-
-#[cfg(not(unix))]
-fn cache_directory() -> Option<PathBuf> {
-    None
+    let unpacked = unpack_xz(&path.into(), &bytes, MAX_UNPACKED)?;
+    if let Some(before) = before {
+        before.put(&bytes, &unpacked);
+    }
+    Ok(unpacked)
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ mod symbols;
 mod text_scan;
 mod trace;
 pub mod tracedat;
+mod unpacked;
 
 pub use cut_recording::CutPoint;
 pub use error::{Error, SourceName};

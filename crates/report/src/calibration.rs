@@ -3,9 +3,8 @@
 
 use crate::bars::{CALIBRATED, CALIBRATION};
 use crate::pattern::fits;
-use crate::rows::Rows;
 use crate::text::{LINE_WIDTH, heading};
-use crate::validate::relative_error;
+use crate::validate::{KernelSpread, MirrorRow, mirror};
 use lab::outcome::Outcome;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -31,8 +30,8 @@ const GROUPS: &[(&str, &[&str])] = &[
 pub enum Calibration {
     /// Model and kernel were compared.
     Measured {
-        /// Seed of the replay that was compared.
-        seed: u64,
+        /// Seeds of the replays whose median was compared.
+        seeds: Vec<u64>,
         /// Every row that both know.
         rows: Vec<CalibratedRow>,
     },
@@ -50,14 +49,26 @@ pub struct CalibratedRow {
     pub row: String,
     /// The kernel's figure.
     pub kernel: u64,
-    /// The model's, under the recorded settings.
+    /// The model's, under the recorded settings: the median over the seeds.
     pub model: u64,
+    /// The smallest and the largest of several seeds.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub over_seeds: Option<Ends>,
     /// (model - kernel) / kernel; 0 if both are 0, `null` if only the kernel's is.
     pub error: Option<f64>,
     /// How far it may be off before it is called not calibrated, in the row's unit.
     pub allowed: f64,
     /// What this makes of it.
     pub verdict: Verdict,
+}
+
+/// How far the seeds of a row lie apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Ends {
+    /// The smallest.
+    pub low: u64,
+    /// The largest.
+    pub high: u64,
 }
 
 /// What the mirror says of a row or of a group of rows.
@@ -88,20 +99,22 @@ pub struct Group<'a> {
 }
 
 impl Calibration {
-    /// Compares the kernel with a replay under the settings that the recording was made with.
-    pub fn of(kernel: &Outcome, mirror: &Outcome, seed: u64) -> Calibration {
+    /// Compares the kernel with replays under the settings that the recording was made with, one a seed: what
+    /// [`validate`](crate::validate) compares, with bars of its own.
+    pub fn of(kernel: &Outcome, mirrors: &[&Outcome], seeds: Vec<u64>) -> Calibration {
         if kernel.counters.is_empty() && kernel.zones.is_empty() && kernel.extfrag.is_empty() {
             return Calibration::unknown("the recording holds no figures of the kernel's own (no ticks, no events)");
         }
-        let (kernel, model) = (Rows::of(kernel), Rows::of(mirror));
-        let compare = |row: &crate::Row| {
-            let model = model.get(&row.name)?;
-            let allowed = CALIBRATION.allowed(row, &kernel)?;
-            let (row, kernel, error) = (row.name.clone(), row.value, relative_error(row.value, model));
+        let several = mirrors.len() > 1;
+        let judge = |row: MirrorRow| {
+            let MirrorRow { row, kernel, model, error, low, high, bar, .. } = row;
+            let allowed = bar?;
             let verdict = Verdict::on(&row, kernel, model, allowed);
-            Some(CalibratedRow { row, kernel, model, error, allowed, verdict })
+            let over_seeds = several.then_some(Ends { low, high });
+            Some(CalibratedRow { row, kernel, model, over_seeds, error, allowed, verdict })
         };
-        Calibration::Measured { seed, rows: kernel.iter().filter_map(compare).collect() }
+        let compared = mirror(kernel, mirrors.iter().copied(), &CALIBRATION, &KernelSpread::default());
+        Calibration::Measured { seeds, rows: compared.into_iter().filter_map(judge).collect() }
     }
 
     /// Nothing was compared, and why.
@@ -134,9 +147,12 @@ impl Calibration {
                 let _ = writeln!(text, "{reason}");
                 text.push_str("No row has been compared with the kernel: treat every figure below as a guess.\n");
             }
-            Calibration::Measured { seed, .. } => {
-                let title =
-                    format!("Mirror error: the model under the recorded settings against the kernel, seed {seed}");
+            Calibration::Measured { seeds, .. } => {
+                let of = match seeds.as_slice() {
+                    [seed] => format!("seed {seed}"),
+                    seeds => format!("median of {} seeds", seeds.len()),
+                };
+                let title = format!("Mirror error: the model under the recorded settings against the kernel, {of}");
                 heading(&mut text, &title);
                 for group in self.groups() {
                     group.line(&mut text);
@@ -154,9 +170,17 @@ impl Calibration {
     pub fn to_json(&self) -> Value {
         match self {
             Calibration::Unknown { reason } => json!({ "measured": false, "reason": reason }),
-            Calibration::Measured { seed, rows } => json!({
-                "measured": true, "limit": CALIBRATED, "seed": seed, "groups": self.groups(), "rows": rows,
-            }),
+            Calibration::Measured { seeds, rows } => {
+                let of = match seeds.as_slice() {
+                    [seed] => ("seed", json!(seed)),
+                    seeds => ("seeds", json!(seeds)),
+                };
+                let mut json = json!({ "measured": true, "limit": CALIBRATED });
+                json[of.0] = of.1;
+                json["groups"] = json!(self.groups());
+                json["rows"] = json!(rows);
+                json
+            }
         }
     }
 }
@@ -233,7 +257,7 @@ mod tests {
     fn over_a_quarter_is_not_calibrated() {
         let kernel = outcome(&[("thp_fault_alloc", 100), ("thp_fault_fallback", 100), ("pgscan_kswapd", 100)]);
         let model = outcome(&[("thp_fault_alloc", 125), ("thp_fault_fallback", 126), ("pgscan_kswapd", 420)]);
-        let calibration = Calibration::of(&kernel, &model, 1);
+        let calibration = Calibration::of(&kernel, &[&model], vec![1]);
         assert_eq!(calibration.of_row("thp_fault_alloc"), Some(Verdict::Calibrated));
         assert_eq!(calibration.of_row("thp_fault_fallback"), Some(Verdict::NotCalibrated));
         assert_eq!(calibration.of_row("pgscan_kswapd"), Some(Verdict::Few), "ten batches prove nothing");
@@ -249,8 +273,22 @@ mod tests {
     }
 
     #[test]
+    fn of_several_seeds_the_median_is_compared() {
+        let kernel = outcome(&[("thp_fault_alloc", 100)]);
+        let models = [300, 110, 20].map(|count| outcome(&[("thp_fault_alloc", count)]));
+        let calibration = Calibration::of(&kernel, &models.iter().collect::<Vec<_>>(), vec![4, 5, 6]);
+        assert_eq!(calibration.of_row("thp_fault_alloc"), Some(Verdict::Calibrated));
+        assert!(calibration.to_text().contains("against the kernel, median of 3 seeds\n"));
+        let json = calibration.to_json();
+        assert_eq!((&json["seeds"], json.get("seed")), (&json!([4, 5, 6]), None));
+        let rows = json["rows"].as_array().expect("rows");
+        let row = rows.iter().find(|row| row["row"] == "thp_fault_alloc").expect("the row");
+        assert_eq!((&row["model"], &row["low"], &row["high"]), (&json!(110), &json!(20), &json!(300)));
+    }
+
+    #[test]
     fn without_figures_nothing_is_calibrated() {
-        let calibration = Calibration::of(&Outcome::default(), &outcome(&[("pgfree", 1)]), 1);
+        let calibration = Calibration::of(&Outcome::default(), &[&outcome(&[("pgfree", 1)])], vec![1]);
         assert!(matches!(calibration, Calibration::Unknown { .. }));
         assert!(calibration.to_text().contains("NOT CALIBRATED"));
         assert_eq!(calibration.of_row("pgfree"), None);
@@ -260,7 +298,7 @@ mod tests {
     #[test]
     fn json_has_groups_and_rows() {
         let outcome = outcome(&[("thp_fault_alloc", 100)]);
-        let json = Calibration::of(&outcome, &outcome, 7).to_json();
+        let json = Calibration::of(&outcome, &[&outcome], vec![7]).to_json();
         assert_eq!((&json["measured"], &json["limit"], &json["seed"]), (&json!(true), &json!(0.25), &json!(7)));
         assert_eq!(json["groups"].as_array().map(Vec::len), Some(GROUPS.len()));
         let rows = json["rows"].as_array().expect("rows");

@@ -27,7 +27,7 @@ impl Report<'_> {
             text.push_str(",calibration");
         }
         text.push('\n');
-        for name in self.row_names(&rows) {
+        for name in Rows::names(&rows) {
             text.push_str(&field(&name));
             for rows in &rows {
                 text.push(',');

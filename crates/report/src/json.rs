@@ -21,7 +21,8 @@ impl Report<'_> {
     }
 }
 
-fn column(column: &Column) -> Value {
+/// A column with all that is known of it.
+pub(crate) fn column(column: &Column) -> Value {
     let mut object = Map::new();
     object.insert("name".into(), column.name.as_str().into());
     object.insert("rows".into(), rows(&Rows::of(column.outcome)));

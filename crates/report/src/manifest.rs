@@ -1,11 +1,14 @@
 //! `manifest.json`: what a run directory is the result of, and how to get it again.
 
 use crate::json::{self, SCHEMA_VERSION};
-use crate::{Calibration, Facts, Report};
+use crate::{Calibration, Facts, Report, SeedsReport};
 use serde_json::{Value, json};
 
 /// Value of the manifest's `schema` key: tells a run directory from any other.
 pub const SCHEMA: &str = "fraglab.run";
+
+/// The same of a directory that holds a run directory for each of several seeds.
+pub const SCHEMA_OF_SEEDS: &str = "fraglab.runs";
 
 /// What the caller knows about the run beyond its report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,6 +70,30 @@ pub fn manifest(report: &Report, provenance: &Provenance) -> Value {
         "peak_rss_bytes": provenance.peak_rss_bytes,
         "runs": runs.iter().map(|(name, facts)| run(name, facts)).collect::<Vec<_>>(),
     })
+}
+
+/// The manifest of a directory that holds a run directory a seed. `runs` are their names in it.
+pub(crate) fn of_seeds(report: &SeedsReport, runs: &[String], provenance: &Provenance) -> Value {
+    json!({
+        "schema": SCHEMA_OF_SEEDS,
+        "schema_version": SCHEMA_VERSION,
+        "version": provenance.version,
+        "command_line": provenance.command_line,
+        "recording": report.recording(),
+        "seeds": report.numbers(),
+        "runs": runs,
+        "calibration": report.calibration.as_ref().map(Calibration::to_json),
+        "peak_rss_bytes": provenance.peak_rss_bytes,
+    })
+}
+
+/// Names of the run directories in one with this text in its `manifest.json`; nothing if it is a run directory itself, or none.
+pub(crate) fn runs_of_seeds(text: &str) -> Option<Vec<String>> {
+    let manifest: Value = serde_json::from_str(text).ok()?;
+    (manifest["schema"] == SCHEMA_OF_SEEDS).then_some(())?;
+    let names = manifest["runs"].as_array()?.iter().map(|name| name.as_str().map(str::to_owned));
+    // Names, not paths: nothing beside or above the directory.
+    names.map(|name| name.filter(|name| !name.contains(['/', '\\']) && name != "..")).collect()
 }
 
 fn run(name: &str, facts: &Facts) -> Value {

@@ -9,7 +9,7 @@ pub const CONFIDENCE: f64 = 0.95;
 /// One figure over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Median; of an even number of runs the lower of the middle two, so that it is a figure that some run had.
+    /// Median ([`middle`]).
     pub median: u64,
     /// Smallest value.
     pub low: u64,
@@ -28,7 +28,7 @@ impl Summary {
         sorted.sort_unstable();
         let (&low, &high) = (sorted.first()?, sorted.last()?);
         let floats: Vec<f64> = sorted.iter().map(|&value| value as f64).collect();
-        let median = sorted[(sorted.len() - 1) / 2];
+        let median = *middle(&sorted)?;
         Some(Summary { median, low, high, mean: mean(&floats)?, half_width: half_width(&floats) })
     }
 
@@ -36,6 +36,11 @@ impl Summary {
     pub const fn range(&self) -> u64 {
         self.high - self.low
     }
+}
+
+/// The median of sorted values; of an even number the lower of the middle two, so that it is a figure that some run had.
+pub fn middle<T>(sorted: &[T]) -> Option<&T> {
+    sorted.get(sorted.len().saturating_sub(1) / 2)
 }
 
 /// Half the width of the mean's [`CONFIDENCE`] interval by Student's t; nothing of a single value.

@@ -43,14 +43,31 @@ impl Rows {
         rows
     }
 
-    /// Row by row the same figure of several runs of the same thing. Rows that a run lacks count as 0 in it.
+    /// Row by row the same figure of several runs of the same thing.
     pub fn over_seeds(runs: &[Rows]) -> Vec<(String, Summary)> {
-        let Some(first) = runs.first() else { return Vec::new() };
-        let summary_of = |row: &Row| {
-            let values: Vec<u64> = runs.iter().map(|rows| rows.get(&row.name).unwrap_or(0)).collect();
-            Some((row.name.clone(), Summary::of(&values)?))
+        let summary_of = |name: String| {
+            let summary = Summary::of(&Rows::values(runs, &name)?)?;
+            Some((name, summary))
         };
-        first.iter().filter_map(summary_of).collect()
+        Rows::names(runs).into_iter().filter_map(summary_of).collect()
+    }
+
+    /// A row in each of several runs of the same thing, if any of them knows it. It is 0 in a run that lacks it: rows of
+    /// highest orders, say, are there only where something is in them.
+    pub fn values(runs: &[Rows], name: &str) -> Option<Vec<u64>> {
+        let values: Vec<Option<u64>> = runs.iter().map(|rows| rows.get(name)).collect();
+        values.iter().any(Option::is_some).then(|| values.into_iter().map(Option::unwrap_or_default).collect())
+    }
+
+    /// Names of all rows that any of them has, in documented order.
+    pub fn names<'a>(all: impl IntoIterator<Item = &'a Rows>) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for row in all.into_iter().flat_map(Rows::iter) {
+            if !names.contains(&row.name) {
+                names.push(row.name.clone());
+            }
+        }
+        names
     }
 
     /// Rows as they were written to a file.
@@ -252,6 +269,18 @@ mod tests {
         let rows = Rows::of(&Outcome { series: vec![sample(1), sample(2), sample(5)], ..Outcome::default() });
         assert_eq!((rows.get("free_mean.order3"), rows.get("free_mean")), (Some(3), Some(21)));
         assert_eq!(Rows::of(&Outcome::default()).get("free_mean"), None);
+    }
+
+    #[test]
+    fn a_row_that_one_seed_lacks_is_0_there() {
+        let rows = |list: &[(&str, u64)]| {
+            Rows::read(list.iter().map(|&(name, value)| Row { name: name.into(), value }).collect())
+        };
+        let runs = [rows(&[("a", 3)]), rows(&[("a", 5), ("b", 7)])];
+        assert_eq!(Rows::names(&runs), ["a", "b"]);
+        assert_eq!((Rows::values(&runs, "b"), Rows::values(&runs, "c")), (Some(vec![0, 7]), None));
+        let medians: Vec<_> = Rows::over_seeds(&runs).into_iter().map(|(name, row)| (name, row.median)).collect();
+        assert_eq!(medians, [("a".to_owned(), 3), ("b".to_owned(), 0)]);
     }
 
     #[test]

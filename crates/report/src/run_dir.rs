@@ -3,7 +3,7 @@
 use crate::manifest::{self, Provenance};
 use crate::scenario::{self, ScenarioReport};
 use crate::view::{Subject, VIEW_FILE, View};
-use crate::{Column, Report, Rows, activity, csv, json};
+use crate::{Column, Report, Rows, SeedsReport, activity, csv, json};
 use lab::outcome::{Outcome, ZoneEnd};
 use pagealloc::Gfp;
 use std::collections::BTreeMap;
@@ -36,11 +36,43 @@ pub enum RunDirError {
 /// # Errors
 /// [`RunDirError`]; whatever was there before is then still there.
 pub fn write_run(target: &Path, report: &Report, provenance: &Provenance) -> Result<(), RunDirError> {
+    write_dir(target, |fresh| write_files(fresh, &files_of_run(report, provenance)))
+}
+
+fn files_of_run(report: &Report, provenance: &Provenance) -> Vec<NewFile> {
     let mut files = tables(report);
     files.push(("manifest.json", pretty(&manifest::manifest(report, provenance))));
     files.push(("table.txt", report.to_table()));
     files.push((VIEW_FILE, View::of_report(report, Subject::Recording, provenance).to_json()));
-    write_dir(target, &files)
+    files
+}
+
+/// Writes a directory that holds a run directory for each seed, `seed-N`, and what they come to together. Like a run
+/// directory it appears whole or not at all, and replaces nothing but a run or such a directory.
+///
+/// # Errors
+/// As [`write_run`].
+pub fn write_seeds(target: &Path, report: &SeedsReport, provenance: &Provenance) -> Result<(), RunDirError> {
+    let names: Vec<String> = report.numbers().iter().map(|seed| format!("seed-{seed}")).collect();
+    write_dir(target, |fresh| {
+        for (name, seed) in names.iter().zip(&report.seeds) {
+            let dir = fresh.join(name);
+            fs::create_dir(&dir).map_err(at(&dir))?;
+            write_files(&dir, &files_of_run(seed, provenance))?;
+        }
+        let files = [
+            ("manifest.json", pretty(&manifest::of_seeds(report, &names, provenance))),
+            ("table.txt", report.to_table()),
+            ("rows.csv", report.to_csv()),
+        ];
+        write_files(fresh, &files)
+    })
+}
+
+/// Run directories in a directory that [`write_seeds`] wrote; of any other path, nothing.
+pub fn runs_in(dir: &Path) -> Option<Vec<PathBuf>> {
+    let names = manifest::runs_of_seeds(&fs::read_to_string(dir.join("manifest.json")).ok()?)?;
+    Some(names.into_iter().map(|name| dir.join(name)).collect())
 }
 
 /// Writes the run directory of a scenario, as [`write_run`] does that of a replay.
@@ -63,7 +95,7 @@ pub fn write_scenario(
     files.push(("scenario.toml", definition.to_owned()));
     files.push(("table.txt", report.to_table()));
     files.push((VIEW_FILE, View::of_report(&columns, Subject::Scenario, provenance).to_json()));
-    write_dir(target, &files)
+    write_dir(target, |fresh| write_files(fresh, &files))
 }
 
 /// Whether a run directory could be written there: to be asked before work that would be lost.
@@ -82,13 +114,13 @@ fn pretty(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
 }
 
-fn write_dir(target: &Path, files: &[NewFile]) -> Result<(), RunDirError> {
+fn write_dir(target: &Path, fill: impl FnOnce(&Path) -> Result<(), RunDirError>) -> Result<(), RunDirError> {
     let replaces = check_target(target)?;
     let name = target.file_name().ok_or_else(|| RunDirError::NoName(target.into()))?.to_string_lossy();
     let sibling = |suffix: &str| target.with_file_name(format!(".{name}.{suffix}-{}", std::process::id()));
     let (fresh, old) = (sibling("new"), sibling("old"));
     fs::create_dir_all(&fresh).map_err(at(&fresh))?;
-    let written = write_files(&fresh, files).and_then(|()| swap(&fresh, target, replaces.then_some(&old)));
+    let written = fill(&fresh).and_then(|()| swap(&fresh, target, replaces.then_some(&old)));
     if written.is_err() {
         // The error that is reported is the first one; a leftover hidden directory does no harm.
         let _ = fs::remove_dir_all(&fresh);
@@ -101,7 +133,8 @@ fn check_target(target: &Path) -> Result<bool, RunDirError> {
     if !target.exists() {
         return Ok(false);
     }
-    let is_run = fs::read_to_string(target.join("manifest.json")).is_ok_and(|text| manifest::is_run(&text));
+    let is_ours = |text: String| manifest::is_run(&text) || manifest::runs_of_seeds(&text).is_some();
+    let is_run = fs::read_to_string(target.join("manifest.json")).is_ok_and(is_ours);
     let is_empty = fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_none());
     if is_run || is_empty { Ok(true) } else { Err(RunDirError::NotARun(target.into())) }
 }

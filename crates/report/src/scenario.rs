@@ -195,10 +195,9 @@ impl ScenarioReport {
             text.push_str(&csv::field(&machine.name));
         }
         text.push('\n');
-        let report = self.columns(false);
         let rows: Vec<Rows> = self.machines.iter().map(|machine| Rows::of(&machine.outcome)).collect();
         let of_workload = self.workload_rows().into_iter().map(|row| (row_name(&row.name), row.values));
-        let of_memory = report.row_names(&rows).into_iter().map(|name| {
+        let of_memory = Rows::names(&rows).into_iter().map(|name| {
             let values = rows.iter().map(|rows| rows.get(&name)).collect();
             (name, values)
         });

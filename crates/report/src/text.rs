@@ -49,14 +49,25 @@ pub fn line_at(text: &mut String, label: &str, label_width: usize, cells: impl I
 
 /// Header of columns: names are broken at their separators into lines that fit a column.
 pub fn header(text: &mut String, names: &[&str]) {
-    let broken: Vec<Vec<String>> = names.iter().map(|name| break_name(name, NUMBER_WIDTH - 1)).collect();
+    let names: Vec<(&str, usize)> = names.iter().map(|name| (*name, NUMBER_WIDTH)).collect();
+    header_at(text, &names, &|_| false);
+}
+
+/// The same for columns of their own widths. Names of columns that `left` says begin at the column's left edge behind a gap of
+/// two, all others end at its right edge.
+pub fn header_at(text: &mut String, names: &[(&str, usize)], left: &dyn Fn(usize) -> bool) {
+    let gap = |at: usize| if left(at) { 2 } else { 1 };
+    let broken: Vec<Vec<String>> =
+        names.iter().enumerate().map(|(at, (name, width))| break_name(name, width - gap(at))).collect();
     let height = broken.iter().map(Vec::len).max().unwrap_or(0);
     for row in 0..height {
-        let cells = broken.iter().map(|lines| {
+        let cells = broken.iter().zip(names).enumerate().map(|(at, (lines, (_, width)))| {
             let first = height - lines.len();
-            row.checked_sub(first).map(|at| lines[at].clone()).unwrap_or_default()
+            let piece = row.checked_sub(first).map(|at| lines[at].clone()).unwrap_or_default();
+            let rest = width - gap(at);
+            (if left(at) { format!("  {piece:<rest$}") } else { piece }, *width)
         });
-        line(text, "", NUMBER_WIDTH, cells.collect::<Vec<_>>());
+        line_at(text, "", LABEL_WIDTH, cells.collect::<Vec<_>>());
     }
 }
 
@@ -96,6 +107,23 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A figure in few characters: three digits of what has five or more, one decimal of what has less than three.
+pub fn short(value: f64) -> String {
+    let (scaled, unit) = match value.abs() {
+        size if size < 1e4 => (value, ""),
+        size if size < 999_500.0 => (value / 1e3, "k"),
+        size if size < 999_500_000.0 => (value / 1e6, "M"),
+        _ => (value / 1e9, "G"),
+    };
+    let decimals = match (unit, scaled.abs()) {
+        ("", size) => usize::from(size < 100.0 && size != size.trunc()),
+        (_, size) if size < 9.995 => 2,
+        (_, size) if size < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{scaled:.decimals$}{unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +150,14 @@ mod tests {
             [0, 999, 1500, 59_500_000, 2_470_000_000].map(duration),
             ["0", "999ns", "1.50us", "59.50ms", "2.47s"]
         );
+    }
+
+    #[test]
+    fn short_figures() {
+        let figures = [0.0, 7.0, 71.25, 612.7, 9_999.0, 10_000.0, 99_960.0, 999_499.0, 999_501.0, 12_345_678.0, 3e9];
+        let texts = ["0", "7", "71.2", "613", "9999", "10.0k", "100k", "999k", "1.00M", "12.3M", "3.00G"];
+        assert_eq!(figures.map(short), texts);
+        assert_eq!(short(-71.0), "-71");
     }
 
     #[test]

@@ -8,6 +8,11 @@ pub fn length_ns(outcome: &Outcome) -> Option<u64> {
     last.ts.checked_sub(first.ts).filter(|&length| length > 0)
 }
 
+/// The same in seconds.
+pub(crate) fn seconds(outcome: &Outcome) -> Option<f64> {
+    length_ns(outcome).map(|length| length as f64 / 1e9)
+}
+
 /// The outcome at the last sample within `length_ns` of the first one, up to half the time between two samples later: a
 /// second trace of the same machine has its marks some microseconds off, and must not lose a whole sample to that.
 /// Requests are not sampled, and are therefore not known of an outcome that had to be shortened.

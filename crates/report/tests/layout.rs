@@ -5,7 +5,7 @@ use pagealloc::{Extfrag, Gfp, Migratetype, Pfn};
 use report::bars::MIRROR_3;
 use report::grid::{Cell, CellId, Findings, Grid};
 use report::validate::{Change, KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
-use report::{Calibration, Column, Facts, Report};
+use report::{Calibration, Column, Facts, Report, SeedsReport};
 use std::path::Path;
 
 /// An outcome whose figures are multiples of `scale`: made up, and easy to check by eye.
@@ -85,11 +85,45 @@ fn replay_table() {
         column("recorded", &recorded, 0xfeed),
         column("recorded,vm.defrag_mode=1", &changed, 0xbeef),
     ];
-    let calibration = Some(Calibration::of(&kernel, &recorded, 1));
+    let calibration = Some(Calibration::of(&kernel, &[&recorded], vec![1]));
     let report = Report { recording: "made-up".into(), calibration, columns };
     assert_snapshot("replay.txt", &report.to_table());
     assert_snapshot("replay.csv", &report.to_csv());
     assert_snapshot("replay.json", &format!("{:#}\n", report.to_json()));
+}
+
+/// Five seeds of three policies, more than fit side by side, with long names and figures.
+#[test]
+fn seeds_table() {
+    let kernel = outcome(3);
+    let names =
+        ["recorded", "recorded,vm.watermark_boost_factor=15000,vm.swappiness=100", "linux-6.15+defrag-as-posted"];
+    let scales: [[u64; 5]; 3] = [[4, 3, 90, 3, 2], [1, 1, 1, 1, 1], [400, 3, 5, 2, 1000]];
+    let outcomes = scales.map(|scales| scales.map(outcome));
+    let seed = |at: usize| {
+        let facts = |of: usize| Facts {
+            preset: "linux-6.18".into(),
+            seed: at as u64 + 1,
+            digest: (of * 16 + at) as u64,
+            page_events: 2_000_000,
+            unattributed: vec![("frees of unknown origin".into(), scales[of][at])],
+            ..Facts::default()
+        };
+        let column = |of: usize| Column {
+            name: names[of].into(),
+            outcome: &outcomes[of][at],
+            facts: Some(facts(of)),
+            timeline: None,
+        };
+        let columns = std::iter::once(Column::kernel(&kernel)).chain((0..3).map(column)).collect();
+        Report { recording: "made-up".into(), calibration: None, columns }
+    };
+    let calibration = Some(Calibration::of(&kernel, &outcomes[0].each_ref(), vec![1, 2, 3, 4, 5]));
+    let report = SeedsReport { calibration, seeds: (0..5).map(seed).collect() };
+    let table = report.to_table();
+    assert!(table.is_ascii() && table.lines().all(|line| line.len() <= 100), "{table}");
+    assert_snapshot("replay-seeds.txt", &table);
+    assert_snapshot("replay-seeds.csv", &report.to_csv());
 }
 
 #[test]

@@ -3,11 +3,12 @@
 use crate::compare_args::{CompareArgs, CompareFormat, CompareRule};
 use crate::failure::{Failure, warn};
 use crate::output;
-use report::compare::{CompareError, Comparison, Directions, Options, Rule, Selection};
+use crate::run_spec::selections;
+use report::compare::{CompareError, Comparison, Directions, Options, Rule};
 
 /// Reads and prints.
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
-    let selections: Vec<Selection> = args.runs.iter().map(|run| run.selection.clone()).collect();
+    let selections = selections(&args.runs);
     let comparison = Comparison::read(&selections, options(args))?;
     for caveat in &comparison.caveats {
         warn(caveat);

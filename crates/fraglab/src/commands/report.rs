@@ -1,6 +1,7 @@
 //! `fraglab report`: one page about runs.
 
 use crate::failure::{Failure, warn};
+use crate::run_spec::selections;
 use crate::view_args::{ReportArgs, ReportFormat};
 use crate::views::{self, provenance};
 use report::compare::{CompareError, Comparison, Options, Selection};
@@ -18,7 +19,7 @@ const LARGEST: usize = 14_900_000;
 
 /// Reads, compares, and writes the page.
 pub fn run(args: &ReportArgs) -> Result<(), Failure> {
-    let selections: Vec<Selection> = args.runs.iter().map(|run| run.selection.clone()).collect();
+    let selections = selections(&args.runs);
     let view = build(&selections, args.title.as_deref(), args.base.as_deref())?;
     let text = match args.format {
         ReportFormat::Json => view.to_json() + "\n",

@@ -1,6 +1,6 @@
 //! `fraglab validate`: how far is the model from the kernel?
 
-use super::{load, over_seeds};
+use super::load;
 use crate::backend::{Truth, load_truth};
 use crate::cli::ValidateArgs;
 use crate::column_spec::RECORDED;
@@ -8,19 +8,16 @@ use crate::failure::Failure;
 #[cfg(feature = "machines")]
 use crate::machine_commands::grid;
 use crate::output::{self, Format};
-use crate::seeds::Seeds;
+use crate::replays::over_seeds;
+use crate::seeds;
 use crate::settings::{Settings, changes};
 use lab::outcome::Outcome;
 #[cfg(feature = "machines")]
 use report::grid::plan::Plan;
 use report::validate::{KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
 use report::window;
-use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::path::Path;
-
-/// Seeds of the replays, if the command line names none.
-const REPLAY_SEEDS: Seeds = Seeds::Count(NonZero::new(5).unwrap());
 
 /// Prints the mirror, or with a pair the prediction; of a directory with a plan or of a scenario, the report of the grid.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
@@ -46,15 +43,15 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     }
 }
 
-fn seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
-    args.seeds.unwrap_or(REPLAY_SEEDS).from(args.engine.seed)
+fn replay_seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
+    args.seeds.unwrap_or(seeds::OF_REPLAYS).from(args.seed)
 }
 
 fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {
     let loaded = load(path)?;
     let [others] = again(args, [&loaded.settings])?;
     let spread = spread((&loaded.name, &loaded.kernel), &others, window::length_ns(&loaded.kernel));
-    let models = over_seeds(&loaded, loaded.recorded()?, RECORDED, seeds(args), args)?;
+    let models = over_seeds(&loaded, loaded.recorded()?, RECORDED, replay_seeds(args), &args.engine)?;
     let bars = args.bars.set();
     Ok(Mirror {
         rows: mirror(&loaded.kernel, &models, bars, &spread),
@@ -68,8 +65,14 @@ fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {
 fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Prediction, Failure> {
     let (loaded, truth) = (load(path)?, load_truth(other)?);
     let [like_before, like_after] = again(args, [&loaded.settings, &truth.settings])?;
-    let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, seeds(args), args)?;
-    let after = over_seeds(&loaded, &truth.policy, &format!("the settings of {}", truth.name), seeds(args), args)?;
+    let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, replay_seeds(args), &args.engine)?;
+    let after = over_seeds(
+        &loaded,
+        &truth.policy,
+        &format!("the settings of {}", truth.name),
+        replay_seeds(args),
+        &args.engine,
+    )?;
     let pair = Pair {
         kernel_before: &loaded.kernel,
         model_before: &before,

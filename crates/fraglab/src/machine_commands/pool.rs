@@ -1,6 +1,7 @@
 //! Runs of scenarios in processes of their own, several at a time. A run's result depends on nothing but its order: not on how
 //! many work, nor on who came first.
 
+use crate::workers;
 use lab::Digest;
 use report::study::{CellId, RunFigures};
 use serde::{Deserialize, Serialize};
@@ -9,8 +10,6 @@ use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use workload::Scale;
 
 /// A run that is to be done.
@@ -144,23 +143,11 @@ impl Pool {
         orders: &[Order],
         done: &(dyn Fn(usize, &Result<RunFigures, PoolError>) + Sync),
     ) -> Vec<Result<RunFigures, PoolError>> {
-        let next = AtomicUsize::new(0);
-        let results = Mutex::new(Vec::with_capacity(orders.len()));
-        let work = || {
-            while let Some((at, order)) = take(&next, orders) {
-                let result = self.one(order);
-                done(at, &result);
-                results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((at, result));
-            }
-        };
-        std::thread::scope(|scope| {
-            (0..self.workers.get().min(orders.len())).for_each(|_| {
-                scope.spawn(work);
-            });
-        });
-        let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        results.sort_by_key(|(at, _)| *at);
-        results.into_iter().map(|(_, result)| result).collect()
+        workers::each(self.workers, orders, |at, order| {
+            let result = self.one(order);
+            done(at, &result);
+            result
+        })
     }
 
     fn one(&self, order: &Order) -> Result<RunFigures, PoolError> {
@@ -173,11 +160,6 @@ impl Pool {
         }
         Ok(run)
     }
-}
-
-fn take<'a>(next: &AtomicUsize, orders: &'a [Order]) -> Option<(usize, &'a Order)> {
-    let at = next.fetch_add(1, Ordering::Relaxed);
-    orders.get(at).map(|order| (at, order))
 }
 
 /// This program again, as the worker of one run.

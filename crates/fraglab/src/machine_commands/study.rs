@@ -7,6 +7,7 @@ use crate::machine_commands::run_args::ScenarioArgs;
 use crate::machine_commands::scenarios;
 use crate::machine_commands::study_args::{StudyArgs, StudyFormat};
 use crate::output;
+use crate::workers::or_one_a_cpu;
 use anstream::eprintln;
 use pagealloc::policy::closest;
 use report::SCHEMA_VERSION;
@@ -16,7 +17,6 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -182,11 +182,10 @@ fn runs(cells: &[CellId], args: &StudyArgs) -> Result<Runs, Failure> {
         let file = digest_of(scenarios::read(&cell.scenario)?.0.as_bytes());
         orders.extend(args.seeds.from(1).map(|seed| Order { cell: cell.clone(), seed, scale: args.scale, file }));
     }
-    let cpus = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
     let open = |directory: &Path| {
         Cache::open(directory).map_err(|error| Failure::Output(format!("{}: {error}", directory.display())))
     };
-    let pool = Pool { workers: args.workers.unwrap_or(cpus), cache: args.cache.as_deref().map(open).transpose()? };
+    let pool = Pool { workers: or_one_a_cpu(args.workers), cache: args.cache.as_deref().map(open).transpose()? };
     let (done, started) = (AtomicUsize::new(0), Instant::now());
     let told = told(cells, args);
     let results = pool.run(&orders, &|at, result| {

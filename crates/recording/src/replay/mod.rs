@@ -14,6 +14,7 @@ mod objects;
 mod pace;
 mod place;
 mod policy;
+mod requests;
 mod results;
 mod units;
 

@@ -11,7 +11,7 @@ use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
 use pagealloc::{NodeId, Pfn};
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The object is in no frame: not allocated yet, or reclaimed.
 pub(super) const NOWHERE: u32 = u32::MAX;
@@ -53,7 +53,7 @@ struct Slot {
 
 /// Objects by number.
 pub(super) struct Objects {
-    log: Rc<PageLog>,
+    log: Arc<PageLog>,
     slots: Vec<Slot>,
     pieces: BTreeMap<ObjectId, Vec<Pfn>>,
     /// What the eviction of pieces left; they are not read back.
@@ -77,7 +77,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    pub fn new(log: Rc<PageLog>, swap_total: u64, seed: u64) -> Objects {
+    pub fn new(log: Arc<PageLog>, swap_total: u64, seed: u64) -> Objects {
         let slot = |of: &Object| {
             let last = if of.flags & UNIT == 0 {
                 of.leave

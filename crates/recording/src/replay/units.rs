@@ -1,7 +1,8 @@
 //! THP faults: one demand that may be served by a huge page or by base pages, whatever the recorded kernel did.
 
-use super::driver::{Asked, Driver, Served, install};
+use super::driver::{Asked, Driver, Served};
 use super::objects::{DOOMED, GONE, NOWHERE, PENDING, PIECES};
+use super::requests::install;
 use crate::pagelog::{Object, ObjectId, Op, UNIT};
 use lab::outcome::SlowRequest;
 use mm::{Env, TaskContext};

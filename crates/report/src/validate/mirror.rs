@@ -66,9 +66,14 @@ pub struct Within {
 }
 
 /// Every row that both sides know. `models`: the same replay with different seeds, at least one.
-pub fn mirror(kernel: &Outcome, models: &[Outcome], bars: &BarSet, spread: &KernelSpread) -> Vec<MirrorRow> {
+pub fn mirror<'a>(
+    kernel: &Outcome,
+    models: impl IntoIterator<Item = &'a Outcome>,
+    bars: &BarSet,
+    spread: &KernelSpread,
+) -> Vec<MirrorRow> {
     let kernel = Rows::of(kernel);
-    let seeds = Rows::over_seeds(&models.iter().map(Rows::of).collect::<Vec<_>>());
+    let seeds = Rows::over_seeds(&models.into_iter().map(Rows::of).collect::<Vec<_>>());
     let compare = |row: &crate::Row| {
         let (_, model) = seeds.iter().find(|(name, _)| *name == row.name)?;
         let bar = bars.allowed(row, &kernel);

@@ -1,6 +1,7 @@
 //! Reading a view that a run left.
 
 use super::{Chunk, ChunkError, Events, FrameReader, MapError, Run, SCHEMA, VERSION, VIEW_FILE, View};
+use crate::runs_in;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,19 @@ pub enum ViewError {
         /// What is wrong.
         what: String,
     },
+    /// It holds run directories, and is none.
+    #[error(
+        "{} holds a run directory for each of {count} seeds: name one of them, such as {}",
+        dir.display(), first.display()
+    )]
+    SeveralSeeds {
+        /// What was named.
+        dir: PathBuf,
+        /// How many it holds.
+        count: usize,
+        /// The first of them.
+        first: PathBuf,
+    },
     /// The view is of a later fraglab.
     #[error("{}: version {version} of views is not known here; use the fraglab that wrote it", path.display())]
     Version {
@@ -38,6 +52,17 @@ pub enum ViewError {
         /// Its version.
         version: u64,
     },
+}
+
+impl ViewError {
+    fn no_view(dir: &Path) -> ViewError {
+        match runs_in(dir).as_deref() {
+            Some([first, rest @ ..]) => {
+                ViewError::SeveralSeeds { dir: dir.into(), count: rest.len() + 1, first: first.clone() }
+            }
+            _ => ViewError::NoView(dir.into()),
+        }
+    }
 }
 
 impl View {
@@ -49,7 +74,7 @@ impl View {
         let path = dir.join(VIEW_FILE);
         match fs::read_to_string(&path) {
             Ok(text) => View::parse(&path, &text),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ViewError::NoView(dir.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ViewError::no_view(dir)),
             Err(source) => Err(ViewError::Read { path, source }),
         }
     }

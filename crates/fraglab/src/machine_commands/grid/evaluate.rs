@@ -3,8 +3,8 @@
 use super::cell_run::{self, Place};
 use crate::backend::{self, Loaded, Truth, load_truth};
 use crate::cli::ValidateArgs;
-use crate::commands::over_seeds;
 use crate::failure::Failure;
+use crate::replays::over_seeds;
 use crate::seeds::Seeds;
 use lab::outcome::Outcome;
 use report::bars::STREAM_3;
@@ -54,7 +54,7 @@ pub fn evaluate(directory: &Path, plan: &Plan, args: &ValidateArgs) -> Result<Gr
 
 /// Seeds of the replays.
 fn seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
-    Seeds::Count(args.grid.replays).from(args.engine.seed)
+    Seeds::Count(args.grid.replays).from(args.seed)
 }
 
 /// The scenario on the simulated computer, beside what the kernel made of it over the whole run.
@@ -83,7 +83,7 @@ fn findings(
         // A recording of rare events only is still the truth that others predict.
         Err(why) => return Ok(failed(&why)),
     };
-    let before = over_seeds(&loaded, loaded.recorded()?, "its own settings", seeds(args), args)?;
+    let before = over_seeds(&loaded, loaded.recorded()?, "its own settings", seeds(args), &args.engine)?;
     let length = if same_work { None } else { window::length_ns(&loaded.kernel) };
     let rows = mirror(&loaded.kernel, &before, args.bars.set(), &spread(all, &one.cell.id, length));
     let mut findings = Findings { mirror: rows, ..Findings::default() };
@@ -109,7 +109,7 @@ fn prediction(
     args: &ValidateArgs,
 ) -> Result<(String, Vec<report::validate::PredictionRow>), Failure> {
     let to = &other.cell.id.setting;
-    let after = over_seeds(loaded, &other.truth.policy, to, seeds(args), args)?;
+    let after = over_seeds(loaded, &other.truth.policy, to, seeds(args), &args.engine)?;
     let pair = Pair {
         kernel_before: &loaded.kernel,
         model_before: before,
