@@ -100,7 +100,12 @@ impl Device {
         self
     }
 
-    /// Whether who writes may have to wait for a request.
+    /// Pages of files written so far, where the device has a request queue.
+    pub fn files_written(&self) -> Option<u64> {
+        self.requests().map(RequestQueue::files_written)
+    }
+
+    /// Whether writers may have to wait for a request.
     pub fn has_requests(&self) -> bool {
         self.requests.is_some()
     }

@@ -20,15 +20,27 @@ pub(crate) struct RequestQueue {
     queued: [Cell<u64>; 3],
     /// Pages written of the request that is being written.
     written: Cell<u64>,
+    /// Pages of files written so far.
+    of_files: Cell<u64>,
 }
 
 impl RequestQueue {
     pub fn new(request: u64) -> RequestQueue {
-        RequestQueue { request: request.max(1), queued: Default::default(), written: Cell::new(0) }
+        RequestQueue {
+            request: request.max(1),
+            queued: Default::default(),
+            written: Cell::new(0),
+            of_files: Cell::new(0),
+        }
     }
 
     fn queued(&self, stream: Stream) -> u64 {
         self.queued[stream as usize].get()
+    }
+
+    /// Pages of files that have been written so far.
+    pub fn files_written(&self) -> u64 {
+        self.of_files.get()
     }
 
     /// Pages that nobody waits for.
@@ -50,6 +62,9 @@ impl RequestQueue {
     pub fn complete(&self, stream: Stream, pages: u64) -> bool {
         let queued = &self.queued[stream as usize];
         queued.set(queued.get() - pages);
+        if stream != Stream::Swap {
+            self.of_files.set(self.of_files.get() + pages);
+        }
         if stream == Stream::Synced {
             return false;
         }

@@ -83,6 +83,40 @@ fn linux_3_11_misses_a_wakeup_that_3_12_hears() {
 }
 
 #[test]
+fn up_to_3_10_the_pressure_rises_to_the_last_priority() {
+    for (name, expected) in [("linux-3.10", 0), ("linux-3.11", 1), ("linux-4.6", 1)] {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 64);
+        fill(&machine, PageFlags::PINNED, 1);
+        machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
+        machine.run_for(10_000 * MS);
+        let lowest = machine.watched(|seen| {
+            let priority = |event: &MmEvent| match event {
+                MmEvent::VmscanLruShrinkInactive { priority, .. } => Some(*priority),
+                _ => None,
+            };
+            seen.mm.iter().filter_map(priority).min()
+        });
+        assert_eq!(lowest, Some(expected), "{name}");
+        let (scanned, all) = (machine.counter(Counter::PgscanKswapd), u64::from(64 * MIB));
+        assert!(scanned < 20 * all, "{name}: a hopeless zone ends the run, {scanned} pages of {all} scanned");
+    }
+}
+
+#[test]
+fn up_to_3_10_a_round_begins_anew_once_it_has_pages() {
+    for (name, anew) in [("linux-3.10", true), ("linux-3.11", false)] {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 64);
+        fill(&machine, PageFlags::NONE, 1);
+        machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
+        machine.run_for(10_000 * MS);
+        let high = machine.mark(AllocFlags::WMARK_HIGH);
+        assert!(machine.free() >= high, "{name}: {} pages free, high {high}", machine.free());
+        let wakes = machine.watched(|seen| seen.count(|event| matches!(event, MmEvent::VmscanKswapdWake { .. })));
+        assert_eq!(machine.counter(Counter::Pageoutrun) > wakes as u64, anew, "{name}");
+    }
+}
+
+#[test]
 fn a_boosted_run_takes_the_boost_back() {
     for name in ["linux-5.0", "linux-6.1", "linux-6.18"] {
         let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 256);

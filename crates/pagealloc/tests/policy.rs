@@ -17,7 +17,8 @@ macro_rules! row {
 }
 
 /// The columns of the table, plus 6.14 (part of its 6.15 column) and 6.19 (the list at its end).
-const COLUMNS: &[&str] = &["3.11", "3.12", "4.6", "4.8", "4.20", "5.0", "6.1", "6.12", "6.14", "6.15", "6.18", "6.19"];
+const COLUMNS: &[&str] =
+    &["3.10", "3.11", "3.12", "4.6", "4.8", "4.20", "5.0", "6.1", "6.12", "6.14", "6.15", "6.18", "6.19"];
 
 /// Chapter 16, top to bottom; then what other chapters say about eras.
 const ROWS: &[Row] = &[
@@ -28,6 +29,7 @@ const ROWS: &[Row] = &[
     row!("MT numbers", ["4.6"], migratetype_numbers),
     row!("fair zone allocator", ["3.12", "4.6", "4.8"], fair_zones),
     row!("kswapd wake rule", ["3.12", "4.8", "4.20", "5.0"], kswapd.wake),
+    row!("9.6 rounds", ["3.11"], kswapd.rounds),
     row!("kcompactd", ["4.6"], kswapd.kcompactd),
     row!("proactive compaction", ["6.1"], kswapd.proactive_compaction),
     row!("fallback claim", ["4.6", "4.20", "6.12", "6.15", "6.18"], fallback),
@@ -57,9 +59,9 @@ const ROWS: &[Row] = &[
     row!("6.19 (3) pcp batch", ["4.20", "6.19"], pcp.batch),
     row!("6.19 (4) boosted failures", ["6.19"], kswapd.boosted_run_may_fail),
     row!("6.19 (5, 6) kswapd and dirty file pages", ["6.19"], reclaim.kswapd_writes_file),
-    row!("10.6, 10.12 dirty pages that reclaim meets", ["4.6", "4.20"], reclaim.dirty_pages),
+    row!("10.6, 10.12 dirty pages that reclaim meets", ["3.11", "4.6", "4.20"], reclaim.dirty_pages),
     row!("10.5, 10.8 scan balance", ["4.6", "4.20"], reclaim.scan_balance),
-    row!("10.9 end of a pass", ["4.6"], reclaim.pass_end),
+    row!("10.9 end of a pass", ["3.11", "4.6"], reclaim.pass_end),
     row!("3.2 reserve held back", ["6.12"], reserve_held_back),
     row!("3.5c merges", ["6.1"], merge_types),
     row!("6.1 limit of min_free_kbytes", ["6.1"], min_free_kbytes_limit),
@@ -246,7 +248,7 @@ fn a_kernel_has_its_own_sysctls() {
         ("watermark_scale_factor", "4.6"),
     ];
     for info in SYSCTLS {
-        let first = since.iter().find(|(name, _)| *name == info.name).map_or("3.11", |(_, version)| version);
+        let first = since.iter().find(|(name, _)| *name == info.name).map_or("3.10", |(_, version)| version);
         let since = COLUMNS.iter().position(|column| *column == first).unwrap();
         for (index, column) in COLUMNS.iter().enumerate() {
             let expected = index >= since && info.name != "fragment_stall_order";

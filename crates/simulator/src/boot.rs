@@ -31,7 +31,11 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
     if let Some(full) = full.filter(|_| spec.scaled_pcp) {
         scale_pcp(&mut alloc, &full, spec.scale);
     }
-    let state = State::new(alloc, computer(spec, policy, seed));
+    let mut state = State::new(alloc, computer(spec, policy, seed));
+    if spec.scaled_lists {
+        let frames = u64::from(spec.frames());
+        state.stands_for = (spec.scale.undo(frames), frames);
+    }
     let costs = &spec.costs;
     let device = |swap| {
         let (page, latency, seek) = spec.device(swap);

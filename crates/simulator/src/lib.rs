@@ -28,6 +28,7 @@ mod check;
 mod computer;
 mod costs;
 mod dentry;
+mod dirty_pace;
 mod fault;
 mod file;
 mod file_io;

@@ -2,6 +2,7 @@
 
 use crate::address_space::Pid;
 use crate::computer::Computer;
+use crate::dirty_pace::DirtyPace;
 use crate::folio::{Folio, FolioId, KernelUse, Use};
 use crate::slab::{Cache, Object};
 use crate::spec::MachineSpec;
@@ -70,6 +71,8 @@ pub(crate) struct Sim {
     /// The flusher's task while it sleeps.
     pub flusher: Cell<Option<lab::TaskId>>,
     pub wrote: Cell<u32>,
+    /// How fast writers may dirty pages, where the disk's speed is known from what it does only.
+    pub pace: DirtyPace,
     /// The task of XFS's log while it sleeps.
     pub log_worker: Cell<Option<lab::TaskId>>,
     /// The writer of XFS's metadata, before the first file.
@@ -93,6 +96,7 @@ pub(crate) struct Meeting {
 
 impl Sim {
     pub fn new(mm: Mm<SimWorld>, spec: MachineSpec, roots: &[Root]) -> Sim {
+        let pace = DirtyPace::new(spec.page());
         Sim {
             mm,
             spec,
@@ -107,6 +111,7 @@ impl Sim {
             dirtied: RefCell::default(),
             flusher: Cell::new(None),
             wrote: Cell::new(0),
+            pace,
             log_worker: Cell::new(None),
             metadata_writer: Cell::new(None),
             inode_log_worker: Cell::new(None),

@@ -105,6 +105,8 @@ pub struct MachineSpec {
     pub costs: Costs,
     /// Per-CPU lists of pages follow the scale, too.
     pub scaled_pcp: bool,
+    /// How much of anonymous memory is inactive goes by the lists' length at full size.
+    pub scaled_lists: bool,
     /// Share of the full size that the machine is: borders of zones and the reserves of the page allocator follow it.
     pub scale: Scale,
     /// Virtual time at which tasks end though they have not done their share.
@@ -131,6 +133,7 @@ impl MachineSpec {
             slab_allocator: SlabAllocator::Slub,
             costs: Costs::TCG,
             scaled_pcp: false,
+            scaled_lists: false,
             scale: Scale::FULL,
             time_limit: None,
         }
@@ -164,6 +167,7 @@ impl MachineSpec {
                 CostModel::BareMetal => Costs::BARE_METAL,
             },
             scaled_pcp: machine.scaled_pcp,
+            scaled_lists: machine.scaled_lists,
             scale,
             ..MachineSpec::guest(machine.memory())
         };

@@ -1,6 +1,7 @@
 //! Writeback of files: the flusher, those that wait for it, and writers that are held back.
 
 use crate::address_space::Pid;
+use crate::dirty_pace::{MAX_PAUSE, Room};
 use crate::folio::{FolioId, Use};
 use crate::sim::{NOENT, Sim};
 use crate::xfs::Logged;
@@ -13,8 +14,6 @@ const INTERVAL: Nanos = 5_000_000_000;
 const EXPIRE: Nanos = 30_000_000_000;
 /// Newly dirtied pages between two looks at the thresholds (`ratelimit_pages` of a small machine).
 const LOOK_INTERVAL: u32 = 32;
-/// The longest that a writer is held back at once (`MAX_PAUSE`).
-const MAX_PAUSE: Nanos = 200_000_000;
 /// How much a device may have queued before the flusher waits for it.
 const BACKLOG: Nanos = 100_000_000;
 /// Process number of kernel threads.
@@ -42,9 +41,17 @@ impl Sim {
             if used <= (background + limit) / 2 {
                 return;
             }
-            let pause = (u64::from(since) * self.spec.costs.disk.0).clamp(1_000_000, MAX_PAUSE);
-            self.env().wait(mm::Queue::Timer, Some(pause)).await;
-            if used <= limit || self.is_over() {
+            let pace = self.mm.env.device(false).files_written().map(|written| {
+                let room = Room { used, free_run: (background + limit) / 2, limit };
+                self.pace.pause(self.mm.env.now(), written, u64::from(since), room)
+            });
+            let (pause, enough) = match pace {
+                Some(Some(pause)) => (pause, true),
+                Some(None) => (MAX_PAUSE, false),
+                None => (u64::from(since) * self.spec.costs.disk.0, used <= limit),
+            };
+            self.env().wait(mm::Queue::Timer, Some(pause.clamp(1_000_000, MAX_PAUSE))).await;
+            if enough || self.is_over() {
                 return;
             }
         }

@@ -52,6 +52,9 @@ pub struct Machine {
     /// Per-CPU lists of pages are those of the full size, brought to scale. Of themselves they are as large from zones of 1 GiB on.
     #[serde(default)]
     pub scaled_pcp: bool,
+    /// At a smaller scale, lists have the ratio of active to inactive pages that they would have at full size.
+    #[serde(default)]
+    pub scaled_lists: bool,
     /// These sizes stay at every scale: what is scaled is the work alone.
     #[serde(default)]
     pub fixed_size: bool,

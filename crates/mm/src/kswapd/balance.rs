@@ -4,7 +4,7 @@ use super::compact_gap;
 use crate::env::{Env, Queue, TaskContext, Work};
 use crate::reclaim::{DEF_PRIORITY, SWAP_CLUSTER_MAX, ScanControl};
 use crate::state::{Mm, State, World};
-use pagealloc::policy::LruRule;
+use pagealloc::policy::{KswapdRounds, LruRule};
 use pagealloc::{AllocFlags, Counter, Gfp, NR_ZONE_TYPES, NodeId, Order, ZoneType};
 
 /// Below this priority pages are written whatever the mode; a boost alone never raises the pressure to it (9.6.2).
@@ -15,6 +15,8 @@ pub(super) struct Run {
     pub(super) node: NodeId,
     pub(super) highest: ZoneType,
     pub(super) sc: ScanControl,
+    /// Pages that the round has scanned, where zones have lists of their own.
+    pub(super) scanned: u64,
     /// The zones' boosts when it began, by zone type.
     boosts: [u64; NR_ZONE_TYPES],
     /// Pages still to be reclaimed for their sake.
@@ -41,6 +43,9 @@ impl<W: World> Mm<W> {
         task: &TaskContext,
     ) -> Order {
         let mut run = self.state.borrow_mut().begin_balance(node, order, highest);
+        if self.state.borrow().alloc.policy.kswapd.rounds == KswapdRounds::Restarted {
+            return self.balance_in_rounds(&mut run, task).await;
+        }
         let boosted = run.boost_left > 0;
         loop {
             self.state.borrow_mut().mark_reclaim_active(&run, true);
@@ -96,7 +101,7 @@ impl<W: World> Mm<W> {
     }
 
     /// One pass at one priority (9.6.3 to 9.6.7): whether it scanned as much as it set out to reclaim.
-    async fn reclaim_once(&self, run: &mut Run, task: &TaskContext) -> bool {
+    pub(super) async fn reclaim_once(&self, run: &mut Run, task: &TaskContext) -> bool {
         let per_zone = {
             let policy = &self.state.borrow().alloc.policy;
             let boosting = run.boost_left > 0;
@@ -112,7 +117,8 @@ impl<W: World> Mm<W> {
         }
         let enough_scanned =
             if per_zone { self.shrink_unbalanced_zones(run, task).await } else { self.shrink_whole(run, task).await };
-        if run.sc.order > 0 && run.sc.nr_reclaimed >= compact_gap(run.sc.order) {
+        let single = self.state.borrow().alloc.policy.kswapd.rounds == KswapdRounds::Single;
+        if single && run.sc.order > 0 && run.sc.nr_reclaimed >= compact_gap(run.sc.order) {
             run.sc.order = 0;
         }
         if self.env.has_waiters(Queue::Pfmemalloc(run.node)) && self.state.borrow_mut().allow_direct_reclaim(run.node) {
@@ -139,7 +145,7 @@ impl<W: World> State<W> {
             boosts.iter_mut().zip(seen).for_each(|(boost, seen)| *boost = seen.min(*boost));
         }
         let sc = ScanControl { kswapd: true, ..ScanControl::new(order, Gfp::KERNEL, highest) };
-        Run { node, highest, sc, boosts, boost_left: boosts.iter().sum() }
+        Run { node, highest, sc, scanned: 0, boosts, boost_left: boosts.iter().sum() }
     }
 
     /// Boosts of a node's zones by type.

@@ -2,10 +2,11 @@
 //!
 //! One daemon a node. A request that finds no memory records what it wants in [`Kswapd`] and wakes the daemon
 //! (`wake`); the daemon reclaims until the node is balanced (`balance`; `zones` for kernels with LRU lists per
-//! zone), hands over to kcompactd, and sleeps in two stages (`daemon`).
+//! zone, `rounds` for those up to 3.10), hands over to kcompactd, and sleeps in two stages (`daemon`).
 
 mod balance;
 mod daemon;
+mod rounds;
 mod wake;
 mod zones;
 

@@ -6,7 +6,7 @@ use crate::lru::LruvecId;
 use crate::reclaim::{DEF_PRIORITY, SWAP_CLUSTER_MAX};
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::SlabPressure;
+use pagealloc::policy::{KswapdRounds, SlabPressure};
 use pagealloc::{AllocFlags, NodeId, Order, ZoneId, ZoneType};
 
 /// A zone is hopeless once it was scanned this many times over without a page (9.13).
@@ -19,7 +19,8 @@ impl<W: World> Mm<W> {
     /// there is no kcompactd to do it. Whether some zone was scanned enough.
     pub(super) async fn shrink_unbalanced_zones(&self, run: &mut Run, task: &TaskContext) -> bool {
         let Some(end) = self.state.borrow_mut().highest_unbalanced(run) else { return true };
-        let needs_compaction = self.state.borrow().needs_compaction(run, end);
+        let rounds = self.state.borrow().alloc.policy.kswapd.rounds;
+        let needs_compaction = rounds == KswapdRounds::Single && self.state.borrow().needs_compaction(run, end);
         let (mut enough_scanned, mut attempted, before) = (false, 0, run.sc.nr_reclaimed);
         let zones: Vec<ZoneId> = self.state.borrow().managed_zones_up_to(run.node, end).collect();
         for zone in zones {
@@ -29,11 +30,16 @@ impl<W: World> Mm<W> {
                 continue;
             }
             run.sc.nr_scanned = 0;
-            run.sc.nr_to_reclaim =
-                self.state.borrow().alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX.into());
+            run.sc.nr_to_reclaim = match rounds {
+                KswapdRounds::Restarted => u64::MAX,
+                KswapdRounds::Single => {
+                    self.state.borrow().alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX.into())
+                }
+            };
             self.shrink_one_zone(run, zone, end, task).await;
+            run.scanned += run.sc.nr_scanned;
             enough_scanned |= run.sc.nr_scanned >= run.sc.nr_to_reclaim;
-            attempted += run.sc.nr_to_reclaim;
+            attempted = run.sc.nr_to_reclaim.saturating_add(attempted);
         }
         if needs_compaction && run.sc.nr_reclaimed - before > attempted {
             self.compact_pgdat(run.node, run.sc.order, task).await;
@@ -114,7 +120,7 @@ impl<W: World> State<W> {
     }
 
     /// No zone up to `end` has a block of the order at low, and nobody else will make one (9.13).
-    fn needs_compaction(&self, run: &Run, end: ZoneType) -> bool {
+    pub(super) fn needs_compaction(&self, run: &Run, end: ZoneType) -> bool {
         let (order, alloc) = (run.sc.order, &self.alloc);
         let at_low = |zone| {
             let mark = alloc.wmark(zone, AllocFlags::WMARK_LOW);

@@ -1,7 +1,7 @@
 //! What becomes of one inactive page? (10.12)
 
 use super::isolate::Taken;
-use super::{Batch, NodeReclaim, ScanControl};
+use super::{Batch, DEF_PRIORITY, NodeReclaim, ScanControl};
 use crate::env::{Nanos, TaskContext};
 use crate::owner::{Owner, References};
 use crate::pages::PageFlags;
@@ -19,6 +19,8 @@ pub(crate) struct Rules {
     /// The node's flags of 10.6, as they were when the batch began.
     all_writeback: bool,
     all_dirty: bool,
+    /// Page cache has resisted for three priorities.
+    in_trouble: bool,
     now: Nanos,
     task: TaskContext,
 }
@@ -32,6 +34,7 @@ impl Rules {
             kswapd: sc.kswapd,
             all_writeback: node.all_writeback,
             all_dirty: node.all_dirty,
+            in_trouble: sc.priority < DEF_PRIORITY - 2,
             now,
             task: *task,
         }
@@ -178,7 +181,7 @@ impl<W: World> State<W> {
     fn out_of_the_way(&self) -> Fate {
         match self.alloc.policy.reclaim.dirty_pages {
             DirtyPages::MoveAway => Fate::Activate,
-            DirtyPages::Stay | DirtyPages::StayAndStall => Fate::Keep,
+            DirtyPages::StayByPriority | DirtyPages::Stay | DirtyPages::StayAndStall => Fate::Keep,
         }
     }
 
@@ -267,11 +270,9 @@ impl<W: World> State<W> {
     /// full of dirty pages; it is freed as soon as it is clean.
     fn meet_dirty(&mut self, pfn: Pfn, usage: Use, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) -> Fate {
         let (flags, pages) = (self.pages.flags(pfn), self.pages_in(pfn));
-        let by_batches = self.alloc.policy.reclaim.dirty_pages != DirtyPages::MoveAway;
-        let kswapd_writes = self.alloc.policy.reclaim.kswapd_writes_file
-            && rules.kswapd
-            && rules.all_dirty
-            && (flags.contains(PageFlags::RECLAIM) || by_batches);
+        let stays = self.alloc.policy.reclaim.dirty_pages != DirtyPages::MoveAway;
+        let kswapd_writes =
+            self.alloc.policy.reclaim.kswapd_writes_file && rules.kswapd && self.is_time_to_write(flags, rules);
         if !flags.contains(PageFlags::ANON) && !kswapd_writes {
             self.alloc.vmstat.add(Counter::NrVmscanImmediateReclaim, u64::from(pages));
             self.pages.add_flags(pfn, PageFlags::RECLAIM);
@@ -282,7 +283,7 @@ impl<W: World> State<W> {
         }
         self.count_write(pfn, flags, pages);
         // Not asked since 4.11, where kswapd comes to write next to none.
-        if by_batches && !flags.contains(PageFlags::ANON) && !self.owner.writes_for_reclaim(self.pages.tag(pfn)) {
+        if stays && !flags.contains(PageFlags::ANON) && !self.owner.writes_for_reclaim(self.pages.tag(pfn)) {
             self.pages.clear_flags(pfn, PageFlags::RECLAIM);
             return Fate::Keep;
         }
@@ -291,6 +292,15 @@ impl<W: World> State<W> {
         batch.pageout += pages;
         writes.push(pfn);
         Fate::Keep
+    }
+
+    /// Whether kswapd, where it writes page cache at all, writes a page that it meets.
+    fn is_time_to_write(&self, flags: PageFlags, rules: &Rules) -> bool {
+        match self.alloc.policy.reclaim.dirty_pages {
+            DirtyPages::StayByPriority => rules.in_trouble,
+            DirtyPages::Stay | DirtyPages::StayAndStall => rules.all_dirty,
+            DirtyPages::MoveAway => rules.all_dirty && flags.contains(PageFlags::RECLAIM),
+        }
     }
 
     fn count_write(&mut self, pfn: Pfn, flags: PageFlags, pages: u32) {

@@ -59,7 +59,8 @@ impl<W: World> State<W> {
         if file && rules.scan_balance != ScanBalance::ByDeactivation && rules.lru == LruRule::PerZone {
             return inactive < active;
         }
-        inactive * inactive_ratio(inactive + active, self.alloc.geometry.page_shift) < active
+        let full_size = (inactive + active) * self.stands_for.0 / self.stands_for.1;
+        inactive * inactive_ratio(full_size, self.alloc.geometry.page_shift) < active
     }
 
     /// prepare_scan_control (10.5).
@@ -170,7 +171,12 @@ pub(crate) struct Quotas {
 impl Quotas {
     /// Direct reclaim at the first priority scans everything that it set out to.
     pub fn new(counts: [u64; 4], sc: &ScanControl, rule: PassEnd) -> Quotas {
-        let whole = rule == PassEnd::OneKindDone && !sc.kswapd && sc.priority == DEF_PRIORITY;
+        let first = sc.priority == DEF_PRIORITY;
+        let whole = match rule {
+            PassEnd::AtTarget => first,
+            PassEnd::KswapdScansAll => false,
+            PassEnd::OneKindDone => first && !sc.kswapd,
+        };
         Quotas { left: counts, original: counts, adjusted: whole, rule, kswapd: sc.kswapd }
     }
 
@@ -198,6 +204,7 @@ impl Quotas {
         let left = [sum(&self.left, ANON), sum(&self.left, FILE)];
         let over = match self.rule {
             PassEnd::OneKindDone => left[ANON] == 0 || left[FILE] == 0,
+            PassEnd::AtTarget => true,
             PassEnd::KswapdScansAll => !self.kswapd,
         };
         if over {
@@ -281,6 +288,15 @@ mod tests {
             Quotas::new([1000, 0, 1000, 0], &sc, PassEnd::KswapdScansAll).reached_target(),
             "direct reclaim ends at once"
         );
+    }
+
+    #[test]
+    fn up_to_3_10_a_pass_ends_at_its_target_but_at_the_first_priority() {
+        let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+        for (priority, kswapd, ends) in [(12, false, false), (12, true, false), (11, false, true), (11, true, true)] {
+            (sc.priority, sc.kswapd) = (priority, kswapd);
+            assert_eq!(Quotas::new([1000, 0, 1000, 0], &sc, PassEnd::AtTarget).reached_target(), ends, "{priority}");
+        }
     }
 
     #[test]

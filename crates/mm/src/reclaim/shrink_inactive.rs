@@ -181,7 +181,7 @@ impl<W: World> State<W> {
 impl super::NodeReclaim {
     /// What a single batch says about the node's dirty pages, in kernels that judge by batches: whether its reclaimer waits for writes.
     fn note_batch(&mut self, batch: &Batch, rule: DirtyPages) -> bool {
-        if rule == DirtyPages::MoveAway || batch.taken == 0 {
+        if matches!(rule, DirtyPages::MoveAway | DirtyPages::StayByPriority) || batch.taken == 0 {
             return false;
         }
         let all_dirty = batch.unqueued_dirty == batch.taken;

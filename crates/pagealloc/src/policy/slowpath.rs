@@ -121,6 +121,8 @@ pub enum ScanBalance {
 /// When a pass ends that has reclaimed its target (10.9; own knowledge up to 3.15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassEnd {
+    /// At once, save at the first priority, which is scanned whole; kswapd has no target but all that it set out to scan (up to 3.10).
+    AtTarget,
     /// Direct reclaim's at once. kswapd's goes on until anonymous memory and page cache have been scanned in proportion, and if it scans one of
     /// them only, until all that it set out to scan is scanned (3.11 to 3.15).
     KswapdScansAll,
@@ -131,6 +133,9 @@ pub enum PassEnd {
 /// What reclaim does about dirty pages of files, and pages under writeback, that it meets (10.6, 10.12; own knowledge up to 4.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirtyPages {
+    /// They stay on the inactive list. From the fourth priority on kswapd writes those of files that it meets; nobody waits, as kswapd may
+    /// write to a congested device, and so no zone is ever marked as waiting for one (up to 3.10).
+    StayByPriority,
     /// They stay on the inactive list. A batch of nothing but dirty ones makes kswapd write those of the node by itself and every
     /// reclaimer wait; nobody wakes the flushers (3.11 to 3.15).
     StayAndStall,
@@ -204,6 +209,8 @@ pub enum LruRule {
 pub struct KswapdRules {
     /// When `wakeup_kswapd` really wakes it.
     pub wake: KswapdWake,
+    /// How it raises the pressure on a node that it has not balanced yet.
+    pub rounds: KswapdRounds,
     /// Whether there is a kcompactd (4.6+); before, kswapd compacts itself.
     pub kcompactd: bool,
     /// kswapd's sleep is judged by the order that it has balanced the node for, and kcompactd is woken for it (up to 4.7, own
@@ -223,6 +230,16 @@ pub struct KswapdRules {
     pub woken_amid_refill: bool,
     /// A boosted run that reclaims nothing counts as a failure (up to 6.18).
     pub boosted_run_may_fail: bool,
+}
+
+/// How kswapd raises the pressure (9.6; own knowledge up to 3.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KswapdRounds {
+    /// Round after round until the node is balanced: each lowers the priority by one a pass, to 0, where both kinds of pages are scanned
+    /// whole, and begins anew once it has 32 pages. No zone has a target (up to 3.10).
+    Restarted,
+    /// One round, whose priority stays as it is while passes reclaim and scan enough, and ends at 1. A zone's target is its high mark (3.11+).
+    Single,
 }
 
 /// When `wakeup_kswapd` wakes (9.2, 9.11, 9.12).

@@ -6,7 +6,7 @@ use crate::lru::LruList::*;
 use crate::lru::LruvecId;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
-use crate::reclaim::ScanControl;
+use crate::reclaim::{PassTotals, ScanControl};
 use crate::state::{Mm, State};
 use alloc::vec;
 use pagealloc::policy::{DirtyPages, LruRule, Policy, ScanBalance, preset};
@@ -153,6 +153,25 @@ fn up_to_4_10_dirty_pages_stay_and_nobody_wakes_the_flushers() {
         // The batch before told kswapd to write what it meets.
         pass();
         assert_eq!(mm.env.writes.borrow().len(), 32, "{rule:?}");
+        mm.check();
+    }
+}
+
+#[test]
+fn up_to_3_10_kswapd_writes_page_cache_from_the_fourth_priority_on() {
+    for (priority, kswapd, writes) in [(12, true, 0), (10, true, 0), (9, true, 32), (0, true, 32), (0, false, 0)] {
+        let mut policy = linux_6_18();
+        policy.reclaim.dirty_pages = DirtyPages::StayByPriority;
+        let mm = machine(policy);
+        mm.fill(32, 0, PageFlags::DIRTY, 0);
+        let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+        (sc.kswapd, sc.priority, sc.may_writepage) = (kswapd, priority, true);
+        let mut totals = PassTotals::default();
+        run(mm.shrink_inactive(LruvecId::Node(NODE), InactiveFile, 32, &mut sc, &mut totals, &TASK));
+        let immediate = mm.count(Counter::NrVmscanImmediateReclaim);
+        assert_eq!((mm.env.writes.borrow().len() as u64, immediate), (writes, 32 - writes), "{priority}, {kswapd}");
+        assert!(mm.env.waits.borrow().is_empty() && mm.env.flushers_woken.get() == 0, "{priority}");
+        assert_eq!(mm.on(ActiveFile), 0, "nothing is moved out of the way");
         mm.check();
     }
 }

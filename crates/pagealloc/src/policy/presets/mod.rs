@@ -29,6 +29,8 @@ const fn entry(name: &'static str, summary: &'static str, build: fn() -> Policy)
 /// All presets, oldest kernel first; patches and settings follow the kernel that they apply to.
 #[rustfmt::skip]
 pub const PRESETS: &[Preset] = &[
+    entry("linux-3.10", "kswapd raises the pressure to priority 0, round after round", v3::linux_3_10),
+    entry("linux-3.10+fair", "the same with 3.12's fair zone allocation and wake rule (Weiner)", v3::linux_3_10_fair),
     entry("linux-3.11", "per-zone LRU, Reserve blocks, kswapd may miss a wake-up", v3::linux_3_11),
     entry("linux-3.12", "fair zone allocation over all nodes", v3::linux_3_12),
     entry("linux-4.6", "HighAtomic, kcompactd, ALLOC_FAIR", v4::linux_4_6),

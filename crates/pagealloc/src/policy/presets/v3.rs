@@ -1,4 +1,4 @@
-//! Linux 3.x: the kernels of seed 001. 3.11 is the one preset that is spelt out.
+//! Linux 3.x: the kernels of seed 001, and 3.10, which its base behaved like. 3.11 is the one preset that is spelt out.
 
 use super::*;
 
@@ -73,6 +73,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
 
 const KSWAPD_3_11: KswapdRules = KswapdRules {
     wake: KswapdWake::ZoneBelowLow,
+    rounds: KswapdRounds::Single,
     kcompactd: false,
     sleeps_by_order: true,
     forgets_zones: false,
@@ -103,6 +104,28 @@ const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
     stall_counts_deferred: false,
     compact_retry: CompactRetry::Classified,
 };
+
+/// 3.10.0: 3.11 without its series "Reduce system disruption due to kswapd" (M. Gorman). Everything else of 3.11 is taken as it is.
+pub(super) fn linux_3_10() -> Policy {
+    let base = linux_3_11();
+    Policy {
+        name: "linux-3.10",
+        reclaim: ReclaimRules { pass_end: PassEnd::AtTarget, dirty_pages: DirtyPages::StayByPriority, ..base.reclaim },
+        kswapd: KswapdRules { rounds: KswapdRounds::Restarted, ..base.kswapd },
+        ..base
+    }
+}
+
+/// 3.10 with the fair zone allocator and the wake rule that 3.12 has.
+pub(super) fn linux_3_10_fair() -> Policy {
+    let (base, fair) = (linux_3_10(), linux_3_12());
+    Policy {
+        name: "linux-3.10+fair",
+        fair_zones: fair.fair_zones,
+        kswapd: KswapdRules { wake: fair.kswapd.wake, ..base.kswapd },
+        ..base
+    }
+}
 
 /// 3.12.0: fair zone allocation over all nodes (7.10), kswapd wakes unless the zone is balanced at high (9.12), and the
 /// extfrag event learns whether the block changed hands (4.10).
