@@ -72,7 +72,8 @@ pub(crate) fn of_seeds(report: &SeedsReport, runs: &[String], provenance: &Prove
 
 /// What a manifest says of all replays in it.
 fn together(schema: &str, seeds: &[&Report], calibration: Option<&Calibration>, provenance: &Provenance) -> Value {
-    let facts = || seeds.iter().flat_map(|report| report.columns.iter().filter_map(|column| column.facts.as_ref()));
+    let facts = seeds.iter().flat_map(|report| report.columns.iter().filter_map(|column| column.facts.as_ref()));
+    let totals = totals(facts);
     let columns = seeds.first().into_iter().flat_map(|report| &report.columns);
     let policies: Vec<&str> = columns.filter(|c| c.facts.is_some()).map(|column| column.name.as_str()).collect();
     json!({
@@ -82,11 +83,20 @@ fn together(schema: &str, seeds: &[&Report], calibration: Option<&Calibration>, 
         "command_line": provenance.command_line,
         "recording": seeds.first().map(|report| &report.recording),
         "policy": policies.join(" "),
-        "event_digest": format!("{:016x}", fold_digests(facts().map(|facts| facts.digest))),
-        "page_events": facts().map(|facts| facts.page_events).sum::<u64>(),
-        "replay_seconds": facts().map(|facts| facts.replay_seconds).sum::<f64>(),
+        "event_digest": totals["event_digest"],
+        "page_events": totals["page_events"],
+        "replay_seconds": totals["replay_seconds"],
         "calibration": calibration.map(Calibration::to_json),
         "peak_rss_bytes": provenance.peak_rss_bytes,
+    })
+}
+
+/// What several replays come to.
+pub(crate) fn totals<'a>(facts: impl Iterator<Item = &'a Facts> + Clone) -> Value {
+    json!({
+        "event_digest": format!("{:016x}", fold_digests(facts.clone().map(|facts| facts.digest))),
+        "page_events": facts.clone().map(|facts| facts.page_events).sum::<u64>(),
+        "replay_seconds": facts.map(|facts| facts.replay_seconds).sum::<f64>(),
     })
 }
 
@@ -106,7 +116,7 @@ fn run(name: &str, facts: &Facts) -> Value {
 }
 
 /// The digest itself if there is one; else an order-dependent mix of all.
-pub(crate) fn fold_digests(mut digests: impl Iterator<Item = u64>) -> u64 {
+fn fold_digests(mut digests: impl Iterator<Item = u64>) -> u64 {
     let first = digests.next().unwrap_or(0);
     digests.fold(first, |folded, digest| (folded.rotate_left(5) ^ digest).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }

@@ -2,10 +2,9 @@
 
 use crate::compare::Rule;
 use crate::json::{self, SCHEMA_VERSION};
-use crate::manifest::fold_digests;
 use crate::over_runs::Summary;
 use crate::table::{Body, Shown, first_policy, unlike};
-use crate::{Calibration, Report, Rows, csv};
+use crate::{Calibration, Report, Rows, csv, manifest};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -150,11 +149,7 @@ fn over_seeds_json(column: &Shown, base: Option<&Shown>) -> Value {
         "name": column.name,
         "rows": medians,
         "over_seeds": all,
-        "replay": {
-            "event_digest": format!("{:016x}", fold_digests(column.facts().map(|facts| facts.digest))),
-            "page_events": column.facts().map(|facts| facts.page_events).sum::<u64>(),
-            "replay_seconds": column.facts().map(|facts| facts.replay_seconds).sum::<f64>(),
-        },
+        "replay": manifest::totals(column.facts()),
         "runs": column.runs.iter().map(|run| json::column(run)).collect::<Vec<_>>(),
     })
 }

@@ -44,7 +44,7 @@ impl<'a> Shown<'a> {
     }
 
     /// What is known of how its runs came about.
-    pub fn facts(&self) -> impl Iterator<Item = &'a Facts> {
+    pub fn facts(&self) -> impl Iterator<Item = &'a Facts> + Clone {
         self.runs.iter().filter_map(|run| run.facts.as_ref())
     }
 
