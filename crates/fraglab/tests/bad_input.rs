@@ -84,6 +84,33 @@ fn an_archive_that_ends_early() {
     bad.is_refused_with(&["replay", "validate", "inspect"], &["trace.dat.xz"]);
 }
 
+/// What is packed with anything but xz is named, and how to unpack it: not "a trace is missing" beside a trace.
+#[test]
+fn a_trace_that_another_packer_packed() {
+    let commands = ["replay", "validate", "inspect"];
+    for (ending, magic, packer) in
+        [("gz", &b"\x1f\x8b\x08\0"[..], "gzip"), ("zst", b"\x28\xb5\x2f\xfd", "zstd"), ("bz2", b"BZh9", "bzip2")]
+    {
+        let name = format!("trace.dat.{ending}");
+        let bad = Bad::with(&name, [magic, &tiny_trace()[..1000]].concat());
+        let words = [&format!("{name}: at byte 0: the file is packed with {packer}"), "pack it with xz"];
+        bad.is_refused_with(&commands, &words.map(|word| word as &str));
+        refused("inspect", &bad.dir.path().join(&name), &[packer]);
+    }
+    let packed = fs::read(fixture("tiny/all-start-to-0.1s.dat.xz")).expect("shipped");
+    Bad::with("trace.dat", packed).is_refused_with(&commands, &["trace.dat: at byte 0: ", "not named .xz"]);
+}
+
+/// A device is read for ever, or until memory is full.
+#[cfg(unix)]
+#[test]
+fn a_device_is_no_recording() {
+    for command in ["replay", "validate", "inspect"] {
+        refused(command, Path::new("/dev/zero"), &["/dev/zero: that is a device", "give a directory"]);
+        refused(command, Path::new("/dev/null"), &["/dev/null: that is a device"]);
+    }
+}
+
 #[test]
 fn text_with_lost_events() {
     let bad = Bad::with("trace.txt", text_with("CPU:1 [LOST 1234 EVENTS]\n"));

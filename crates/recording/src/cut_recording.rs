@@ -21,6 +21,15 @@ pub enum CutPoint {
     AfterNs(u64),
 }
 
+impl std::fmt::Display for CutPoint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CutPoint::Tick(number) => write!(f, "the end of tick {number}"),
+            CutPoint::AfterNs(ns) => write!(f, "the moment {ns} ns after the first event"),
+        }
+    }
+}
+
 impl Recording {
     /// Writes a recording that ends at `point` to a directory, which is made if need be: the
     /// traces, the start snapshot, the ticks and bursts up to there, and the machine's description,
@@ -86,7 +95,7 @@ impl Recording {
         }
         Err(Error::Missing {
             path: self.path.clone(),
-            what: format!("the point {point:?} in the page trace").into(),
+            what: format!("{point} in the page trace").into(),
             advice: "choose one that `inspect` shows",
         })
     }

@@ -95,6 +95,13 @@ pub enum Error {
         count: Option<u64>,
     },
 
+    /// What was named can be read for ever, or not at all.
+    #[error("{}: that is a device or a socket; give a directory with a recording, an archive of one, or a trace", path.display())]
+    NotAFile {
+        /// What was named.
+        path: PathBuf,
+    },
+
     /// A file that a recording needs is not there.
     #[error("{}: {what} is missing; {advice}", path.display())]
     Missing {

@@ -61,6 +61,8 @@ impl Recording {
             Self::from_files(path, Files::in_directory(path)?)
         } else if name.ends_with(".tar") || name.ends_with(".tar.xz") {
             Self::from_files(path, Files::in_archive(path)?)
+        } else if is_device(metadata.file_type()) {
+            Err(Error::NotAFile { path: path.to_path_buf() })
         } else {
             let mut recording = Self::empty(path, Files::default());
             recording.page_trace = Trace::open(path)?.into();
@@ -94,6 +96,10 @@ impl Recording {
         recording.page_trace_name = page_trace_name(files);
         recording.rare_trace_name = first_of(files, &["rare.dat", "rare.trace", "rare.txt"]);
         if recording.page_trace_name.is_none() && recording.rare_trace_name.is_none() {
+            if let Some((name, bytes)) = packed_otherwise(files).map(|name| files.read(name)).transpose()?.flatten() {
+                // It is no trace as it is, and reading it says why.
+                Trace::from_bytes(&name, bytes)?;
+            }
             return Err(Error::Missing {
                 path: path.to_path_buf(),
                 what: "a trace (all*.dat, trace.dat, trace.txt or rare.dat)".into(),
@@ -234,6 +240,25 @@ fn page_trace_name(files: &Files) -> Option<String> {
     let own = files.names().find(|name| name.starts_with("all") && name.ends_with(".dat"));
     let usual = ["trace.dat", "trace.txt", "trace", "all.trace", "all.txt"];
     own.map(str::to_owned).or_else(|| first_of(files, &usual))
+}
+
+/// A trace's file with a further ending, as packers leave it.
+fn packed_otherwise(files: &Files) -> Option<&str> {
+    let is_trace = |name: &str| name.starts_with("all") || name.starts_with("trace.") || name.starts_with("rare.");
+    let packed = [".gz", ".zst", ".bz2", ".lz4", ".zip"];
+    files.names().find(|name| is_trace(name) && packed.iter().any(|ending| name.ends_with(ending)))
+}
+
+/// What has no end, or can't be read. A pipe has an end: `fraglab inspect <(ssh host cat trace.dat)` works.
+#[cfg(unix)]
+fn is_device(kind: std::fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_char_device() || kind.is_block_device() || kind.is_socket()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: std::fs::FileType) -> bool {
+    false
 }
 
 /// `all-start-to-<tag>.dat`.

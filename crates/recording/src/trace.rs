@@ -40,6 +40,10 @@ impl Trace {
         if bytes.is_empty() {
             return Err(Error::malformed(path, 0, "the file is empty", "give a trace.dat or the text of ftrace"));
         }
+        if let Some(packer) = packer(&bytes) {
+            let problem = format!("the file is packed with {packer}, which is not read");
+            return Err(Error::malformed(path, 0, problem, "unpack it, or pack it with xz (`NAME.xz`)"));
+        }
         if memchr::memchr(0, &bytes[..bytes.len().min(4096)]).is_some() {
             let problem = "the file is neither a trace.dat nor text";
             return Err(Error::malformed(path, 0, problem, "give a trace.dat or the text of ftrace"));
@@ -66,6 +70,19 @@ impl Trace {
             Self::Text(trace) => trace.path(),
         }
     }
+}
+
+/// What packed a file, by its first bytes. What is named `.xz` has been unpacked before anybody asks.
+fn packer(bytes: &[u8]) -> Option<&'static str> {
+    const MAGIC: [(&[u8], &str); 6] = [
+        (b"\x1f\x8b", "gzip"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"\xfd7zXZ\0", "xz, but not named .xz"),
+        (b"BZh", "bzip2"),
+        (b"\x04\x22\x4d\x18", "lz4"),
+        (b"PK\x03\x04", "zip"),
+    ];
+    MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, packer)| *packer)
 }
 
 /// The records of a trace; see [`Trace::records`].
