@@ -4,10 +4,9 @@ use crate::failure::{Failure, warn};
 use crate::run_spec::selections;
 use crate::view_args::{ReportArgs, ReportFormat};
 use crate::views::{self, provenance};
+use crate::whole_file;
 use report::compare::{CompareError, Comparison, Options, Selection};
 use report::view::{Found, View, join};
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The page, with a place for its data.
@@ -25,7 +24,7 @@ pub fn run(args: &ReportArgs) -> Result<(), Failure> {
         ReportFormat::Json => view.to_json() + "\n",
         ReportFormat::Html => page(&view),
     };
-    write(&args.output, &text)
+    whole_file::write(&args.output, |out| out.write_all(text.as_bytes()))
 }
 
 /// The view of all that was named, small enough for a page.
@@ -94,32 +93,6 @@ pub fn page(view: &View) -> String {
     let (before, after) = PAGE.split_once(PLACE).expect("a test proves that the page has a place for its data");
     let opening = PLACE.trim_end_matches("null</script>");
     format!("{before}{opening}{}</script>{after}", view.to_json())
-}
-
-/// Writes a file whole or not at all.
-pub(super) fn write(path: &Path, text: impl AsRef<[u8]>) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Output(format!("{}: {error}", path.display()));
-    if path.file_name().is_none() || path.is_dir() {
-        return Err(Failure::Usage(format!("{} is not the name of a file", path.display())));
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent).map_err(failed)?;
-    let mut file = tempfile::Builder::new().prefix(".fraglab-").tempfile_in(parent).map_err(failed)?;
-    file.write_all(text.as_ref()).map_err(failed)?;
-    set_usual_mode(file.as_file()).map_err(failed)?;
-    file.persist(path).map(drop).map_err(|error| failed(error.error))
-}
-
-/// A temporary file is its owner's alone; a result is not.
-#[cfg(unix)]
-fn set_usual_mode(file: &fs::File) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn set_usual_mode(_: &fs::File) -> std::io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]

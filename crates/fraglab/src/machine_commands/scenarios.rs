@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::machine_commands::run_args::ScenarioArgs;
+use crate::whole_file;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -133,16 +134,6 @@ fn read_saved(path: &Path) -> Result<Saved, Failure> {
 /// # Errors
 /// [`Failure::Output`].
 pub fn save(chosen: &Chosen, beyond: u64, path: &Path) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| Failure::Output(format!("{}: {error}", path.display()));
     let about = format!("{}, seed {}: {}", chosen.scenario.name, chosen.scenario.seed, chosen.scenario.about);
-    let name = path.file_name().ok_or_else(|| Failure::Usage(format!("{} names no file", path.display())))?;
-    let fresh = path.with_file_name(format!(".{}.new-{}", name.to_string_lossy(), std::process::id()));
-    let mut out = std::io::BufWriter::new(fs::File::create(&fresh).map_err(failed)?);
-    workload::save(&*chosen.workload, &about, beyond, &mut out)
-        .and_then(|()| out.into_inner().map_err(|error| error.into_error())?.sync_all())
-        .and_then(|()| fs::rename(&fresh, path))
-        .inspect_err(|_| {
-            let _ = fs::remove_file(&fresh);
-        })
-        .map_err(failed)
+    whole_file::write(path, |mut out| workload::save(&*chosen.workload, &about, beyond, &mut out))
 }
