@@ -13,7 +13,7 @@ use crate::view_args::ServeArgs;
 #[cfg(feature = "watch")]
 use crate::view_args::WatchArgs;
 use crate::view_args::{ExportArgs, MapArgs, ReportArgs};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 #[cfg(feature = "manual")]
 use clap_complete::Shell;
 use report::bars::{BarSet, MIRROR_2, MIRROR_3};
@@ -34,6 +34,20 @@ pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// What was asked for; what can't be is said, and ends the process with exit code 2.
+pub fn parse() -> Cli {
+    let matches = with_negative_numbers(Cli::command()).get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// Lets `--at -1` be refused as a value that no moment has, not as an argument that nobody knows.
+fn with_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes_a_value = |arg: &clap::Arg| arg.get_long().is_some() && arg.get_action().takes_values();
+    command
+        .mut_args(|arg| if takes_a_value(&arg) { arg.allow_negative_numbers(true) } else { arg })
+        .mut_subcommands(with_negative_numbers)
 }
 
 /// What to do.

@@ -36,6 +36,12 @@ pub enum SpecError {
         /// The closest name.
         suggestion: Option<&'static str>,
     },
+    /// [`RECORDED`] where there is no recording.
+    #[error(
+        "`{RECORDED}` is no preset but what a recording was made under: `fraglab inspect RECORDING` shows it, \
+         `fraglab replay RECORDING` replays under it"
+    )]
+    NeedsRecording,
     /// There is no such sysctl.
     #[error("unknown sysctl `{}`{} (`fraglab policies` lists all)", full_name(.name), did_you_mean(.suggestion))]
     UnknownSysctl {
@@ -45,7 +51,7 @@ pub enum SpecError {
         suggestion: Option<String>,
     },
     /// The kernel would refuse the value.
-    #[error("{}={value} is refused: the kernel takes {min} to {max}", full_name(.name))]
+    #[error("{}={value} is refused: the kernel takes {min} to {max}{}", full_name(.name), hole(*.value, *.min, *.max))]
     OutOfRange {
         /// Name below `vm.`.
         name: String,
@@ -69,6 +75,11 @@ pub enum SpecError {
     /// It doesn't look like a setting.
     #[error("`{0}` is not of the form vm.NAME=VALUE with a whole number as VALUE")]
     NotASetting(String),
+}
+
+/// Why a value inside the range is refused: only `percpu_pagelist_high_fraction` has such.
+fn hole(value: u64, min: u64, max: u64) -> &'static str {
+    if (min..=max).contains(&value) { ", but not 1 to 7" } else { "" }
 }
 
 fn did_you_mean(suggestion: &Option<impl fmt::Display>) -> String {
@@ -143,6 +154,9 @@ impl fmt::Display for ColumnSpec {
 
 /// The preset of that name, or a helpful error.
 pub fn find_preset(name: &str) -> Result<Policy, SpecError> {
+    if name == RECORDED {
+        return Err(SpecError::NeedsRecording);
+    }
     preset(name).map_err(|_| {
         let known = PRESETS.iter().map(|preset| preset.name).chain([RECORDED]);
         SpecError::UnknownPolicy { name: name.to_owned(), suggestion: closest(name, known) }

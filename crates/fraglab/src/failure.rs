@@ -9,9 +9,9 @@
 //! | 4 | an invariant of fraglab is broken: a bug of ours |
 //! | 5 | a virtual machine, or the command in it, failed |
 //! | 6 | this host does not allow it, or lacks what it needs |
+//! | 7 | the simulated computer hung in a livelock |
 
 use crate::column_spec::SpecError;
-use anstream::eprintln;
 use anstyle::{AnsiColor, Style};
 #[cfg(feature = "machines")]
 use linux::vm::VmError;
@@ -64,7 +64,7 @@ impl Failure {
             Failure::Host(_) => 6,
             Failure::Hang(_) => 7,
         };
-        eprintln!("{RED}error:{RED:#} {self}");
+        say!("{RED}error:{RED:#} {self}");
         ExitCode::from(code)
     }
 
@@ -106,7 +106,7 @@ impl From<RunDirError> for Failure {
 
 /// Says something that the user should know although the command goes on.
 pub fn warn(message: &str) {
-    eprintln!("{YELLOW}warning:{YELLOW:#} {message}");
+    say!("{YELLOW}warning:{YELLOW:#} {message}");
 }
 
 /// A panic is a broken invariant: said in a sentence, with exit code 4, never a raw panic. `RUST_BACKTRACE=1` adds
@@ -115,11 +115,11 @@ pub fn explain_panics() {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(|at| format!(" ({}:{})", at.file(), at.line())).unwrap_or_default();
         let what = info.payload_as_str().unwrap_or("no message");
-        eprintln!("{RED}error:{RED:#} broken invariant: {what}{place}");
-        eprintln!("This is a bug in fraglab, not in your recording. Please report it with the command line and seed.");
+        say!("{RED}error:{RED:#} broken invariant: {what}{place}");
+        say!("This is a bug in fraglab, not in your recording. Please report it with the command line and seed.");
         let backtrace = std::backtrace::Backtrace::capture();
         if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
-            eprintln!("{backtrace}");
+            say!("{backtrace}");
         }
         std::process::exit(4);
     }));

@@ -5,6 +5,9 @@
 // A feature's commands and all that only they use are one module here; what else a build without them leaves unused, it may.
 #![cfg_attr(not(all(feature = "machines", feature = "manual", feature = "serve", feature = "watch")), allow(dead_code))]
 
+#[macro_use]
+mod say;
+
 mod backend;
 mod cli;
 mod column_spec;
@@ -31,15 +34,15 @@ mod view_args;
 mod views;
 #[cfg(feature = "watch")]
 mod watch;
+mod whole_file;
 mod workers;
 
-use clap::Parser;
-use cli::{Cli, Command};
+use cli::Command;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     failure::explain_panics();
-    let result = match Cli::parse().command {
+    let result = match cli::parse().command {
         #[cfg(feature = "machines")]
         Command::Machine(command) => command.run(),
         Command::Replay(args) => commands::replay::run(&args),

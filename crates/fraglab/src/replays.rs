@@ -6,7 +6,6 @@ use crate::cli::EngineArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::workers;
-use anstream::eprintln;
 use lab::outcome::Outcome;
 use lab::timeline::Sampling;
 use pagealloc::Policy;
@@ -117,5 +116,5 @@ fn say_speed(name: &str, replays: &[Done]) {
     let seconds: f64 = replays.iter().map(|(replayed, _)| replayed.replay_seconds).sum();
     let rate = events as f64 / 1e6 / seconds.max(f64::MIN_POSITIVE);
     let several = if replays.len() > 1 { format!("{} replays, ", replays.len()) } else { String::new() };
-    eprintln!("{name}: {several}{events} page events in {seconds:.2} s, {rate:.1} million a second");
+    say!("{name}: {several}{events} page events in {seconds:.2} s, {rate:.1} million a second");
 }

@@ -33,6 +33,35 @@ fn did_you_mean() {
     fraglab(&["policies", "linux-7"]).code(2).stderr(contains("did you mean").not());
 }
 
+/// Not "unexpected argument '-1'", and not a range that holds the value that it refuses.
+#[test]
+fn what_is_wrong_with_a_number_is_said() {
+    fraglab(&["map", "demo", "--at", "-1"]).code(2).stderr(contains("a number of seconds from 0 on"));
+    fraglab(&["replay", "demo", "--seeds", "-3"]).code(2).stderr(contains("`-3` is neither a number of seeds"));
+    fraglab(&["replay", "demo", "--set", "vm.percpu_pagelist_high_fraction=7"])
+        .code(2)
+        .stderr(contains("the kernel takes 0 to 1000000, but not 1 to 7"));
+}
+
+#[test]
+fn recorded_is_no_preset() {
+    fraglab(&["policies", "recorded"])
+        .code(2)
+        .stderr(contains("fraglab inspect RECORDING").and(contains("did you mean").not()));
+}
+
+/// A full disk below stderr loses what would have been said there; it aborted the process.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_stderr_that_takes_nothing_is_no_reason_to_die() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
+        return eprintln!("SKIPPED: there is no /dev/full");
+    };
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fraglab"));
+    let status = command.args(["inspect", "no-such-recording"]).stderr(full).status().expect("runs");
+    assert_eq!(status.code(), Some(3));
+}
+
 #[test]
 fn a_kernel_without_the_sysctl_is_a_usage_error_before_anything_is_read() {
     fraglab(&["replay", "no-such-recording", "--policy", "linux-4.20", "--set", "vm.defrag_mode=1"])

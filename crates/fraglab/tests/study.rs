@@ -119,3 +119,14 @@ fn what_is_wrong_is_told_before_anything_runs() {
         assert!(error.contains(said), "{arguments:?}: {error}");
     }
 }
+
+/// One line with the place, not a picture of it.
+#[test]
+fn a_file_that_is_no_study_is_refused_in_a_sentence() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join("q.toml");
+    std::fs::write(&file, "name = \"q\"\ntitle\n").expect("written");
+    let run = assert_cmd::Command::cargo_bin("fraglab").expect("built by cargo").arg("question").arg(&file).assert();
+    let stderr = String::from_utf8(run.code(3).get_output().stderr.clone()).expect("UTF-8");
+    assert!(stderr.contains("q.toml: line 2: ") && stderr.lines().count() == 1, "{stderr}");
+}

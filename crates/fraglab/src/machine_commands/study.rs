@@ -8,7 +8,6 @@ use crate::machine_commands::scenarios;
 use crate::machine_commands::study_args::{StudyArgs, StudyFormat};
 use crate::output;
 use crate::workers::or_one_a_cpu;
-use anstream::eprintln;
 use pagealloc::policy::closest;
 use report::SCHEMA_VERSION;
 use report::flight::{Leg, LegState};
@@ -194,7 +193,7 @@ fn runs(cells: &[CellId], args: &StudyArgs) -> Result<Runs, Failure> {
         let (count, order) = (done.fetch_add(1, Ordering::Relaxed) + 1, &orders[at]);
         let seconds = started.elapsed().as_secs();
         let lost = if result.is_err() { ", lost" } else { "" };
-        eprintln!("{count} of {}, {seconds} s: {} seed {}{lost}", orders.len(), order.cell, order.seed);
+        say!("{count} of {}, {seconds} s: {} seed {}{lost}", orders.len(), order.cell, order.seed);
     });
     for error in results.iter().filter_map(|result| result.as_ref().err()) {
         warn(&error.to_string());

@@ -3,7 +3,6 @@
 use crate::failure::{Failure, warn};
 use crate::machine_commands::vm_args::{MachineArgs, VmArgs, VmCommand, VmListArgs, VmRunArgs, VmShellArgs};
 use crate::output::{self, Format};
-use anstream::eprintln;
 use linux::vm::debian::{self, Apt, Available};
 use linux::vm::job::{STDERR_FILE, STDOUT_FILE};
 use linux::vm::{Cache, Job, Kernel, SentFile, VmError, VmResult};
@@ -61,7 +60,7 @@ fn list(args: &VmListArgs) -> Result<(), Failure> {
 
 fn available(cache: &Cache, args: &VmListArgs) -> Result<Vec<Available>, VmError> {
     let apt = Apt::new(cache)?;
-    apt.update(args.refresh, &mut |what| eprintln!("{what}"))?;
+    apt.update(args.refresh, &mut |what| say!("{what}"))?;
     let all = debian::available(&apt)?;
     if args.all { Ok(all) } else { Ok(debian::newest_of_series(&all).into_iter().cloned().collect()) }
 }
@@ -99,7 +98,7 @@ fn print_list(lines: &[Listed], format: Format) -> Result<(), Failure> {
 }
 
 fn kernel(args: &MachineArgs) -> Result<Kernel, Failure> {
-    Ok(Kernel::get(&args.source(), &Cache::of_user()?, &mut |what| eprintln!("{what}"))?)
+    Ok(Kernel::get(&args.source(), &Cache::of_user()?, &mut |what| say!("{what}"))?)
 }
 
 /// What the arguments of the machine add to a job.
@@ -118,7 +117,7 @@ fn run_command(args: &VmRunArgs) -> Result<(), Failure> {
     machine.check()?;
     linux::vm::check_host()?;
     let kernel = kernel(&args.machine)?;
-    eprintln!("booting {}", kernel.release());
+    say!("booting {}", kernel.release());
     let kept = args.output.as_deref();
     let result = match kept {
         Some(directory) => linux::vm::run(&machine, &kernel, &job, directory)?,
@@ -150,7 +149,7 @@ fn conclude(result: &VmResult, kept: Option<&Path>) -> Result<(), Failure> {
     let report = &result.report;
     let place = kept.map_or_else(String::new, |path| format!("; results in {}", path.display()));
     let seconds = Duration::from_millis(report.task_ms).as_secs_f64();
-    eprintln!("{}: {seconds:.1} s in the guest, {:.1} s in all{place}", report.release, result.wall.as_secs_f64());
+    say!("{}: {seconds:.1} s in the guest, {:.1} s in all{place}", report.release, result.wall.as_secs_f64());
     for doubt in report.doubts() {
         warn(&format!("{}: {doubt}: see kmsg among the results", report.release));
     }
@@ -167,7 +166,7 @@ fn shell(args: &VmShellArgs) -> Result<(), Failure> {
     machine.check()?;
     linux::vm::check_host()?;
     let kernel = kernel(&args.machine)?;
-    eprintln!("booting {}; leave with `exit` or Ctrl-D", kernel.release());
+    say!("booting {}; leave with `exit` or Ctrl-D", kernel.release());
     let work = Cache::of_user()?.temporary()?;
     Ok(linux::vm::shell(&machine, &kernel, &job, work.path())?)
 }

@@ -3,12 +3,11 @@
 use crate::failure::Failure;
 use crate::serve::serve;
 use crate::view_args::ServeArgs;
-use anstream::eprintln;
 
 /// Serves until it is ended.
 pub fn run(args: &ServeArgs) -> Result<(), Failure> {
     if !args.dir.is_dir() {
         return Err(Failure::Input(format!("{} is not a directory", args.dir.display())));
     }
-    serve(&args.dir, args.listen, |address| eprintln!("http://{address}/ shows {}", args.dir.display()))
+    serve(&args.dir, args.listen, |address| say!("http://{address}/ shows {}", args.dir.display()))
 }

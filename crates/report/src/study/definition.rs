@@ -179,13 +179,19 @@ pub enum StudyError {
     },
 }
 
+/// A parser's error with its line, without the picture of it.
+fn in_one_line(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
+}
+
 impl Study {
     /// Reads a study's file.
     ///
     /// # Errors
     /// [`StudyError`] with the place.
     pub fn parse(text: &str) -> Result<Study, StudyError> {
-        let study: Study = toml::from_str(text).map_err(|error| StudyError::Wrong(error.to_string()))?;
+        let study: Study = toml::from_str(text).map_err(|error| StudyError::Wrong(in_one_line(text, &error)))?;
         study.tables.iter().try_for_each(Table::check)?;
         let wrong = |answer: &Answer| answer.fault().map(|fault| format!("answer `{}`: {fault}", answer.says));
         if let Some(fault) = study.answers.iter().find_map(wrong) {

@@ -10,7 +10,6 @@ use crate::machine_commands::run_args::ScenarioArgs;
 use crate::machine_commands::scenarios;
 use crate::output::{self, Format};
 use crate::seeds::Seeds;
-use anstream::eprintln;
 use cell_run::{Place, SCENARIO_FILE};
 use linux::host::RECORDING_DIR;
 use report::grid::Grid;
@@ -32,9 +31,9 @@ pub fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(),
     let plan = plan(scenario, directory, args)?;
     let missing: Vec<&Planned> = plan.cells.iter().filter(|cell| !directory.join(&cell.recording).exists()).collect();
     let present = plan.cells.len() - missing.len();
-    eprintln!("{} cells, {present} of them recorded already", plan.cells.len());
+    say!("{} cells, {present} of them recorded already", plan.cells.len());
     for (at, cell) in missing.iter().enumerate() {
-        eprintln!("cell {} of {}: {}", at + 1, missing.len(), cell.id.directory());
+        say!("cell {} of {}: {}", at + 1, missing.len(), cell.id.directory());
         match record(Place { directory, plan: &plan }, cell, &args.grid) {
             Ok(()) => {}
             Err(why @ Failure::Output(_)) => return Err(why),

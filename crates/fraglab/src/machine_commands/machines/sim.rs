@@ -6,7 +6,6 @@ use crate::column_spec::{ColumnSpec, RECORDED, Setting};
 use crate::failure::Failure;
 use crate::machine_commands::run_args::RunArgs;
 use crate::machine_commands::scenarios::Chosen;
-use anstream::eprintln;
 use lab::outcome::Sample;
 use lab::timeline::Sampling;
 use pagealloc::Policy;
@@ -32,7 +31,7 @@ pub fn run(chosen: &Chosen, args: &RunArgs, beside: &[InForce], told: &dyn Fn(&S
     };
     let simulated = simulated.map_err(failure)?;
     let (virtual_seconds, wall_seconds) = (simulated.virtual_seconds, simulated.wall_seconds);
-    eprintln!("sim: {virtual_seconds:.1} virtual seconds in {wall_seconds:.1} s");
+    say!("sim: {virtual_seconds:.1} virtual seconds in {wall_seconds:.1} s");
     let facts = Facts {
         preset: policy.name.to_owned(),
         sysctls: SYSCTLS.iter().map(|info| (info.name.to_owned(), info.get(&policy.sysctl))).collect(),

@@ -4,7 +4,6 @@ use super::{Came, facts_of_kernel, from_proc, in_force, time_limit};
 use crate::failure::{Failure, warn};
 use crate::machine_commands::run_args::RunArgs;
 use crate::machine_commands::scenarios::Chosen;
-use anstream::eprintln;
 use lab::outcome::Outcome;
 use lab::timeline::{Sampling, Timeline};
 use linux::host::{LoadOrder, RECORDING_DIR, RUN_FILE};
@@ -29,13 +28,13 @@ const HUGE_BYTES: u64 = 2 << 20;
 
 /// Boots a kernel, runs the scenario in it, and reads what came back into `kept`.
 pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Came, Failure> {
-    let kernel = Kernel::get(&KernelSource::parse(version, None), &Cache::of_user()?, &mut |what| eprintln!("{what}"))?;
+    let kernel = Kernel::get(&KernelSource::parse(version, None), &Cache::of_user()?, &mut |what| say!("{what}"))?;
     let passing = Cache::of_user()?.temporary()?;
     let job = job(chosen, args, passing.path())?;
-    eprintln!("booting {} for {}", kernel.release(), chosen.scenario.name);
+    say!("booting {} for {}", kernel.release(), chosen.scenario.name);
     let result = linux::vm::run(&machine(chosen, args), &kernel, &job, kept)?;
     let seconds = Duration::from_millis(result.report.task_ms).as_secs_f64();
-    eprintln!("{}: {seconds:.1} s in the guest, {:.1} s in all", result.report.release, result.wall.as_secs_f64());
+    say!("{}: {seconds:.1} s in the guest, {:.1} s in all", result.report.release, result.wall.as_secs_f64());
     check(&result)?;
     let run = read_run(&result)?;
     let in_force = in_force::of_recording(&result.results.join(RECORDING_DIR));
