@@ -169,7 +169,9 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// The test of the zonelist walk (6.9): the common order-0 case first; atomic requests may ignore the boost of min.
+    /// The test of the zonelist walk (6.9): the common order-0 case first; atomic requests may ignore the boost of min. What
+    /// decides is the mark that the request's flags name: one that may go down to min passes the test of the high mark by
+    /// min, too, and so does not note the zone as below it.
     #[inline(always)]
     pub(crate) fn watermark_fast(
         &self,
@@ -199,8 +201,9 @@ impl<O: Observer> PageAllocator<O> {
         let ignores_boost = order == 0
             && lists.boost != 0
             && flags.contains(AllocFlags::MIN_RESERVE)
-            && number == AllocFlags::WMARK_MIN.wmark();
-        ignores_boost && self.watermark_ok(zone, order, lists.marks[number], highest, flags, lists.free_pages)
+            && flags.wmark() == AllocFlags::WMARK_MIN.wmark();
+        let min = lists.marks[AllocFlags::WMARK_MIN.wmark()];
+        ignores_boost && self.watermark_ok(zone, order, min, highest, flags, lists.free_pages)
     }
 
     /// Free pages that the request can't have: the reserve for atomic requests, and CMA (6.6.1, 6.7).
@@ -375,6 +378,11 @@ mod tests {
         world.zones[0].free_pages = 15;
         let fast = |flags| world.watermark_fast(ZONE, 0, 0, ZoneType::Normal, flags);
         assert!(!fast(AllocFlags::NONE) && fast(AllocFlags::MIN_RESERVE));
+        // The kernel asks for the high mark first, and looks at the request's own mark there, too.
+        let high = |flags| world.watermark_fast(ZONE, 0, AllocFlags::WMARK_HIGH.wmark(), ZoneType::Normal, flags);
+        assert!(
+            high(AllocFlags::MIN_RESERVE) && !high(AllocFlags(AllocFlags::MIN_RESERVE.0 | AllocFlags::WMARK_LOW.0))
+        );
     }
 
     #[test]

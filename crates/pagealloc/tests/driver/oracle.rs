@@ -109,6 +109,11 @@ impl Driver {
             let engine = self.engine.wmark(zone, AllocFlags(mark as u16));
             assert_eq!(engine, model.mark(index, mark), "mark {mark} of {zone:?} after {last}");
         }
+        for (cpu, expected) in model.zones[index].pcp.iter().enumerate() {
+            let cpu = CpuId(cpu as u16);
+            let engine = (u64::from(self.engine.pcp_count(zone, cpu)), u64::from(self.engine.pcp_limits(zone, cpu).0));
+            assert_eq!(engine, (expected.count, expected.high), "count and limit of {zone:?}, {cpu:?} after {last}");
+        }
         for order in 0..=self.engine.geometry.max_order {
             assert_eq!(self.engine.nr_free(zone, order), model.nr_free(index, order.into()), "after {last}");
             for migratetype in Migratetype::ALL {
