@@ -178,7 +178,12 @@ fn timeline(result: &VmResult) -> Option<Timeline> {
     if !place.exists() {
         return None;
     }
-    let seen = recording::Recording::open(&place).and_then(|recording| {
+    let recording = recording::Recording::open(&place);
+    if recording.as_ref().is_ok_and(|recording| !recording.has_page_trace()) {
+        warn("what happened over time is not kept: `--record standard` records it");
+        return None;
+    }
+    let seen = recording.and_then(|recording| {
         let Normalised { log, kernel } = normalise(&recording)?;
         kernel_timeline(&recording, &log, &kernel, Sampling::default())
     });
