@@ -82,6 +82,7 @@ const ROWS: &[Row] = &[
     row!("10.19 slab pressure", ["4.6", "4.20", "6.1"], reclaim.slab_pressure),
     row!("least of slab scanned", ["4.20", "5.0"], reclaim.slab_minimum),
     row!("10.4, 10.13 compaction by mask", ["6.12"], reclaim.compacts_by_mask),
+    row!("10.4 ready for compaction", ["4.8", "4.20"], reclaim.compaction_ready),
     row!("10.15 cost", ["6.1"], reclaim.cost_model),
     row!("10.16 refault", ["4.6"], reclaim.workingset),
     row!("inode shrinker drops page cache", ["6.1"], reclaim.inodes_with_cache),

@@ -134,9 +134,13 @@ impl<W: World> State<W> {
             return false;
         }
         let order = if run.sc.order > 0 && self.compactable(zone, run.sc.order, end) { 0 } else { run.sc.order };
+        !self.zone_balanced(zone, order, self.balance_margin(zone), end, false)
+    }
+
+    /// What kswapd reclaims above the high mark so that zones are aged alike.
+    pub(crate) fn balance_margin(&self, zone: ZoneId) -> u64 {
         let low = self.alloc.wmark(zone, AllocFlags::WMARK_LOW);
-        let gap = low.min(self.alloc.zone_info(zone).managed.div_ceil(BALANCE_GAP_RATIO));
-        !self.zone_balanced(zone, order, gap, end, false)
+        low.min(self.alloc.zone_info(zone).managed.div_ceil(BALANCE_GAP_RATIO))
     }
 
     /// Scanned too often in vain: not worth kswapd's time until a page of it is reclaimed. Kernels that count failures

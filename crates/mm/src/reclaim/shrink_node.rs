@@ -4,12 +4,13 @@ use super::scan_balance::{Balance, Quotas};
 use super::slab::LruShare;
 use super::throttle::ThrottleReason;
 use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
+use crate::compaction::compact_gap;
 use crate::env::{Env, TaskContext};
 use crate::lru::{LruList, LruvecId};
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::{DirtyPages, LruRule, NofsCompaction, SlabPressure};
-use pagealloc::{AllocFlags, Gfp, NodeId, PAGE_ALLOC_COSTLY_ORDER, ZoneId, ZoneType};
+use pagealloc::policy::{CompactionReady, DirtyPages, LruRule, NofsCompaction, SlabPressure};
+use pagealloc::{AllocFlags, Gfp, NodeId, Order, PAGE_ALLOC_COSTLY_ORDER, ZoneId, ZoneType};
 
 impl<W: World> Mm<W> {
     /// Shrinks a node's LRU lists and slab once (10.6). Where lists are per zone, reclaim goes zone by zone: those of the
@@ -213,8 +214,31 @@ impl<W: World> State<W> {
         if !self.works_for_compaction(sc.gfp) {
             return false;
         }
-        let min = self.alloc.wmark(zone, AllocFlags::WMARK_MIN);
         let high = self.alloc.wmark(zone, AllocFlags::WMARK_HIGH);
-        self.order_test(zone, sc, min) || self.compaction_suitable(zone, sc.order, high, sc.reclaim_idx)
+        match self.alloc.policy.reclaim.compaction_ready {
+            CompactionReady::HighWithMargin => {
+                self.ready_above(zone, sc.order, high + self.balance_margin(zone), ZoneType::Dma)
+            }
+            CompactionReady::High => self.ready_above(zone, sc.order, high, sc.reclaim_idx),
+            CompactionReady::OrderOrSuitable => {
+                let min = self.alloc.wmark(zone, AllocFlags::WMARK_MIN);
+                self.order_test(zone, sc, min) || self.compaction_suitable(zone, sc.order, high, sc.reclaim_idx)
+            }
+        }
+    }
+
+    /// The test up to 4.8: there must be room to compact above a mark, whether compaction is about to start or not. Where it is deferred,
+    /// reclaim stops there so that it may succeed later.
+    fn ready_above(&mut self, zone: ZoneId, order: Order, mark: u64, highest: ZoneType) -> bool {
+        let free = self.alloc.free_pages(zone);
+        let ok =
+            |state: &Self, order, mark| state.alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free);
+        if !ok(self, 0, mark + compact_gap(order)) {
+            return false;
+        }
+        let low = self.alloc.wmark(zone, AllocFlags::WMARK_LOW);
+        self.compaction_deferred(zone, order)
+            || ok(self, order, low)
+            || self.compaction_suitable(zone, order, low, highest)
     }
 }

@@ -88,6 +88,8 @@ pub struct ReclaimRules {
     /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction (6.8+, own
     /// knowledge). Before, requests that could not compact were left to those that can.
     pub compacts_by_mask: bool,
+    /// When direct reclaim for a costly order leaves a zone to compaction.
+    pub compaction_ready: CompactionReady,
     /// When the tables that describe swap slots are allocated.
     pub swap_tables: SwapTableRule,
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when
@@ -144,6 +146,19 @@ pub enum DirtyPages {
     /// They are activated, to be out of the way until they are clean, and the flushers woken. kswapd writes those that it meets again, if a
     /// whole pass found nothing else (4.11+).
     MoveAway,
+}
+
+/// When direct reclaim for a costly order leaves a zone to compaction rather than reclaim more (10.4; kernels up to 4.8 as the patch "mm, vmscan:
+/// make compaction_ready() more accurate and readable" found them).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactionReady {
+    /// Free pages are above the high mark, the compaction gap and kswapd's margin, and either compaction is deferred, or the order is there
+    /// at low, or compaction could start (up to 4.7).
+    HighWithMargin,
+    /// The same without the margin (4.8).
+    High,
+    /// The order is there at min, or compaction could start (4.9+).
+    OrderOrSuitable,
 }
 
 /// How much of the slab caches a pass scans (own knowledge where it differs from 10.19).

@@ -9,8 +9,8 @@ use crate::pages::PageFlags;
 use crate::reclaim::{PassTotals, ScanControl};
 use crate::state::{Mm, State};
 use alloc::vec;
-use pagealloc::policy::{DirtyPages, LruRule, Policy, ScanBalance, preset};
-use pagealloc::{Counter, Gfp, Machine, PageAllocator, Pfn, ZoneId, ZoneSpan, ZoneType};
+use pagealloc::policy::{CompactionReady, DirtyPages, LruRule, Policy, ScanBalance, preset};
+use pagealloc::{AllocFlags, Counter, Gfp, Machine, Order, PageAllocator, Pfn, ZoneId, ZoneSpan, ZoneType};
 
 /// DMA32 with 256 pages below Normal with 768.
 fn two_zones(policy: Policy) -> Mm<Toy> {
@@ -206,4 +206,26 @@ fn without_workingset_refaults_are_not_known() {
     let page = mm.fill(1, 0, PageFlags::NONE, 0)[0];
     mm.state.borrow_mut().refault(page, Default::default(), CPU);
     assert_eq!((mm.count(Counter::WorkingsetRefaultFile), mm.on(ActiveFile)), (0, 0));
+}
+
+#[test]
+fn up_to_4_8_a_zone_is_left_to_compaction_only_above_high_and_the_gap() {
+    const ORDER: Order = 4;
+    let ready = |rule, above_high: u64| {
+        let mut policy = preset("linux-4.6").unwrap();
+        policy.reclaim.compaction_ready = rule;
+        let mm = machine(policy);
+        let zone = ZoneId(0);
+        let (free, high) = {
+            let alloc = &mm.state.borrow().alloc;
+            (alloc.free_pages(zone), alloc.wmark(zone, AllocFlags::WMARK_HIGH))
+        };
+        mm.fill((free - high - above_high) as u32, 0, PageFlags::NONE, 0);
+        let sc = ScanControl::new(ORDER, Gfp::NOFS, ZoneType::Normal);
+        mm.state.borrow_mut().compaction_ready(zone, &sc)
+    };
+    let rules = [CompactionReady::HighWithMargin, CompactionReady::High, CompactionReady::OrderOrSuitable];
+    assert_eq!(rules.map(|rule| ready(rule, 16)), [false, false, true], "the order is there");
+    assert_eq!(rules.map(|rule| ready(rule, 40)), [false, true, true], "above the gap of 32");
+    assert_eq!(rules.map(|rule| ready(rule, 100)), [true; 3]);
 }

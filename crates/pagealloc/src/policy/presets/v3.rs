@@ -67,6 +67,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     anon_dirtyable: true,
     slab_pressure: SlabPressure::EachZone,
     compacts_by_mask: false,
+    compaction_ready: CompactionReady::HighWithMargin,
     swap_tables: SwapTableRule::AtSwapon,
     generations: None,
 };

@@ -67,7 +67,12 @@ pub(super) fn linux_4_8() -> Policy {
     Policy {
         name: "linux-4.8",
         fair_zones: FairZones::Off,
-        reclaim: ReclaimRules { lru: LruRule::PerNode, swap_in_activates: true, ..base.reclaim },
+        reclaim: ReclaimRules {
+            lru: LruRule::PerNode,
+            swap_in_activates: true,
+            compaction_ready: CompactionReady::High,
+            ..base.reclaim
+        },
         kswapd: KswapdRules {
             wake: KswapdWake::NoZoneBalanced,
             sleeps_by_order: false,
@@ -98,6 +103,7 @@ pub(super) fn linux_4_20() -> Policy {
             slab_pressure: SlabPressure::Priority,
             slab_minimum: true,
             swaps_huge_pages: true,
+            compaction_ready: CompactionReady::OrderOrSuitable,
             ..base.reclaim
         },
         kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrKcompactd, failures: true, ..base.kswapd },
