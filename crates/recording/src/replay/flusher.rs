@@ -14,7 +14,6 @@ use std::collections::VecDeque;
 const EXPIRE_NS: Nanos = 30_000_000_000;
 /// How many newly dirtied pages pass between two looks at the thresholds (`ratelimit_pages` of a small machine).
 const LOOK_INTERVAL: u32 = 32;
-
 /// Longest time between two looks at what is dirty.
 const LOOK_NS: Nanos = 10_000_000;
 
@@ -23,13 +22,15 @@ pub(super) struct Flusher<'a> {
     dirtied: VecDeque<(Nanos, ObjectId)>,
     since_look: u32,
     next_look: Nanos,
-    /// Pages that were dirty in the recording from a time on: those of the past, and of the next tick, are dropped.
-    recorded: &'a [(u64, u64)],
+    recorded: Recorded<'a>,
 }
+
+/// Pages that were dirty in the recording, by time; ticks that have passed are dropped.
+struct Recorded<'a>(&'a [(Nanos, u64)]);
 
 impl<'a> Flusher<'a> {
     pub fn new(log: &'a PageLog) -> Flusher<'a> {
-        Flusher { dirtied: VecDeque::new(), since_look: 0, next_look: 0, recorded: &log.dirty }
+        Flusher { dirtied: VecDeque::new(), since_look: 0, next_look: 0, recorded: Recorded(&log.dirty) }
     }
 
     /// A page of this order was handed out to be written to.
@@ -58,7 +59,7 @@ impl<'a> Flusher<'a> {
     fn write_back(&mut self, mm: &Mm<ReplayWorld>, all: bool) {
         let now = mm.env.now();
         self.next_look = now + LOOK_NS;
-        let recorded = self.recorded_level(now);
+        let recorded = self.recorded.level(now);
         let mut state = mm.state.borrow_mut();
         let (background, _) = state.dirty_thresholds();
         while let Some(&(since, object)) = self.dirtied.front() {
@@ -81,15 +82,34 @@ impl<'a> Flusher<'a> {
         }
         state.refresh_dirty_limits();
     }
+}
 
-    /// Pages that were dirty in the recording at a time, between two ticks as if they had changed evenly.
-    fn recorded_level(&mut self, now: Nanos) -> Option<u64> {
-        while self.recorded.get(1).is_some_and(|next| next.0 <= now) {
-            self.recorded = &self.recorded[1..];
+impl Recorded<'_> {
+    /// Pages that were dirty at a time: between two ticks as if they had changed evenly.
+    fn level(&mut self, now: Nanos) -> Option<u64> {
+        while self.0.get(1).is_some_and(|next| next.0 <= now) {
+            self.0 = &self.0[1..];
         }
-        let &(from, before) = self.recorded.first()?;
-        let Some(&(to, after)) = self.recorded.get(1).filter(|_| now > from) else { return Some(before) };
-        let (passed, whole) = (i128::from(now - from), i128::from(to - from));
-        Some((i128::from(before) + (i128::from(after) - i128::from(before)) * passed / whole) as u64)
+        let &(from, before) = self.0.first()?;
+        let Some(&(to, after)) = self.0.get(1).filter(|_| now > from) else { return Some(before) };
+        let change = (i128::from(after) - i128::from(before)) * i128::from(now - from) / i128::from(to - from);
+        Some((i128::from(before) + change) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_dirty_changes_evenly_between_ticks() {
+        let mut recorded = Recorded(&[(100, 40), (200, 20), (300, 80)]);
+        let levels = [0, 100, 150, 200, 275, 300, 1000].map(|now| recorded.level(now).expect("there are ticks"));
+        assert_eq!(levels, [40, 40, 30, 20, 65, 80, 80]);
+    }
+
+    #[test]
+    fn without_ticks_nothing_is_known() {
+        assert_eq!(Recorded(&[]).level(7), None);
     }
 }
