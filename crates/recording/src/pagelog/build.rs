@@ -375,6 +375,7 @@ impl<'a> Builder<'a> {
             tasks: self.tasks.pids,
             start,
             speeds: self.measured.speeds(),
+            dirty: Vec::new(),
             samples: self.beside.ticks.values().copied().filter(|ts| *ts > self.window.0).collect(),
             window: self.window,
             attribution: self.attribution,

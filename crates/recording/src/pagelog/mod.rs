@@ -185,6 +185,8 @@ pub struct PageLog {
     pub speeds: Speeds,
     /// Times at which the recording sampled the machine: a replay samples at the same.
     pub samples: Vec<u64>,
+    /// How much page cache was dirty, pages (`nr_dirty`), at each tick by time; nothing where the recording has no ticks.
+    pub dirty: Vec<(u64, u64)>,
     /// First and last nanosecond on the trace clock.
     pub window: (u64, u64),
     /// What could be told.

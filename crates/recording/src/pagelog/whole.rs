@@ -6,7 +6,7 @@ use super::build::build;
 use super::infer;
 use super::moves::PageArray;
 use super::start;
-use super::truth::kernel_outcome;
+use super::truth::{TimedTick, kernel_outcome};
 use crate::marker::{Edge, Mark};
 use crate::{Error, Event, Record, Recording, Trace};
 use lab::outcome::Outcome;
@@ -44,11 +44,14 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     };
     let snapshot = start::Snapshot { frames: &frames, flags: &start.kpageflags, blocks: &blocks, zones, inferred };
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
-    let (log, mut beside) = build(&snapshot, without_losses(trace, trace.records()?), PageArray::of(recording), thp)?;
+    let (mut log, mut beside) =
+        build(&snapshot, without_losses(trace, trace.records()?), PageArray::of(recording), thp)?;
     if log.ops.is_empty() {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
         return Err(missing("the time after the start snapshot: an allocation or a free", advice));
     }
+    log.dirty =
+        timed_ticks(recording, &beside).filter_map(|(ts, tick)| Some((ts, tick.vmstat.get("nr_dirty")?))).collect();
     let failures = Some(std::mem::take(&mut beside.failures));
     let kernel = Outcome { failures, ..outcome_of(recording, beside, log.window) };
     Ok(Normalised { log, kernel })
@@ -69,9 +72,14 @@ pub fn kernel_alone(recording: &Recording) -> Result<Outcome, Error> {
     Ok(outcome_of(recording, beside, window))
 }
 
-fn outcome_of(recording: &Recording, beside: Beside, window: (u64, u64)) -> Outcome {
-    let timed = recording.ticks.iter().filter_map(|tick| Some((*beside.ticks.get(&tick.number)?, tick)));
-    kernel_outcome(window, beside.extfrag, &timed.collect::<Vec<_>>())
+fn outcome_of(recording: &Recording, mut beside: Beside, window: (u64, u64)) -> Outcome {
+    let extfrag = std::mem::take(&mut beside.extfrag);
+    kernel_outcome(window, extfrag, &timed_ticks(recording, &beside).collect::<Vec<_>>())
+}
+
+/// The ticks that the trace has a mark of, with its time.
+fn timed_ticks<'a>(recording: &'a Recording, beside: &'a Beside) -> impl Iterator<Item = TimedTick<'a>> {
+    recording.ticks.iter().filter_map(|tick| Some((*beside.ticks.get(&tick.number)?, tick)))
 }
 
 /// The records; from the start snapshot on, a loss is an error: pages that changed hands in it would be misattributed

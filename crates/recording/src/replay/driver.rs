@@ -76,7 +76,7 @@ pub(super) struct Driver<'a> {
     /// Faults on such objects that are being served, and those that wait for their turn.
     pub faulting: usize,
     pub faults: VecDeque<ObjectId>,
-    pub flusher: Flusher,
+    pub flusher: Flusher<'a>,
     pub fast_requests: [u64; NR_ORDERS],
     pub failed_requests: [u64; NR_ORDERS],
     pub follow: Follow,
@@ -126,7 +126,7 @@ impl<'a> Driver<'a> {
             next_readback: u64::MAX,
             faulting: 0,
             faults: VecDeque::new(),
-            flusher: Flusher::default(),
+            flusher: Flusher::new(log),
             fast_requests: [0; NR_ORDERS],
             failed_requests: [0; NR_ORDERS],
             follow,
@@ -149,6 +149,7 @@ impl<'a> Driver<'a> {
             self.look_until(op.ts);
             self.run_until(op.ts);
             self.mm.env.clock.set(op.ts);
+            self.flusher.keep_up(self.mm);
             self.tally.page_events += 1;
             self.operation(*op);
             if index % PROGRESS_OPS == 0 {

@@ -51,16 +51,22 @@ impl Driver<'_> {
                     return;
                 }
                 install(&mut state, op.object, object.class, pfn);
-                if object.class == Class::File && request.gfp.contains(Gfp::WRITE) {
-                    state.set_dirty(pfn);
-                    drop(state);
-                    self.flusher.dirtied(self.mm, op.object);
-                }
+                drop(state);
+                self.write_to(op.object, object, pfn);
             }
             None => {
                 drop(state);
                 self.ask_slowly(Asked::Op(op), op, request);
             }
+        }
+    }
+
+    /// The task writes to the page that it was handed, if that is what it asked for it for.
+    #[inline(always)]
+    fn write_to(&mut self, id: ObjectId, object: Object, pfn: Pfn) {
+        if object.class == Class::File && self.log.gfps[usize::from(object.gfp)].contains(Gfp::WRITE) {
+            self.mm.state.borrow_mut().set_dirty(pfn);
+            self.flusher.dirtied(self.mm, id, object.order);
         }
     }
 
@@ -107,7 +113,11 @@ impl Driver<'_> {
         state.owner.set_place(op.object, if doomed { GONE } else { NOWHERE });
         match pfn {
             Some(pfn) if op.kind == OpKind::Attempt || doomed => state.free_page(pfn, cpu),
-            Some(pfn) => install(&mut state, op.object, object.class, pfn),
+            Some(pfn) => {
+                install(&mut state, op.object, object.class, pfn);
+                drop(state);
+                self.write_to(op.object, object, pfn);
+            }
             None => {
                 self.failed_requests[usize::from(object.order)] += 1;
                 drop(state);
