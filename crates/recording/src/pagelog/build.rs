@@ -6,6 +6,7 @@ mod steps;
 use super::beside::Beside;
 use super::files::{FileKey, Files};
 use super::infer::may_be_cached;
+use super::metadata::Metadata;
 use super::migration::Migrations;
 use super::moves::{Moves, PageArray};
 use super::speed::{Measured, Running};
@@ -37,6 +38,7 @@ struct Builder<'a> {
     phase: Phase,
     tasks: Tasks,
     files: Files,
+    metadata: Metadata,
     migrations: Migrations,
     moves: Moves,
     measured: Measured,
@@ -89,6 +91,7 @@ impl<'a> Builder<'a> {
             phase: Phase::Before,
             tasks: Tasks::default(),
             files: Files::default(),
+            metadata: Metadata::default(),
             migrations: Migrations::default(),
             moves: Moves::new(array),
             measured: Measured::default(),
@@ -307,6 +310,7 @@ impl<'a> Builder<'a> {
         if state.maybe_swapin == Some(object) {
             state.maybe_swapin = None;
         }
+        self.metadata.entered(key, object);
         let before = self.files.enter(key, object);
         if let Some(before) = before.filter(|before| self.same_size(*before, object)) {
             self.attribution.refaults_file += 1;
@@ -366,6 +370,7 @@ impl<'a> Builder<'a> {
         self.beside.extfrag.retain(|event| event.ts <= end);
         self.beside.failures.retain(|event| event.ts <= end);
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
+        self.metadata.classify(&mut self.objects);
         self.attribution.in_use_at_start = start.used.len() as u64;
         let log = PageLog {
             ops: self.ops,

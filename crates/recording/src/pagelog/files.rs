@@ -12,6 +12,18 @@ pub(super) struct FileKey {
     pub index: u64,
 }
 
+/// Bits of a minor number in the kernel's `dev_t`.
+const MINOR_BITS: u32 = 20;
+
+impl FileKey {
+    /// The block device whose own cache this would be a page of: those lie on an anonymous device, under inodes that have
+    /// the numbers of the devices (5.11 and later).
+    pub fn block_device(&self) -> Option<u32> {
+        let device = u32::try_from(self.inode).ok()?;
+        (self.device >> MINOR_BITS == 0 && device >> MINOR_BITS != 0).then_some(device)
+    }
+}
+
 /// Largest folio of the page cache.
 const MAX_ORDER: Order = 9;
 

@@ -11,6 +11,7 @@ mod beside;
 mod build;
 mod files;
 mod infer;
+mod metadata;
 mod migration;
 mod moves;
 mod speed;
@@ -74,6 +75,8 @@ pub enum Class {
     Anon,
     /// Page cache.
     File,
+    /// Page cache of a block device that its filesystem's journal holds: it stays where it is.
+    Metadata,
 }
 
 /// The object was evicted by the kernel's reclaim and [`Object::link`] names what it was before.

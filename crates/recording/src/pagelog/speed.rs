@@ -107,11 +107,11 @@ const WHOLE_BATCH: std::ops::Range<u64> = 64..512;
 const BATCH: u64 = 32;
 
 impl Measured {
-    /// Compaction migrated a list of pages.
-    pub fn migrated(&mut self, succeeded: u64, failed: u64) {
+    /// Compaction migrated a list of pages, on which so many may have been held by a journal.
+    pub fn migrated(&mut self, succeeded: u64, failed: u64, held: u64) {
         self.moved += succeeded;
         if failed < BATCH {
-            self.stayed += failed;
+            self.stayed += failed.saturating_sub(held);
         }
     }
 

@@ -142,7 +142,7 @@ impl Snapshot<'_> {
                 active: flags.has(PageFlag::Active),
                 unevictable: flags.has(PageFlag::Unevictable),
             },
-            Class::Kernel | Class::Slab => StartUse::Kernel,
+            Class::Metadata | Class::Kernel | Class::Slab => StartUse::Kernel,
         }
     }
 

@@ -24,6 +24,8 @@ pub(super) struct Task {
     pub unsettled: Vec<(u64, Order, u64)>,
     /// Where that compaction isolated pages since it migrated the last list.
     pub isolated: Vec<Range<u64>>,
+    /// Pages there that a journal may hold.
+    pub isolated_metadata: u64,
     /// What it freed last of what it had asked for itself.
     pub last_freed: ObjectId,
     /// The run of compaction that it is in, by number.

@@ -77,6 +77,7 @@ fn populate(state: &mut State<ReplayWorld>, log: &PageLog) {
 pub(super) fn page_flags(class: Class) -> PageFlags {
     match class {
         Class::Anon => PageFlags::ANON.with(PageFlags::DIRTY).with(PageFlags::MAPPED),
+        Class::Metadata => PageFlags::PINNED,
         _ => PageFlags::NONE,
     }
 }

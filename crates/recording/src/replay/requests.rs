@@ -257,7 +257,7 @@ pub(super) fn install(state: &mut State<ReplayWorld>, object: ObjectId, class: C
 #[inline(always)]
 fn adopt(state: &mut State<ReplayWorld>, object: ObjectId, class: Class, pfn: Pfn) {
     match class {
-        Class::Anon | Class::File => state.lru_add(pfn, page_flags(class), Tag(object)),
+        Class::Anon | Class::File | Class::Metadata => state.lru_add(pfn, page_flags(class), Tag(object)),
         Class::Kernel | Class::Slab => state.pages.set_tag(pfn, Tag(object)),
     }
     if let Some(shadow) = state.owner.take_shadow(object) {

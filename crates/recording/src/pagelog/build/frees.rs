@@ -46,6 +46,7 @@ impl Builder<'_> {
     }
 
     fn moved(&mut self, run: u32, object: ObjectId, order: Order) {
+        self.metadata.moved(object);
         self.migrations.moved(run, object, order, self.asker[object as usize]);
         self.attribution.frees_by_migration += 1;
     }
@@ -97,6 +98,7 @@ impl Builder<'_> {
         let objects = &self.objects;
         let pages = |object: ObjectId| 1 << objects[object as usize].order;
         if let Some(frames) = self.moves.moved(event, &mut self.owner, pages) {
+            self.metadata.moved(self.owner[frames.start]);
             self.seen[frames].fill(ts);
             self.attribution.moves_recorded += 1;
         }

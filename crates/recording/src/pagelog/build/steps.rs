@@ -19,7 +19,7 @@ impl Builder<'_> {
         let wall = state.last_step.map(|last| ts - last.ts);
         match event {
             Event::MigratePages(pages) if &*pages.reason == "compaction" => {
-                self.measured.migrated(pages.succeeded, pages.failed);
+                self.measured.migrated(pages.succeeded, pages.failed, std::mem::take(&mut state.isolated_metadata));
                 state.isolated.clear();
                 return self.moved_again(task);
             }
@@ -41,6 +41,7 @@ impl Builder<'_> {
                 state.compacting = true;
                 state.async_compaction = !begin.sync;
                 state.isolated.clear();
+                state.isolated_metadata = 0;
                 state.run = self.migrations.begin();
             }
             Event::CompactionEnd(_) => {
@@ -64,6 +65,8 @@ impl Builder<'_> {
             Event::CompactionIsolateMigratepages(scan) => {
                 // A compound page that is isolated may begin before the range.
                 state.isolated.push(scan.start_pfn & !(PAGEBLOCK - 1)..scan.end_pfn);
+                let scanned = self.owner.get(scan.start_pfn as usize..scan.end_pfn as usize).unwrap_or_default();
+                state.isolated_metadata += self.metadata.count(scanned);
                 self.measured.async_blocks += u64::from(state.async_compaction);
                 self.measured.scan_migrate.step(elapsed, scan.nr_scanned);
                 self.measured.tasks.step(&mut state.worked, elapsed, wall);
