@@ -92,6 +92,7 @@ const ROWS: &[Row] = &[
     row!("generations", ["6.1", "6.12", "6.14", "6.18"], reclaim.generations),
     row!("11.5 compound pages move", ["6.12"], compaction.moves_compound),
     row!("11.5, 11.11 scanned counters", ["6.12"], compaction.counts_stepped_over),
+    row!("11.17 daemon counters", ["6.12"], compaction.counts_proactive),
     row!("11.7 source blocks", ["4.20"], compaction.async_same_type),
     row!("11.10 fragmentation index", ["4.20"], compaction.fragindex_all_orders),
 ];

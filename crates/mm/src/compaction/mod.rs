@@ -219,8 +219,9 @@ impl<W: World> Mm<W> {
             }
             let mut control = self.state.borrow().whole_zone_control(zone, proactive, task);
             self.compact_zone(&mut control).await;
-            if proactive {
-                self.state.borrow_mut().count_daemon_scans(&control);
+            let mut state = self.state.borrow_mut();
+            if proactive && state.alloc.policy.compaction.counts_proactive {
+                state.count_daemon_scans(&control);
             }
         }
     }

@@ -297,6 +297,8 @@ pub struct CompactionRules {
     pub moves_compound: bool,
     /// Scanned counters count all pages of what a scanner steps over (6.4+); before, one a step.
     pub counts_stepped_over: bool,
+    /// `compact_daemon_*_scanned` count proactive runs, too: recordings of 6.12 and 6.18 do, those of 6.1 do not.
+    pub counts_proactive: bool,
 }
 
 /// Direct compaction for NOFS requests.

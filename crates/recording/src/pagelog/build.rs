@@ -370,7 +370,7 @@ impl<'a> Builder<'a> {
         self.beside.extfrag.retain(|event| event.ts <= end);
         self.beside.failures.retain(|event| event.ts <= end);
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
-        self.metadata.classify(&mut self.objects);
+        self.attribution.metadata_held = self.metadata.classify(&mut self.objects);
         self.attribution.in_use_at_start = start.used.len() as u64;
         let log = PageLog {
             ops: self.ops,

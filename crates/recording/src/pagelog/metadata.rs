@@ -38,13 +38,40 @@ impl Metadata {
         owners.iter().filter(|object| self.pages.contains_key(object)).count() as u64
     }
 
-    /// Gives those that the recorded kernel neither moved nor reclaimed their class.
-    pub fn classify(&self, objects: &mut [Object]) {
+    /// Gives those that the recorded kernel neither moved nor reclaimed their class. How many there are.
+    pub fn classify(&self, objects: &mut [Object]) -> u64 {
+        let mut held = 0;
         for (&object, device) in &self.pages {
             let object = &mut objects[object as usize];
             if object.leave == NEVER && self.devices.contains(device) {
                 object.class = Class::Metadata;
+                held += 1;
             }
         }
+        held
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISK: u32 = 254 << 20;
+
+    #[test]
+    fn what_stays_of_a_disk_with_files_is_held() {
+        let page = |leave| Object { leave, link: 0, gfp: 0, order: 0, class: Class::File, flags: 0 };
+        let mut objects = [page(NEVER), page(NEVER), page(7), page(NEVER), page(NEVER), page(NEVER)];
+        let mut metadata = Metadata::default();
+        let of_disk = |index| FileKey { device: 3, inode: DISK.into(), index };
+        (0..3).for_each(|object| metadata.entered(of_disk(object.into()), object));
+        // A file on the disk; one with a large number on a filesystem without a device; a device that no file lies on.
+        metadata.entered(FileKey { device: DISK, inode: 12, index: 0 }, 3);
+        metadata.entered(FileKey { device: 30, inode: u64::from(DISK) + 5, index: 0 }, 4);
+        metadata.entered(FileKey { device: 3, inode: 8 << 20, index: 0 }, 5);
+        assert_eq!(metadata.count(&[0, 1, 3, 0]), 3);
+        metadata.moved(1);
+        assert_eq!(metadata.classify(&mut objects), 1, "one was moved, one reclaimed");
+        assert_eq!(objects.map(|object| object.class == Class::Metadata), [true, false, false, false, false, false]);
     }
 }

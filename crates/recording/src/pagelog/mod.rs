@@ -156,6 +156,8 @@ pub struct Attribution {
     pub frees_unknown: u64,
     /// Requests for pages of swap tables, made by the recorded kernel's reclaim: left to the model's.
     pub swap_table_requests: u64,
+    /// Pages of block devices' own page cache that were neither moved nor reclaimed: taken for held by a journal.
+    pub metadata_held: u64,
     /// Requests for a frame that the log thought in use: the old object's free was not seen.
     pub frees_unseen: u64,
     /// Pages that reclaim took and that came back: file pages by inode and index.

@@ -35,7 +35,12 @@ impl Driver<'_> {
             failures: Some(state.alloc.observer.failures.clone()),
             series,
         };
+        let of_log = &self.log.attribution;
         let counts = [
+            ("frees_of_unknown_pages", of_log.frees_unknown),
+            ("moved_pages_told_by_order", of_log.identities_recovered),
+            ("swap_ins_matched_by_order", of_log.refaults_anon_assumed),
+            ("metadata_pages_held", of_log.metadata_held),
             ("page_cache_and_swap_hits", self.tally.hits),
             ("frees_of_pages_already_reclaimed", self.tally.already_reclaimed),
             ("reclaimed_while_in_use", state.owner.taken_while_hot),

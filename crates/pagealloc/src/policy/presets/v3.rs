@@ -96,6 +96,7 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
     defer_per_zone: false,
     moves_compound: false,
     counts_stepped_over: false,
+    counts_proactive: false,
 };
 
 const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
