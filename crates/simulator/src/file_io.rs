@@ -1,7 +1,7 @@
 //! Reading and writing files through the page cache.
 
 use crate::address_space::Pid;
-use crate::file::{Readahead, first_window, next_window};
+use crate::file::{BLOCK_DEVICE, Readahead, first_window, next_window};
 use crate::folio::{Folio, FolioId, Use};
 use crate::page_tree::NODE_PAGES;
 use crate::sim::{NOENT, NOMEM, Sim};
@@ -306,6 +306,10 @@ impl Sim {
         let (Use::File { index, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return 1 };
         if !state.pages.flags(pfn).contains(PageFlags::DIRTY) {
             state.set_dirty(pfn);
+            if at.file == BLOCK_DEVICE {
+                // The journal holds the buffer until it is written to its place.
+                state.pages.add_flags(pfn, PageFlags::PINNED);
+            }
             self.dirtied.borrow_mut().push_back((self.mm.env.now(), id));
         }
         (index + folio.pages()).min(at.end) - at.index
@@ -318,7 +322,7 @@ impl Sim {
             debug_assert!(found.is_ok(), "no XFS");
             return;
         }
-        let at = Stretch { file: crate::file::BLOCK_DEVICE, index: file / 16, end: file / 16 + 1 };
+        let at = Stretch { file: BLOCK_DEVICE, index: file / 16, end: file / 16 + 1 };
         if self.cached(at).is_none() {
             let Some(pfn) = self.pages(0, METADATA, pid).await else { return };
             let read = self.insert(pid, at, 0, pfn, PageFlags::NONE).await;

@@ -2,6 +2,7 @@
 
 use crate::address_space::Pid;
 use crate::dirty_pace::{MAX_PAUSE, Room};
+use crate::file::BLOCK_DEVICE;
 use crate::folio::{FolioId, Use};
 use crate::sim::{NOENT, Sim};
 use crate::xfs::Logged;
@@ -117,12 +118,15 @@ impl Sim {
     fn start_writing(&self, id: FolioId, stream: Stream) -> bool {
         let mut state = self.mm.state.borrow_mut();
         let folio = *state.owner.folios.get(id);
-        let (Use::File { .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return false };
+        let (Use::File { file, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return false };
         let flags = state.pages.flags(pfn);
         if !flags.contains(PageFlags::DIRTY) || flags.contains(PageFlags::WRITEBACK) {
             return false;
         }
         state.set_writeback(pfn);
+        if file == BLOCK_DEVICE {
+            state.pages.clear_flags(pfn, PageFlags::PINNED);
+        }
         self.mm.env.write(pfn, stream, folio.pages());
         true
     }

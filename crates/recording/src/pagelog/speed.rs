@@ -103,15 +103,17 @@ pub(super) const ANON_BATCH: i32 = 1;
 /// mixed with others. Only generations have batches of this size; of the 32 pages of a classic one, all may well be in use,
 /// and so may a huge page.
 const WHOLE_BATCH: std::ops::Range<u64> = 64..512;
-/// A migration that left this many pages or more behind ran out of targets; fewer were held by somebody.
-const BATCH: u64 = 32;
+/// A migration that left this many pages or more behind had no target for a large folio, of which those of the page cache
+/// have four pages at least, or ran out of targets: that is the model's to decide. Fewer were held by somebody.
+const LARGE: u64 = 4;
 
 impl Measured {
     /// Compaction migrated a list of pages, on which so many may have been held by a journal.
     pub fn migrated(&mut self, succeeded: u64, failed: u64, held: u64) {
         self.moved += succeeded;
-        if failed < BATCH {
-            self.stayed += failed.saturating_sub(held);
+        let otherwise = failed.saturating_sub(held);
+        if otherwise < LARGE {
+            self.stayed += otherwise;
         }
     }
 
