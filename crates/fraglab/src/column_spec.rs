@@ -2,7 +2,7 @@
 //! path below it: `lru_gen/enabled=7`.
 
 use pagealloc::Policy;
-use pagealloc::policy::{PRESETS, SetSysctlError, Sysctl, closest, full_name, preset};
+use pagealloc::policy::{PRESETS, SetSysctlError, Sysctl, SysctlRange, closest, full_name, preset};
 use std::fmt;
 use std::str::FromStr;
 
@@ -51,16 +51,14 @@ pub enum SpecError {
         suggestion: Option<String>,
     },
     /// The kernel would refuse the value.
-    #[error("{}={value} is refused: the kernel takes {min} to {max}{}", full_name(.name), hole(*.value, *.min, *.max))]
+    #[error("{}={value} is refused: the kernel takes {range}", full_name(.name))]
     OutOfRange {
         /// Name below `vm.`.
         name: String,
         /// What was asked for.
         value: u64,
-        /// Smallest value.
-        min: u64,
-        /// Largest value.
-        max: u64,
+        /// Values that the kernel takes.
+        range: SysctlRange,
     },
     /// The policy's kernel does not have the sysctl.
     #[error("{policy} has no {}: it is in {kernels}", full_name(.name))]
@@ -75,11 +73,6 @@ pub enum SpecError {
     /// It doesn't look like a setting.
     #[error("`{0}` is not of the form vm.NAME=VALUE with a whole number as VALUE")]
     NotASetting(String),
-}
-
-/// Why a value inside the range is refused: only `percpu_pagelist_high_fraction` has such.
-fn hole(value: u64, min: u64, max: u64) -> &'static str {
-    if (min..=max).contains(&value) { ", but not 1 to 7" } else { "" }
 }
 
 fn did_you_mean(suggestion: &Option<impl fmt::Display>) -> String {
@@ -121,7 +114,7 @@ impl Setting {
             SetSysctlError::Unavailable { kernels } => {
                 SpecError::Unavailable { policy: policy.to_owned(), name, kernels }
             }
-            SetSysctlError::OutOfRange { min, max } => SpecError::OutOfRange { name, value, min, max },
+            SetSysctlError::OutOfRange { range } => SpecError::OutOfRange { name, value, range },
         }
     }
 }

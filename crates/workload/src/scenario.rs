@@ -319,8 +319,8 @@ fn check_sysctl(name: &str, value: u64) -> Result<(), (String, Option<String>)> 
         SetSysctlError::Unknown { suggestion } => {
             (format!("unknown sysctl `vm.{name}`"), suggestion.map(|name| name.to_string()))
         }
-        SetSysctlError::OutOfRange { min, max } => {
-            (format!("vm.{name}={value} is refused: the kernel takes {min} to {max}"), None)
+        SetSysctlError::OutOfRange { range } => {
+            (format!("vm.{name}={value} is refused: the kernel takes {range}"), None)
         }
         SetSysctlError::Unavailable { kernels } => (format!("vm.{name} is in {kernels} only"), None),
     })

@@ -16,7 +16,7 @@ pub use closest::closest;
 pub use fastpath::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use slowpath::*;
-pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, full_name};
+pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, SysctlRange, full_name};
 
 /// All behaviour that differs between kernels or patches, plus the sysctl values in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
