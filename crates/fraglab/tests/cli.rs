@@ -40,6 +40,8 @@ fn did_you_mean() {
 #[test]
 fn what_is_wrong_with_a_number_is_said() {
     fraglab(&["map", "demo", "--at", "-1"]).code(2).stderr(contains("a number of seconds from 0 on"));
+    // More than a duration holds: it was a panic.
+    fraglab(&["watch", "--once", "--interval", "1e30"]).code(2).stderr(contains("from 0 to 3600"));
     fraglab(&["replay", "demo", "--seeds", "-3"]).code(2).stderr(contains("`-3` is neither a number of seeds"));
     fraglab(&["replay", "demo", "--set", "vm.percpu_pagelist_high_fraction=7"])
         .code(2)
