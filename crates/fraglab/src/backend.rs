@@ -7,6 +7,7 @@ use crate::settings::{self, Settings};
 use lab::outcome::Outcome;
 use lab::timeline::{Sampling, Timeline};
 use pagealloc::Policy;
+use recording::occupancy::kernel_timeline as kernel_timeline_of;
 use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
 use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_policy};
 use recording::{CutPoint, Recording};
@@ -87,6 +88,36 @@ pub fn load_truth(path: &Path) -> Result<Truth, Failure> {
     Ok(Truth { name, kernel, settings: settings::of(&recording), policy })
 }
 
+/// What the kernel of a recording did, over all of it, whichever kernel it was.
+///
+/// # Errors
+/// [`Failure::Input`] with file and offset.
+#[cfg(feature = "machines")]
+pub fn kernel_outcome(path: &Path) -> Result<Outcome, Failure> {
+    kernel_alone(&open(path)?).map_err(bad_input)
+}
+
+/// Policy of the kernel that a recording is of, with the sysctls that were in force; `None` if it does not tell.
+#[cfg(feature = "machines")]
+pub fn policy_in_force(path: &Path) -> Option<Policy> {
+    recorded_policy(&open(path).ok()?).ok()
+}
+
+/// The memory over time of the kernel that a recording is of; `None` without a page trace.
+///
+/// # Errors
+/// [`Failure::Input`] with file and offset.
+#[cfg(feature = "machines")]
+pub fn timeline_of_pages(path: &Path) -> Result<Option<Timeline>, Failure> {
+    let recording = open(path)?;
+    if !recording.has_page_trace() {
+        return Ok(None);
+    }
+    let seen = normalise(&recording)
+        .and_then(|Normalised { log, kernel }| kernel_timeline_of(&recording, &log, &kernel, Sampling::default()));
+    seen.map(Some).map_err(bad_input)
+}
+
 /// Replays a recording under a policy. `advance` hears how far it is, 0 to 1.
 ///
 /// # Errors
@@ -111,8 +142,7 @@ pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, advance: &mut dyn FnMu
 /// # Errors
 /// [`Failure::Input`] with file and offset.
 pub fn kernel_timeline(path: &Path, loaded: &Loaded) -> Result<Timeline, Failure> {
-    recording::occupancy::kernel_timeline(&open(path)?, &loaded.log, &loaded.kernel, Sampling::default())
-        .map_err(bad_input)
+    kernel_timeline_of(&open(path)?, &loaded.log, &loaded.kernel, Sampling::default()).map_err(bad_input)
 }
 
 /// Whether a policy leaves the watermarks as the recorded kernel had computed them.

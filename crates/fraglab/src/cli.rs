@@ -2,6 +2,7 @@
 
 use crate::column_spec::{ColumnSpec, Setting};
 use crate::compare_args::CompareArgs;
+use crate::counts::count;
 #[cfg(feature = "machines")]
 use crate::machine_commands::MachineCommand;
 #[cfg(feature = "machines")]
@@ -101,7 +102,7 @@ pub struct FormatArgs {
 #[derive(Debug, Default, Args)]
 pub struct EngineArgs {
     /// Replays at a time [default: as many as there are CPUs]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZero<usize>>)]
     pub workers: Option<NonZero<usize>>,
     /// Check all invariants as the replay goes (slow)
     #[arg(long)]

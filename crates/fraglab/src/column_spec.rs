@@ -2,7 +2,9 @@
 //! path below it: `lru_gen/enabled=7`.
 
 use pagealloc::Policy;
-use pagealloc::policy::{PRESETS, SetSysctlError, Sysctl, closest, full_name, preset};
+use pagealloc::policy::{
+    PRESETS, Preset, SetSysctlError, Sysctl, SysctlRange, closest, full_name, neighbours, preset, version_of,
+};
 use std::fmt;
 use std::str::FromStr;
 
@@ -29,12 +31,10 @@ pub struct ColumnSpec {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
     /// There is no such policy.
-    #[error("unknown policy `{name}`{} (`fraglab policies` lists all)", did_you_mean(.suggestion))]
+    #[error("unknown policy `{name}`{} (`fraglab policies` lists all)", near_policy(name))]
     UnknownPolicy {
         /// What was asked for.
         name: String,
-        /// The closest name.
-        suggestion: Option<&'static str>,
     },
     /// [`RECORDED`] where there is no recording.
     #[error(
@@ -51,16 +51,14 @@ pub enum SpecError {
         suggestion: Option<String>,
     },
     /// The kernel would refuse the value.
-    #[error("{}={value} is refused: the kernel takes {min} to {max}{}", full_name(.name), hole(*.value, *.min, *.max))]
+    #[error("{}={value} is refused: the kernel takes {range}", full_name(.name))]
     OutOfRange {
         /// Name below `vm.`.
         name: String,
         /// What was asked for.
         value: u64,
-        /// Smallest value.
-        min: u64,
-        /// Largest value.
-        max: u64,
+        /// Values that the kernel takes.
+        range: SysctlRange,
     },
     /// The policy's kernel does not have the sysctl.
     #[error("{policy} has no {}: it is in {kernels}", full_name(.name))]
@@ -77,9 +75,28 @@ pub enum SpecError {
     NotASetting(String),
 }
 
-/// Why a value inside the range is refused: only `percpu_pagelist_high_fraction` has such.
-fn hole(value: u64, min: u64, max: u64) -> &'static str {
-    if (min..=max).contains(&value) { ", but not 1 to 7" } else { "" }
+/// What was probably meant: of a kernel's version its neighbours, of a slip the closest name.
+fn near_policy(name: &str) -> String {
+    if let Some(version) = asked_version(name) {
+        return match (neighbours(version).at_most, neighbours(version).newer) {
+            (Some(Preset { name, .. }), _) if asked_version(name) == Some(version) => did_you_mean(&Some(name)),
+            (Some(older), Some(newer)) => {
+                format!("; its neighbours by version are `{}` and `{}`", older.name, newer.name)
+            }
+            (Some(newest), None) => format!("; the newest kernel that is modelled is `{}`", newest.name),
+            (None, Some(oldest)) => format!("; the oldest kernel that is modelled is `{}`", oldest.name),
+            (None, None) => String::new(),
+        };
+    }
+    did_you_mean(&closest(name, PRESETS.iter().map(|preset| preset.name).chain([RECORDED])))
+}
+
+/// The version in `linux-6.17`, `v6.17.3` or `7`. No series since 3.0 had more than 20 minor versions: 6.188 is a slip.
+fn asked_version(name: &str) -> Option<(u32, u32)> {
+    const LAST_MINOR: u32 = 20;
+    let release = name.strip_prefix("linux-").or(name.strip_prefix('v')).unwrap_or(name);
+    let plain = release.chars().all(|c| c.is_ascii_digit() || c == '.');
+    version_of(&format!("{release}.0")).filter(|(_, minor)| plain && *minor <= LAST_MINOR)
 }
 
 fn did_you_mean(suggestion: &Option<impl fmt::Display>) -> String {
@@ -121,7 +138,7 @@ impl Setting {
             SetSysctlError::Unavailable { kernels } => {
                 SpecError::Unavailable { policy: policy.to_owned(), name, kernels }
             }
-            SetSysctlError::OutOfRange { min, max } => SpecError::OutOfRange { name, value, min, max },
+            SetSysctlError::OutOfRange { range } => SpecError::OutOfRange { name, value, range },
         }
     }
 }
@@ -157,10 +174,7 @@ pub fn find_preset(name: &str) -> Result<Policy, SpecError> {
     if name == RECORDED {
         return Err(SpecError::NeedsRecording);
     }
-    preset(name).map_err(|_| {
-        let known = PRESETS.iter().map(|preset| preset.name).chain([RECORDED]);
-        SpecError::UnknownPolicy { name: name.to_owned(), suggestion: closest(name, known) }
-    })
+    preset(name).map_err(|_| SpecError::UnknownPolicy { name: name.to_owned() })
 }
 
 impl ColumnSpec {
@@ -255,6 +269,21 @@ mod tests {
         assert!(error("recorded,vm.swappiness=much").contains("whole number"));
         assert!(error("recorded,lru_gen/enable=1").contains("did you mean `lru_gen/enabled`?"));
         assert!(error("recordet").contains("did you mean `recorded`?"));
+        assert!(error("linux-6.18+defrg").contains("did you mean `linux-6.18+defrag`?"));
+    }
+
+    /// By its letters, 5.15 is next to 6.15, and 7.0 to 5.0.
+    #[test]
+    fn a_version_that_is_not_modelled_has_neighbours() {
+        let near = |text: &str| {
+            let error = text.parse::<ColumnSpec>().expect_err("invalid").to_string();
+            error.split_once("; ").expect("something is near").1.split_once(" (`").expect("advice").0.to_owned()
+        };
+        assert_eq!(near("linux-6.17"), "its neighbours by version are `linux-6.15` and `linux-6.18`");
+        assert_eq!(near("linux-5.15"), "its neighbours by version are `linux-5.0` and `linux-6.1`");
+        assert_eq!(near("v6.18.3"), "did you mean `linux-6.18`?");
+        assert_eq!(near("linux-7.0"), "the newest kernel that is modelled is `linux-6.19`");
+        assert_eq!(near("linux-2.6.32"), "the oldest kernel that is modelled is `linux-3.10`");
     }
 
     #[test]

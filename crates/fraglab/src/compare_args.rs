@@ -42,7 +42,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "PATTERN,...", value_delimiter = ',')]
     pub trend: Vec<String>,
     /// With --trend: in the course of each run instead, a point being what so many seconds add
-    #[arg(long, value_name = "SECONDS", requires = "trend", value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", requires = "trend", value_parser = stretch)]
     pub every: Option<f64>,
     /// How to print the result
     #[arg(long, value_enum, default_value_t, value_name = "F")]
@@ -76,7 +76,8 @@ pub enum CompareFormat {
     Benchstat,
 }
 
-fn positive(text: &str) -> Result<f64, String> {
-    let seconds = text.parse().ok().filter(|&seconds: &f64| seconds.is_finite() && seconds > 0.0);
-    seconds.ok_or_else(|| "a number of seconds above 0 is needed".to_owned())
+/// Runs are sampled once a second: a shorter stretch has nothing of its own.
+fn stretch(text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|&seconds: &f64| seconds.is_finite() && seconds >= 1.0);
+    seconds.ok_or_else(|| "a number of seconds from 1 on is needed (runs are sampled once a second)".to_owned())
 }

@@ -13,6 +13,7 @@ mod cli;
 mod column_spec;
 mod commands;
 mod compare_args;
+mod counts;
 mod describe;
 mod facts;
 mod failure;

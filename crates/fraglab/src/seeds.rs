@@ -8,7 +8,7 @@ use std::str::FromStr;
 const MOST: u64 = 10_000;
 
 /// Seeds of replays, if the command line names none. On the shipped recording (40 seeds) the median of one seed is off that of all
-/// by more than a quarter in 14 % of the rows, of five in 5 %, of eight in 3 %; and eight replays take no longer than reading
+/// by more than a quarter in 13 % of the rows, of five in 5 %, of eight in 3 %; and eight replays take no longer than reading
 /// a recording for the first time does.
 pub const OF_REPLAYS: Seeds = Seeds::Count(NonZero::new(8).unwrap());
 

@@ -105,6 +105,13 @@ fn seconds(text: &str) -> Result<f32, String> {
     seconds.ok_or_else(|| "a number of seconds from 0 on is needed".to_owned())
 }
 
+/// The same between frames: an hour is longer than anybody looks, and some number of seconds is more than a clock holds.
+fn interval(text: &str) -> Result<f32, String> {
+    const MOST: f32 = 3600.0;
+    let within = seconds(text).ok().filter(|seconds| *seconds <= MOST);
+    within.ok_or_else(|| format!("a number of seconds from 0 to {MOST} is needed"))
+}
+
 /// Arguments of `watch`.
 #[derive(Debug, Args)]
 #[command(
@@ -125,7 +132,7 @@ pub struct WatchArgs {
     #[arg(long)]
     pub once: bool,
     /// Seconds between frames
-    #[arg(long, default_value = "1", value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, default_value = "1", value_name = "SECONDS", value_parser = interval)]
     pub interval: f32,
     /// Characters in a line of a frame that is printed
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=1000))]

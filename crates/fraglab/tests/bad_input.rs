@@ -139,6 +139,26 @@ fn a_snapshot_of_another_machine() {
     bad.is_refused_with(&["replay", "validate", "inspect"], &["snapshot mid has 65536 page frames"]);
 }
 
+/// Each was a panic, or followed as something else: an index of 20 where there are 15 orders, CPU 65535 and one more.
+#[test]
+fn events_that_no_machine_has() {
+    let all = ["replay", "validate", "inspect"];
+    let line = |cpu: u16, event: &str| text_with(&format!("x-1 [{cpu:03}] 4.6: {event}\n"));
+    let free = |pfn: &str, order: u32| format!("mm_page_free: page=x pfn={pfn} order={order}");
+    for order in [15, 20, 64, 300, u32::MAX] {
+        let bad = Bad::with("trace.txt", line(0, &free("0x8000", order)));
+        bad.is_refused_with(&all, &["trace.txt:19: mm_page_free of order ", "no kernel has pages above order 14"]);
+    }
+    for cpu in [256, u16::MAX] {
+        let bad = Bad::with("trace.txt", line(cpu, &free("0x8000", 0)));
+        bad.is_refused_with(&READERS, &[&format!("CPU {cpu}, and a replay follows CPUs 0 to 255 only")]);
+    }
+    for pfn in ["0xffffffffffffffff", "0x20000"] {
+        let bad = Bad::with("trace.txt", line(0, &free(pfn, 0)));
+        bad.is_refused_with(&all, &[&format!("page frame {pfn}, but the snapshots end at 0x20000")]);
+    }
+}
+
 #[test]
 fn nothing_there() {
     let dir = tempfile::tempdir().expect("a temporary directory");

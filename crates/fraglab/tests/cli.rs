@@ -30,13 +30,18 @@ fn did_you_mean() {
         .stderr(contains("did you mean `vm.watermark_boost_factor`?"));
     fraglab(&["policies", "linux-4.20+stal"]).code(2).stderr(contains("did you mean `linux-4.20+stall`?"));
     fraglab(&["paper", "weiner"]).code(2).stderr(contains("(did you mean `weiner2013`?); there are"));
-    fraglab(&["policies", "linux-7"]).code(2).stderr(contains("did you mean").not());
+    fraglab(&["policies", "linux-6.17"])
+        .code(2)
+        .stderr(contains("neighbours by version are `linux-6.15` and `linux-6.18`"));
+    fraglab(&["policies", "linux-7"]).code(2).stderr(contains("the newest kernel that is modelled is `linux-6.19`"));
 }
 
 /// Not "unexpected argument '-1'", and not a range that holds the value that it refuses.
 #[test]
 fn what_is_wrong_with_a_number_is_said() {
     fraglab(&["map", "demo", "--at", "-1"]).code(2).stderr(contains("a number of seconds from 0 on"));
+    // More than a duration holds: it was a panic.
+    fraglab(&["watch", "--once", "--interval", "1e30"]).code(2).stderr(contains("from 0 to 3600"));
     fraglab(&["replay", "demo", "--seeds", "-3"]).code(2).stderr(contains("`-3` is neither a number of seeds"));
     fraglab(&["replay", "demo", "--set", "vm.percpu_pagelist_high_fraction=7"])
         .code(2)

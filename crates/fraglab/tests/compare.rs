@@ -82,6 +82,6 @@ fn what_cannot_be_compared() {
     refused(&["compare", "old="], 2, "NAME=DIR,DIR");
     refused(&["compare", "=nowhere"], 2, "no name before the `=`");
     refused(&["compare", "nowhere", "--every", "5"], 2, "--trend");
-    refused(&["compare", "nowhere", "--trend", "pgfree", "--every", "0"], 2, "above 0");
+    refused(&["compare", "nowhere", "--trend", "pgfree", "--every", "0.9"], 2, "from 1 on");
     refused(&["compare", "nowhere", "--stat", "mmtest"], 2, "mmtests");
 }

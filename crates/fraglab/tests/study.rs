@@ -48,6 +48,16 @@ fn results_do_not_depend_on_the_workers() {
     assert_ne!(json(&["paper", &path, "--seeds", "2..3"])["papers"][0]["digest"], paper["digest"]);
 }
 
+/// It was exit code 4, a bug of fraglab, after every run had been tried.
+#[test]
+fn a_machine_that_is_too_small_is_told_before_any_run() {
+    let (_kept, path) = study(STUDY);
+    let said = fraglab(&["paper", &path, "--seeds", "1", "--scale", "1/64"]).code(2).get_output().stderr.clone();
+    let said = String::from_utf8(said).expect("text");
+    assert!(said.contains("is too small: give it at least 64 MiB"), "{said}");
+    assert!(!said.contains("lost"), "{said}");
+}
+
 #[test]
 fn rows_and_bars_are_computed_from_the_runs() {
     let (directory, path) = study(STUDY);
@@ -88,15 +98,16 @@ fn a_lost_run_is_named_and_the_others_are_kept() {
     let kept: Vec<_> = fs::read_dir(&cache).expect("made").map(|entry| entry.expect("an entry").path()).collect();
     assert_eq!(kept.len(), 2);
     assert_eq!(stdout(&arguments), whole, "from the cache");
-    // A machine that is too small for a kernel: every run of it is lost.
-    let small = directory.path().join("small.toml");
+    // A machine whose frames take more memory than the processes may have: every run of it dies.
+    let large = directory.path().join("large.toml");
     let text = fs::read_to_string(Path::new(TINY)).expect("it is there");
-    fs::write(&small, text.replace("memory_mib = 192", "memory_mib = 32")).expect("written");
-    let one_small = STUDY.replace("TINY:4.20", &format!("{}:4.20", small.display()));
-    let (_kept, path) = study(&one_small);
-    let output = fraglab(&["paper", &path, "--seeds", "1"]).code(4);
+    fs::write(&large, text.replace("memory_mib = 192", "memory_mib = 262144")).expect("written");
+    let one_large = STUDY.replace("TINY:4.20", &format!("{}:4.20", large.display()));
+    let (_kept, path) = study(&one_large);
+    let limited = "ulimit -v 1000000 && exec \"$0\" paper \"$1\" --seeds 1";
+    let output = Command::new("sh").args(["-c", limited, env!("CARGO_BIN_EXE_fraglab"), &path]).assert().code(4);
     let said = String::from_utf8_lossy(&output.get_output().stderr).into_owned();
-    assert!(said.contains("small.toml:4.20 seed 1: ") && said.contains("1 of 2 runs were lost"), "{said}");
+    assert!(said.contains("large.toml:4.20 seed 1: ") && said.contains("1 of 2 runs were lost"), "{said}");
     let table = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
     assert!(table.contains("pages") && table.contains("Run lost: "), "{table}");
 }

@@ -223,19 +223,24 @@ fn misspelt_names_get_a_suggestion() {
 fn ranges_refuse() {
     for info in SYSCTLS {
         let mut sysctl = Sysctl::default();
-        for value in [info.min, info.max] {
+        let SysctlRange { min, max, .. } = info.range;
+        for value in [min, max] {
             assert_eq!(sysctl.set(info.name, value), Ok(()), "{}", info.name);
             assert_eq!(info.get(&sysctl), Some(value), "{}", info.name);
         }
-        let out_of_range = Err(SetSysctlError::OutOfRange { min: info.min, max: info.max });
-        assert_eq!(sysctl.set(info.name, info.max + 1), out_of_range, "{}", info.name);
-        if let Some(below) = info.min.checked_sub(1) {
+        let out_of_range = Err(SetSysctlError::OutOfRange { range: info.range });
+        assert_eq!(sysctl.set(info.name, max + 1), out_of_range, "{}", info.name);
+        if let Some(below) = min.checked_sub(1) {
             assert_eq!(sysctl.set(info.name, below), out_of_range, "{}", info.name);
         }
-        assert_eq!(info.get(&sysctl), Some(info.max), "{}: changed by a refused value", info.name);
+        assert_eq!(info.get(&sysctl), Some(max), "{}: changed by a refused value", info.name);
     }
     assert!(SYSCTLS.is_sorted_by_key(|info| info.name));
-    assert!(Sysctl::default().set("vm.percpu_pagelist_high_fraction", 7).is_err());
+    let fraction = |value| Sysctl::default().set("vm.percpu_pagelist_high_fraction", value);
+    let range = SysctlRange { min: 0, max: 1_000_000, hole: Some((1, 7)) };
+    assert_eq!([1, 7].map(fraction), [Err(SetSysctlError::OutOfRange { range }); 2]);
+    assert_eq!(fraction(8), Ok(()));
+    assert_eq!(range.to_string(), "0 to 1000000, but not 1 to 7");
 }
 
 #[test]
@@ -262,7 +267,7 @@ fn a_kernel_has_its_own_sysctls() {
 #[test]
 fn a_kernel_refuses_what_it_refused() {
     let set = |preset_name: &str, name: &str, value| preset(preset_name).unwrap().set_sysctl(name, value);
-    let range = |min, max| Err(SetSysctlError::OutOfRange { min, max });
+    let range = |min, max| Err(SetSysctlError::OutOfRange { range: SysctlRange { min, max, hole: None } });
     assert_eq!(set("linux-6.14", "vm.defrag_mode", 1), Err(SetSysctlError::Unavailable { kernels: "6.15+" }));
     assert_eq!(set("linux-6.18", "vm.defrag_mode", 2), range(0, 1));
     assert_eq!(set("linux-6.18+defrag2", "defrag_mode", 2), Ok(()));

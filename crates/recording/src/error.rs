@@ -95,6 +95,17 @@ pub enum Error {
         count: Option<u64>,
     },
 
+    /// The machine has more CPUs than a replay can tell apart.
+    #[error("{}: the trace has CPU {cpu}, and a replay follows CPUs 0 to {last} only", path.display())]
+    TooManyCpus {
+        /// The trace.
+        path: PathBuf,
+        /// The CPU.
+        cpu: u16,
+        /// The last one that could be followed.
+        last: u16,
+    },
+
     /// What was named can be read for ever, or not at all.
     #[error("{}: that is a device or a socket; give a directory with a recording, an archive of one, or a trace", path.display())]
     NotAFile {

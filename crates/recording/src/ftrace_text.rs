@@ -14,6 +14,7 @@ use crate::error::{Error, SourceName};
 use crate::event::{Event, Lost, Other, Record, parse_text};
 use crate::gfp::GfpNames;
 use crate::marker::Marker;
+use crate::plausible::fault;
 use crate::text_scan::decimal;
 use crate::tracedat::LostEvents;
 
@@ -252,7 +253,7 @@ fn parse_event(name: &[u8], payload: &[u8], gfp: &mut GfpNames) -> Result<Event,
     }
     let lossy = |bytes| String::from_utf8_lossy(bytes).into_owned();
     match parse_text(name, payload, gfp) {
-        Ok(Some(event)) => Ok(event),
+        Ok(Some(event)) => fault(&event).map_or(Ok(event), Err),
         Ok(None) => Ok(Event::Other(Other { name: lossy(name).into() })),
         Err(key) => Err(format!("{} has no readable `{}`", lossy(name), key.trim()).into()),
     }
@@ -317,6 +318,15 @@ mod tests {
             ("x-1 [000] soon: mm_page_free: pfn=1", "trace:1: the line has no `seconds.fraction:` after the CPU"),
             ("x-1 [000] 1.5: mm page", "trace:1: the line has no `event:` after the time"),
             ("x-1 [000] 1.5: mm_page_free: page=1 order=0", "trace:1: mm_page_free has no readable `pfn=`"),
+            (
+                "x-1 [000] 1.5: mm_page_free: pfn=1 order=64",
+                "trace:1: mm_page_free of order 64, and no kernel has pages above order 14",
+            ),
+            (
+                "x-1 [000] 1.5: mm_page_alloc_extfrag: pfn=1 alloc_order=0 fallback_order=-1 pageblock_order=9 \
+                 alloc_migratetype=0 fallback_migratetype=1 fragmenting=1 change_ownership=0",
+                "trace:1: mm_page_alloc_extfrag of order -1, and no kernel has pages above order 14",
+            ),
         ] {
             assert_eq!(records(text).unwrap_err().to_string(), problem);
         }

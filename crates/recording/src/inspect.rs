@@ -106,9 +106,7 @@ impl Recording {
         if let (Some(highest), Some(frames)) = (origins.highest, self.frames())
             && highest >= frames
         {
-            return Err(
-                self.mismatch(format!("the trace has page frame {highest:#x}, but the snapshots end at {frames:#x}"))
-            );
+            return Err(self.beyond_memory(highest, frames));
         }
         Ok(inspection)
     }

@@ -50,6 +50,7 @@ mod marker;
 mod meta;
 pub mod occupancy;
 pub mod pagelog;
+mod plausible;
 pub mod proc;
 mod record;
 pub mod replay;

@@ -170,6 +170,11 @@ impl Recording {
         self.snapshots.values().find_map(Snapshot::frames)
     }
 
+    /// The error of a trace that speaks of a page frame which the snapshots do not have.
+    pub(crate) fn beyond_memory(&self, pfn: u64, frames: u64) -> Error {
+        self.mismatch(format!("the trace has page frame {pfn:#x}, but the snapshots end at {frames:#x}"))
+    }
+
     /// An error that says which parts do not fit together.
     pub(crate) fn mismatch(&self, problem: String) -> Error {
         Error::Mismatch { path: self.path.clone(), problem: problem.into() }

@@ -69,8 +69,11 @@ impl fmt::Display for Hang {
 #[derive(Debug, thiserror::Error)]
 pub enum SimulationError {
     /// There is no such machine.
-    #[error("there is no such machine: {0}; give it at least 64 MiB of memory and a CPU")]
+    #[error("there is no such machine: {0}")]
     Machine(#[from] MachineError),
+    /// Less memory than a kernel needs, MiB.
+    #[error("a machine of {0} MiB is too small: give it at least {min} MiB", min = SMALLEST >> 20)]
+    TooSmall(u64),
     /// Pages of a size that address spaces and files are not modelled for.
     #[error(
         "the simulated computer has pages of 4 KiB only, not of {0} KiB: leave out `page_kib`, pageblock_order may differ"
@@ -103,10 +106,28 @@ const SMALLEST: u64 = 64 << 20;
 const SECOND: Nanos = 1_000_000_000;
 
 impl Simulation {
+    /// Whether there can be such a machine, as far as its size tells: what takes no run to find out.
+    ///
+    /// # Errors
+    /// [`SimulationError::TooSmall`], [`SimulationError::PageSize`], [`MachineError::TooLarge`].
+    pub fn can_be(machine: &MachineSpec) -> Result<(), SimulationError> {
+        if machine.memory < SMALLEST {
+            return Err(SimulationError::TooSmall(machine.memory >> 20));
+        }
+        if machine.page() != 4096 {
+            return Err(SimulationError::PageSize(machine.page() >> 10));
+        }
+        // A frame's number has 32 bits; the allocator would be asked for what is left of a larger one.
+        if machine.memory >> machine.geometry.page_shift >= u64::from(u32::MAX) {
+            return Err(MachineError::TooLarge.into());
+        }
+        Ok(())
+    }
+
     /// Runs a workload to its end. `seed` decides what the workload leaves open.
     ///
     /// # Errors
-    /// When the machine can't be built.
+    /// When the machine can't be built, or when the run gets stuck.
     pub fn run(
         workload: &dyn Workload,
         machine: &MachineSpec,
@@ -154,12 +175,7 @@ struct Run<'w> {
 
 impl Run<'_> {
     fn run(&self, machine: &MachineSpec, policy: &Policy, seed: u64) -> Result<Simulated, SimulationError> {
-        if machine.memory < SMALLEST {
-            return Err(MachineError::Empty.into());
-        }
-        if machine.page() != 4096 {
-            return Err(SimulationError::PageSize(machine.page() >> 10));
-        }
+        Simulation::can_be(machine)?;
         let started = Instant::now();
         let roots = self.workload.roots();
         let sim = boot(machine, policy, seed, &roots)?;

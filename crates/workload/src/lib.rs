@@ -38,6 +38,7 @@ mod system;
 pub mod thpfioscale;
 pub mod thpscale;
 mod timed_faults;
+mod toml_error;
 mod words;
 mod workload;
 
@@ -56,5 +57,6 @@ pub use scale::{Scale, ScaleError};
 pub use scenario::{Scenario, ScenarioError, Settings, ThpDefrag, ThpEnabled, Variant};
 pub use spawn::{Spawn, TaskId};
 pub use system::{Errno, System, Touched};
+pub use toml_error::{TomlError, read_toml};
 pub use words::{FORMS, Form, Operand, Words};
 pub use workload::{Root, Workload};

@@ -2,6 +2,7 @@
 
 use crate::kind::Kind;
 use crate::machine::{Machine, MachineChange};
+use crate::toml_error::{TomlError, line_of, read_toml};
 use crate::{
     Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale, thpscale,
 };
@@ -9,7 +10,6 @@ use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::ops::Range;
 use toml::Spanned;
 
 /// Scenarios that come with fraglab, by name.
@@ -184,6 +184,37 @@ pub enum ThpDefrag {
     Never,
 }
 
+impl ThpEnabled {
+    /// As it stands in the file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ThpEnabled::Always => "always",
+            ThpEnabled::Madvise => "madvise",
+            ThpEnabled::Never => "never",
+        }
+    }
+}
+
+impl ThpDefrag {
+    /// As it stands in the file.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ThpDefrag::Always => "always",
+            ThpDefrag::Defer => "defer",
+            ThpDefrag::DeferMadvise => "defer+madvise",
+            ThpDefrag::Madvise => "madvise",
+            ThpDefrag::Never => "never",
+        }
+    }
+}
+
+impl Variant {
+    /// Sysctls that it sets, by name below `vm.`.
+    pub fn sysctls(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.vm.iter().map(|(name, value)| (name.get_ref().as_str(), *value))
+    }
+}
+
 /// Why a scenario can't be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ScenarioError {
@@ -196,32 +227,21 @@ pub enum ScenarioError {
         suggestion: Option<String>,
     },
     /// The scenario has no variant of that name.
-    #[error("unknown variant `{name}`{}; the scenario has: {known}", in_brackets(suggestion.as_deref()))]
+    #[error("unknown variant `{name}`{}; the scenario has {known}", in_brackets(suggestion.as_deref()))]
     UnknownVariant {
         /// What was asked for.
         name: String,
         /// The closest name.
         suggestion: Option<String>,
-        /// Those that it has.
+        /// Those that it has, or `none`.
         known: String,
     },
     /// The file is wrong.
-    #[error("line {line}: {what}{}", did_you_mean(suggestion.as_deref()))]
-    Wrong {
-        /// Line, from 1.
-        line: usize,
-        /// What is wrong with it.
-        what: String,
-        /// The key that was probably meant.
-        suggestion: Option<String>,
-    },
+    #[error(transparent)]
+    Wrong(#[from] TomlError),
 }
 
-fn did_you_mean(suggestion: Option<&str>) -> String {
-    suggestion.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
-}
-
-/// The same, amid a sentence.
+/// What was probably meant, amid a sentence.
 fn in_brackets(suggestion: Option<&str>) -> String {
     suggestion.map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default()
 }
@@ -261,16 +281,16 @@ impl Scenario {
     /// # Errors
     /// [`ScenarioError::Wrong`] with the line.
     pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
-        let scenario: Scenario = toml::from_str(text).map_err(|error| explain(text, &error))?;
+        let scenario: Scenario = read_toml(text)?;
         if scenario.kinds().len() != 1 {
             let what = format!("a scenario has exactly one workload, a section of: {}", KINDS.join(", "));
-            return Err(ScenarioError::Wrong { line: 1, what, suggestion: None });
+            return Err(TomlError { line: 1, what, suggestion: None }.into());
         }
         let sysctls = scenario.variants.iter().flat_map(|variant| &variant.vm);
         for (name, value) in scenario.vm.iter().chain(sysctls) {
             check_sysctl(name.get_ref(), *value).map_err(|(what, suggestion)| {
                 let line = line_of(text, &name.span());
-                ScenarioError::Wrong { line, what, suggestion }
+                TomlError { line, what, suggestion }
             })?;
         }
         Ok(scenario)
@@ -296,7 +316,7 @@ impl Scenario {
         let unknown = || ScenarioError::UnknownVariant {
             name: name.to_owned(),
             suggestion: closest(name, names()).map(str::to_owned),
-            known: names().collect::<Vec<_>>().join(", "),
+            known: if self.variants.is_empty() { "none".to_owned() } else { names().collect::<Vec<_>>().join(", ") },
         };
         let variant = self.variants.iter().find(|variant| variant.name == name).ok_or_else(unknown)?;
         let mut changed = self.clone();
@@ -319,31 +339,11 @@ fn check_sysctl(name: &str, value: u64) -> Result<(), (String, Option<String>)> 
         SetSysctlError::Unknown { suggestion } => {
             (format!("unknown sysctl `vm.{name}`"), suggestion.map(|name| name.to_string()))
         }
-        SetSysctlError::OutOfRange { min, max } => {
-            (format!("vm.{name}={value} is refused: the kernel takes {min} to {max}"), None)
+        SetSysctlError::OutOfRange { range } => {
+            (format!("vm.{name}={value} is refused: the kernel takes {range}"), None)
         }
         SetSysctlError::Unavailable { kernels } => (format!("vm.{name} is in {kernels} only"), None),
     })
-}
-
-fn line_of(text: &str, span: &Range<usize>) -> usize {
-    text.as_bytes().iter().take(span.start).filter(|&&byte| byte == b'\n').count() + 1
-}
-
-/// The reader's error with its line; where a key is unknown, with the one that was probably meant.
-fn explain(text: &str, error: &toml::de::Error) -> ScenarioError {
-    let line = error.span().map_or(1, |span| line_of(text, &span));
-    let message = error.message();
-    // "unknown field `a`, expected one of `b`, `c`": every second piece between the ticks is a name.
-    let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    match names.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown ") => ScenarioError::Wrong {
-            line,
-            what: message.split(", expected").next().unwrap_or(message).to_owned(),
-            suggestion: closest(unknown, known.iter().copied()).map(str::to_owned),
-        },
-        _ => ScenarioError::Wrong { line, what: message.to_owned(), suggestion: None },
-    }
 }
 
 #[cfg(test)]
@@ -386,6 +386,8 @@ mod tests {
             assert!(refusal(&text.replace(sense, nonsense)).starts_with("line "), "{nonsense}");
         }
         assert!(refusal(&text.replace("swappiness = 60", "swappiness = 201")).contains("0 to 200"));
+        let fraction = refusal(&text.replace("swappiness = 60", "percpu_pagelist_high_fraction = 7"));
+        assert!(fraction.ends_with("the kernel takes 0 to 1000000, but not 1 to 7"), "{fraction}");
         assert!(refusal(&text[..text.len() / 2]).starts_with("line "));
     }
 
@@ -410,7 +412,9 @@ mod tests {
         assert_eq!(variant.settings.thp_enabled, scenario.settings.thp_enabled);
         assert_eq!(variant.sysctls().collect::<Vec<_>>(), [("min_free_kbytes", 9_000), ("swappiness", 60)]);
         let said = scenario.variant("defrga").expect_err("unknown").to_string();
-        assert_eq!(said, "unknown variant `defrga` (did you mean `defrag`?); the scenario has: defrag");
+        let without = Scenario::parse(&text()).expect("it is right").variant("defrag").expect_err("it has none");
+        assert_eq!(without.to_string(), "unknown variant `defrag`; the scenario has none");
+        assert_eq!(said, "unknown variant `defrga` (did you mean `defrag`?); the scenario has defrag");
     }
 
     #[test]

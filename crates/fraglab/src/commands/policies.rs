@@ -6,7 +6,7 @@ use crate::describe;
 use crate::failure::Failure;
 use crate::output::{self, Format};
 use pagealloc::Policy;
-use pagealloc::policy::{PRESETS, SYSCTLS, Sysctl, SysctlInfo};
+use pagealloc::policy::{PRESETS, SYSCTLS, Sysctl, SysctlInfo, SysctlRange};
 use report::{SCHEMA_VERSION, csv_field};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -42,7 +42,7 @@ fn sysctls_table() -> String {
     let mut text = format!("Sysctls{:>39}  {:<14}  {:<kernels$}  unit\n", "default", "range", "kernels");
     for info in SYSCTLS {
         let name = info.full_name();
-        let range = format!("{}..{}", info.min, info.max);
+        let range = format!("{}..{}", info.range.min, info.range.max);
         let has = info.kernels;
         let _ = writeln!(text, "  {name:<34}  {:>8}  {range:<14}  {has:<kernels$}  {}", default(info), info.unit);
     }
@@ -61,8 +61,8 @@ fn list_json() -> Value {
         json!({
             "name": info.full_name(),
             "default": info.get(&Sysctl::default()),
-            "min": info.min,
-            "max": info.max,
+            "min": info.range.min,
+            "max": info.range.max,
             "unit": info.unit,
             "kernels": info.kernels,
         })
@@ -79,7 +79,8 @@ fn list_json() -> Value {
 fn list_csv() -> String {
     let line = |info: &SysctlInfo| {
         let (unit, kernels) = (csv_field(info.unit), csv_field(info.kernels));
-        format!("{},{},{},{},{unit},{kernels}\n", info.full_name(), default(info), info.min, info.max)
+        let SysctlRange { min, max, .. } = info.range;
+        format!("{},{},{min},{max},{unit},{kernels}\n", info.full_name(), default(info))
     };
     std::iter::once("sysctl,default,min,max,unit,kernels\n".to_owned()).chain(SYSCTLS.iter().map(line)).collect()
 }

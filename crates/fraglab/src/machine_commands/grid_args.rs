@@ -1,5 +1,6 @@
 //! Arguments of `fraglab validate` that span a grid.
 
+use crate::counts::count;
 use crate::machine_commands::run_args::Record;
 use clap::Args;
 use report::grid::plan::Axis;
@@ -28,16 +29,16 @@ pub struct GridArgs {
     #[arg(long = "set", value_name = "vm.NAME=VALUE,VALUE...", requires = "scenario")]
     pub sets: Vec<Axis>,
     /// Run each seed so many times: how far runs of the kernel itself lie apart
-    #[arg(long, default_value = "1", value_name = "N")]
+    #[arg(long, default_value = "1", value_name = "N", value_parser = count::<NonZero<u64>>)]
     pub repeats: NonZero<u64>,
     /// Replay each recording of a grid with this many seeds, from --seed on
-    #[arg(long, default_value = "5", value_name = "N")]
+    #[arg(long, default_value = "5", value_name = "N", value_parser = count::<NonZero<u64>>)]
     pub replays: NonZero<u64>,
     /// What is recorded in the virtual machines; only `standard` and `full` can be replayed
     #[arg(long, value_enum, default_value_t = Record::Standard, value_name = "EVENTS")]
     pub record: Record,
     /// Seconds after which a run ends, in place of the scenario's
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = count::<NonZero<u32>>)]
     pub time_limit: Option<NonZero<u32>>,
     /// Keep recordings and report in this directory. Cells that it holds already are not run again
     #[arg(short, long, value_name = "DIR", requires = "scenario")]

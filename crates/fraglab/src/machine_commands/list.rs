@@ -7,7 +7,7 @@ use crate::output::{self, Format};
 use report::{SCHEMA_VERSION, csv_field};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use workload::{Scale, Scenario};
+use workload::{Scale, Scenario, Variant};
 
 /// Lists the scenarios.
 pub fn run(args: &ScenariosArgs) -> Result<(), Failure> {
@@ -50,12 +50,26 @@ fn table(scenarios: &[Scenario]) -> String {
             let _ = writeln!(text, "    policy of the simulated computer: {policy}");
         }
         for variant in &scenario.variants {
-            let policy = variant.policy.as_deref().or(scenario.policy.as_deref()).unwrap_or("-");
-            let _ = writeln!(text, "    --variant {:<28} {policy}", variant.name);
+            let _ = writeln!(text, "    --variant {:<22} {}", variant.name, settings(scenario, variant).join(", "));
         }
     }
     text.push_str("All run on `sim`, `vm:VERSION` and `host`; docs/experiments.md says what stands in where user space cannot reach.\n");
     text
+}
+
+/// Its policy, and what else it does otherwise than the scenario.
+fn settings(scenario: &Scenario, variant: &Variant) -> Vec<String> {
+    let Variant { policy, settings, machine, .. } = variant;
+    let policy = policy.as_ref().or(scenario.policy.as_ref()).map_or("-", String::as_str);
+    let mut said = vec![policy.to_owned()];
+    said.extend(machine.nodes.map(|nodes| format!("nodes {nodes}")));
+    said.extend(machine.page_kib.map(|size| format!("pages of {}K", size.kib())));
+    said.extend(machine.pageblock_order.map(|order| format!("pageblock_order {order}")));
+    said.extend(settings.thp_enabled.map(|value| format!("transparent_hugepage/enabled={}", value.name())));
+    said.extend(settings.thp_defrag.map(|value| format!("transparent_hugepage/defrag={}", value.name())));
+    said.extend(settings.lru_gen.map(|on| format!("lru_gen/enabled={}", if on { 7 } else { 0 })));
+    said.extend(variant.sysctls().map(|(name, value)| format!("vm.{name}={value}")));
+    said
 }
 
 fn as_json(scenarios: &[Scenario]) -> Value {

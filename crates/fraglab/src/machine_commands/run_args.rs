@@ -2,6 +2,7 @@
 
 use crate::cli::FormatArgs;
 use crate::column_spec::{ColumnSpec, Setting};
+use crate::counts::count;
 use clap::{Args, ValueEnum};
 use linux::record::EventSet;
 use std::fmt;
@@ -83,7 +84,7 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Memory in place of the scenario's machine's; the sizes of the workload follow it
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", value_parser = count::<NonZero<u32>>)]
     pub memory: Option<NonZero<u32>>,
     /// Run this saved operation stream in place of the scenario's own
     #[arg(long, value_name = "FILE")]
@@ -116,13 +117,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "PRESET[,vm.NAME=VALUE]...")]
     pub policy: Option<ColumnSpec>,
     /// Seconds after which the run ends, in place of the scenario's
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = count::<NonZero<u32>>)]
     pub time_limit: Option<NonZero<u32>>,
     /// CPUs in place of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZero<u16>>)]
     pub cpus: Option<NonZero<u16>>,
     /// NUMA nodes in place of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZero<u8>>)]
     pub nodes: Option<NonZero<u8>>,
     /// What is recorded in a virtual machine meanwhile
     #[arg(long, value_enum, default_value_t = Record::Minimal, value_name = "EVENTS")]

@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, warn};
 use crate::flight::{Told, waiting};
+use crate::machine_commands::machines::sim;
 use crate::machine_commands::pool::{Cache, Order, Pool, PoolError, digest_of};
 use crate::machine_commands::run_args::ScenarioArgs;
 use crate::machine_commands::scenarios;
@@ -158,13 +159,14 @@ struct Known {
     settings: BTreeMap<CellId, String>,
 }
 
-/// A scenario or variant that is not there is told before hours of work.
+/// A scenario or variant that is not there, or can't be run at this scale, is told before hours of work.
 fn known(cells: &[CellId], args: &StudyArgs) -> Result<Known, Failure> {
     let mut known = Known { sizes: BTreeMap::new(), settings: BTreeMap::new() };
     for cell in cells {
         let scenario = cell.scenario.clone();
         let args = ScenarioArgs { scenario, scale: args.scale, seed: None, memory: None, ops: None };
         let chosen = scenarios::choose(&args, cell.variant.as_deref())?;
+        sim::check(&chosen).map_err(|why| Failure::Usage(format!("{cell}: {why}")))?;
         let memory = chosen.scenario.machine.memory_mib;
         known.sizes.insert(cell.scenario.clone(), format!("memory {memory} MiB, {}", scenarios::size(&chosen)));
         known.settings.insert(cell.clone(), scenarios::settings(&chosen));

@@ -1,5 +1,6 @@
 //! Arguments of `fraglab paper` and `fraglab question`, and of the worker that they start.
 
+use crate::counts::count;
 use crate::seeds::Seeds;
 use clap::{Args, ValueEnum};
 use std::num::NonZero;
@@ -29,7 +30,7 @@ pub struct StudyArgs {
     #[arg(long, value_name = "SCALE")]
     pub scale: Option<Scale>,
     /// Runs at a time [default: as many as there are CPUs]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<NonZero<usize>>)]
     pub workers: Option<NonZero<usize>>,
     /// Keep finished runs in this directory, and take those that are there: an interrupted study goes on where it was
     #[arg(long, value_name = "DIR")]

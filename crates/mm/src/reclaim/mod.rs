@@ -1,4 +1,4 @@
-//! Page reclaim of Linux, from the 3.11 era to 6.18: the classic active and inactive lists (chapter 10 of the reference),
+//! Page reclaim of Linux, from 3.10 to 6.19: the classic active and inactive lists (chapter 10 of the reference),
 //! and the multi-generational LRU (docs/mglru.md).
 //!
 //! | question | module |

@@ -9,6 +9,7 @@ mod fastpath;
 mod presets;
 mod slowpath;
 mod sysctl;
+mod versions;
 
 use crate::migratetype::Migratetype;
 
@@ -16,7 +17,8 @@ pub use closest::closest;
 pub use fastpath::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use slowpath::*;
-pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, full_name};
+pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, SysctlRange, full_name};
+pub use versions::{Neighbours, neighbours, version_of};
 
 /// All behaviour that differs between kernels or patches, plus the sysctl values in force.
 #[derive(Clone, Debug, PartialEq, Eq)]

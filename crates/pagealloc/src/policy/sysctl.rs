@@ -3,7 +3,7 @@
 use super::{Boost, PcpHigh, Policy, WatermarkGap};
 use alloc::borrow::ToOwned;
 use alloc::string::String;
-use core::ops::RangeInclusive;
+use core::fmt;
 
 /// Values of the `vm.*` sysctls that the machinery reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,15 +73,39 @@ impl Default for Sysctl {
     }
 }
 
+/// Values that a kernel takes for a sysctl: `0 to 1000000, but not 1 to 7`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SysctlRange {
+    /// Smallest value.
+    pub min: u64,
+    /// Largest value.
+    pub max: u64,
+    /// First and last of the values in between that the kernel refuses all the same.
+    pub hole: Option<(u64, u64)>,
+}
+
+impl SysctlRange {
+    /// Whether the kernel takes this value.
+    pub fn takes(&self, value: u64) -> bool {
+        let refused = self.hole.is_some_and(|(first, last)| (first..=last).contains(&value));
+        (self.min..=self.max).contains(&value) && !refused
+    }
+}
+
+impl fmt::Display for SysctlRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to {}", self.min, self.max)?;
+        self.hole.map_or(Ok(()), |(first, last)| write!(f, ", but not {first} to {last}"))
+    }
+}
+
 /// What is known about a sysctl.
 #[derive(Clone, Copy, Debug)]
 pub struct SysctlInfo {
     /// Name below `vm.`, or below `/sys/kernel/mm/` if there is a slash in it.
     pub name: &'static str,
-    /// Smallest value.
-    pub min: u64,
-    /// Largest value.
-    pub max: u64,
+    /// Values that some kernel takes.
+    pub range: SysctlRange,
     /// Unit, in words.
     pub unit: &'static str,
     /// Kernels that have it.
@@ -102,16 +126,16 @@ impl SysctlInfo {
         (self.available)(policy)
     }
 
-    /// Its range in the policy's kernel, which may be narrower than `min ..= max`.
-    pub fn range(&self, policy: &Policy) -> RangeInclusive<u64> {
+    /// Its range in the policy's kernel, which may be narrower than [`SysctlInfo::range`].
+    pub fn range_in(&self, policy: &Policy) -> SysctlRange {
         let rules = policy.sysctl_rules;
         let max = match self.name {
             "defrag_mode" if !policy.defrag.is_some_and(|defrag| defrag.never_fragment) => 1,
             "swappiness" => rules.swappiness_max.into(),
             "watermark_scale_factor" => rules.watermark_scale_factor_max.into(),
-            _ => self.max,
+            _ => self.range.max,
         };
-        self.min..=max
+        SysctlRange { max, ..self.range }
     }
 
     /// Its value, or `None` where it is computed from the machine.
@@ -127,8 +151,7 @@ macro_rules! scalar {
     ($field:ident, $min:literal ..= $max:literal, $unit:literal, $kernels:literal, $available:expr) => {
         SysctlInfo {
             name: stringify!($field),
-            min: $min,
-            max: $max,
+            range: SysctlRange { min: $min, max: $max, hole: None },
             unit: $unit,
             kernels: $kernels,
             available: $available,
@@ -154,8 +177,7 @@ pub const SYSCTLS: &[SysctlInfo] = &[
     scalar!(laptop_mode, 0..=1000000, "seconds; 0 disables", "all"),
     SysctlInfo {
         name: "lru_gen/enabled",
-        min: 0,
-        max: 7,
+        range: SysctlRange { min: 0, max: 7, hole: None },
         unit: "bits: 1 generations, 2 page table walks, 4 upper levels",
         kernels: "6.1+",
         available: |policy| policy.reclaim.generations.is_some(),
@@ -164,21 +186,24 @@ pub const SYSCTLS: &[SysctlInfo] = &[
     },
     SysctlInfo {
         name: "min_free_kbytes",
-        min: 0,
-        max: 4294967295,
+        range: SysctlRange { min: 0, max: 4294967295, hole: None },
         unit: "KiB; default computed from memory",
         kernels: "all",
         available: |_| true,
         get: |sysctl| sysctl.min_free_kbytes.map(Into::into),
         set: |sysctl, value| sysctl.min_free_kbytes = Some(value as u32),
     },
-    scalar!(
-        percpu_pagelist_high_fraction,
-        0..=1000000,
-        "divisor of the zone; 0 tunes, else at least 8",
-        "5.14+",
-        |policy| policy.pcp.high != PcpHigh::SixBatches
-    ),
+    SysctlInfo {
+        // Finer than an eighth of the zone is refused (5.3).
+        range: SysctlRange { min: 0, max: 1000000, hole: Some((1, 7)) },
+        ..scalar!(
+            percpu_pagelist_high_fraction,
+            0..=1000000,
+            "divisor of the zone; 0 tunes, else at least 8",
+            "5.14+",
+            |policy| policy.pcp.high != PcpHigh::SixBatches
+        )
+    },
     scalar!(stat_interval, 1..=3600, "seconds", "all"),
     scalar!(swappiness, 0..=200, "relative cost of I/O; 200 all anon", "all"),
     scalar!(vfs_cache_pressure, 0..=10000, "%", "all"),
@@ -207,12 +232,10 @@ pub enum SetSysctlError {
         /// Kernels that do.
         kernels: &'static str,
     },
-    /// The value is outside the kernel's range, or is one that the kernel refuses inside it.
+    /// The kernel refuses the value.
     OutOfRange {
-        /// Smallest value.
-        min: u64,
-        /// Largest value.
-        max: u64,
+        /// Values that it takes.
+        range: SysctlRange,
     },
 }
 
@@ -229,10 +252,9 @@ fn find(name: &str) -> Result<&'static SysctlInfo, SetSysctlError> {
 }
 
 impl SysctlInfo {
-    fn store(&self, sysctl: &mut Sysctl, value: u64, range: RangeInclusive<u64>) -> Result<(), SetSysctlError> {
-        let too_fine = self.name == "percpu_pagelist_high_fraction" && (1..8).contains(&value);
-        if !range.contains(&value) || too_fine {
-            return Err(SetSysctlError::OutOfRange { min: *range.start(), max: *range.end() });
+    fn store(&self, sysctl: &mut Sysctl, value: u64, range: SysctlRange) -> Result<(), SetSysctlError> {
+        if !range.takes(value) {
+            return Err(SetSysctlError::OutOfRange { range });
         }
         (self.set)(sysctl, value);
         Ok(())
@@ -246,7 +268,7 @@ impl Sysctl {
     /// [`SetSysctlError`] when the name is unknown or the value out of range; nothing is changed then.
     pub fn set(&mut self, name: &str, value: u64) -> Result<(), SetSysctlError> {
         let info = find(name)?;
-        info.store(self, value, info.min..=info.max)
+        info.store(self, value, info.range)
     }
 }
 
@@ -260,7 +282,7 @@ impl Policy {
         if !info.available(self) {
             return Err(SetSysctlError::Unavailable { kernels: info.kernels });
         }
-        let range = info.range(self);
+        let range = info.range_in(self);
         info.store(&mut self.sysctl, value, range)
     }
 }

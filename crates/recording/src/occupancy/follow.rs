@@ -105,11 +105,11 @@ impl<'a> Follower<'a> {
         let Some(pfn) = alloc.pfn else { return };
         let movable = Gfp(alloc.gfp_flags as u32).migratetype() == Migratetype::Movable;
         let to = if movable { Use::Movable } else { Use::Pinned };
-        self.frames.set(pfn.into(), order(alloc.order), to);
+        self.frames.set(pfn.into(), alloc.order as Order, to);
     }
 
     fn free(&mut self, pid: i32, free: &PageFree) {
-        let order = order(free.order);
+        let order = free.order as Order;
         let was = self.frames.of(free.pfn);
         self.frames.set(free.pfn.into(), order, Use::Free);
         let Some(targets) = self.targets.get_mut(&pid) else {
@@ -165,7 +165,7 @@ impl<'a> Follower<'a> {
         if event.change_ownership != Some(1) {
             return;
         }
-        let pages = 1u64 << order(event.fallback_order as u32);
+        let pages = 1u64 << event.fallback_order;
         let blocks = pages.div_ceil(1 << Geometry::PAGES_4K.pageblock_order);
         let first = event.pfn >> Geometry::PAGES_4K.pageblock_order;
         for block in first..first + blocks {
@@ -183,9 +183,4 @@ impl<'a> Follower<'a> {
         timeline.slices = self.slicer.finish(end);
         timeline
     }
-}
-
-/// An order as a trace has it; a damaged one must not shift out of range.
-fn order(order: u32) -> Order {
-    order.min(u32::from(pagealloc::MAX_ORDER_LIMIT)) as Order
 }

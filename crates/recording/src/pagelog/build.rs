@@ -275,7 +275,7 @@ impl<'a> Builder<'a> {
             if list.len() < 256 {
                 list.push(gfp);
             }
-            list.len() as u8 - 1
+            (list.len() - 1) as u8
         })
     }
 

@@ -126,7 +126,8 @@ impl Migrations {
     fn of_block(&mut self, freed: &Freed<'_>) -> Option<ObjectId> {
         let Migrations { runs, targets, unplaced, .. } = self;
         for &(_, run) in targets.get(freed.block)?.iter().filter(|(ts, _)| *ts >= freed.since) {
-            let moved = &mut runs[run as usize];
+            // A run that began before the trace has no number, and moved nothing that is known.
+            let Some(moved) = runs.get_mut(run as usize) else { continue };
             moved.retain(|(object, _)| unplaced.holds(*object));
             let fits = |&(object, order): &Moved| order == freed.order && (freed.may_be)(object);
             if let Some(position) = moved.iter().position(fits) {
@@ -173,6 +174,13 @@ mod tests {
         let mut migrations = moved(&[(5, 1), (4, 1), (3, 1)]);
         migrations.placed(4, 0);
         assert_eq!(recovered(&mut migrations, Some(1), 3, 3), [Some(5), Some(3), None]);
+    }
+
+    #[test]
+    fn a_run_that_began_before_the_trace_moved_nothing() {
+        let mut migrations = Migrations::default();
+        migrations.took_targets(0, 7, 10);
+        assert_eq!(recovered(&mut migrations, Some(1), 0, 1), [None]);
     }
 
     #[test]

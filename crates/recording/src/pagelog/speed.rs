@@ -55,7 +55,8 @@ pub(super) struct Cost {
 impl Cost {
     /// An undisturbed step of this many pages took this long.
     pub fn add(&mut self, ns: u64, pages: u64) {
-        if ns <= LONGEST_STEP_NS && pages > 0 {
+        // No machine has more pages than 32 bits count.
+        if ns <= LONGEST_STEP_NS && (1..=u64::from(u32::MAX)).contains(&pages) {
             self.ns += ns;
             self.pages += pages;
         }

@@ -51,7 +51,7 @@ pub fn between(name: &SourceName, before: &ProcTexts, after: &ProcTexts) -> Resu
 }
 
 fn counters(first: &Vmstat, last: &Vmstat) -> BTreeMap<String, u64> {
-    last.since(first).map(|(name, delta)| (name.to_owned(), delta.max(0) as u64)).collect()
+    last.since(first).map(|(name, delta)| (name.to_owned(), delta)).collect()
 }
 
 /// Zones as /proc/pagetypeinfo has them.
@@ -91,6 +91,7 @@ mod tests {
         let at = |pgfree: u64| ProcTexts { vmstat: format!("nr_free_pages 5\npgfree {pgfree}\n"), pagetypeinfo: None };
         let outcome = between(&Path::new("proc").into(), &at(7), &at(9)).expect("well formed");
         assert_eq!(outcome.counters["pgfree"], 2);
+        assert!(!outcome.counters.contains_key("nr_free_pages"), "a level is no count");
         assert!(outcome.untraced && outcome.zones.is_empty());
     }
 }

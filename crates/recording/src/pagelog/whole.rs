@@ -7,9 +7,13 @@ use super::infer;
 use super::moves::PageArray;
 use super::start;
 use super::truth::{TimedTick, kernel_outcome};
+use crate::event::{PageAlloc, PageFree};
 use crate::marker::{Edge, Mark};
 use crate::{Error, Event, Record, Recording, Trace};
 use lab::outcome::Outcome;
+
+/// Last CPU that an operation of the log has room for.
+const LAST_CPU: u16 = u8::MAX as u16;
 
 /// A recording made ready: the demand, and what the kernel made of it.
 pub struct Normalised {
@@ -45,7 +49,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let snapshot = start::Snapshot { frames: &frames, flags: &start.kpageflags, blocks: &blocks, zones, inferred };
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
     let (mut log, mut beside) =
-        build(&snapshot, without_losses(trace, trace.records()?), PageArray::of(recording), thp)?;
+        build(&snapshot, followable(recording, trace, trace.records()?), PageArray::of(recording), thp)?;
     if log.ops.is_empty() {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
         return Err(missing("the time after the start snapshot: an allocation or a free", advice));
@@ -82,16 +86,26 @@ fn timed_ticks<'a>(recording: &'a Recording, beside: &'a Beside) -> impl Iterato
     recording.ticks.iter().filter_map(|tick| Some((*beside.ticks.get(&tick.number)?, tick)))
 }
 
-/// The records; from the start snapshot on, a loss is an error: pages that changed hands in it would be misattributed
-/// from there on.
-fn without_losses(
+/// The records as far as a log can follow them. From the start snapshot on, a loss is an error: pages that changed hands in it
+/// would be misattributed from there on.
+fn followable(
+    recording: &Recording,
     trace: &Trace,
     records: impl Iterator<Item = Result<Record, Error>>,
 ) -> impl Iterator<Item = Result<Record, Error>> {
+    let frames = recording.frames().unwrap_or(u64::MAX);
     let mut needed = false;
     records.map(move |record| {
         let record = record?;
+        if record.cpu > LAST_CPU {
+            return Err(Error::TooManyCpus { path: trace.path().to_owned(), cpu: record.cpu, last: LAST_CPU });
+        }
         match &record.event {
+            Event::PageAlloc(PageAlloc { pfn: Some(pfn), .. }) | Event::PageFree(PageFree { pfn, .. })
+                if *pfn >= frames =>
+            {
+                return Err(recording.beyond_memory(*pfn, frames));
+            }
             Event::Marker(marker) => needed |= marker.mark() == Some(Mark::Snap("start", Edge::Begin)),
             Event::Lost(lost) if needed => {
                 let place = match trace {

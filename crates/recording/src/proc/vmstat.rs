@@ -23,12 +23,29 @@ impl Vmstat {
         self.values.iter().map(|(name, value)| (&**name, *value))
     }
 
-    /// How much every value grew since `earlier`, for the names that both have.
-    pub fn since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = (&'a str, i64)> {
-        self.iter().filter_map(|(name, value)| {
-            let before = earlier.get(name)?;
-            Some((name, value.wrapping_sub(before) as i64))
-        })
+    /// How much every counter grew since `earlier`, for the names that both have. Levels are left out: one that fell did not
+    /// count 0.
+    pub fn since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = (&'a str, u64)> {
+        let counters = self.iter().filter(|(name, _)| is_counter(name));
+        counters.filter_map(|(name, value)| Some((name, value.saturating_sub(earlier.get(name)?))))
+    }
+}
+
+/// Whether the value counts up since boot. The rest are levels: every `nr_*` but these, and the nodes of the page cache's trees
+/// that hold shadows.
+fn is_counter(name: &str) -> bool {
+    const COUNTING: [&str; 7] = [
+        "nr_dirtied",
+        "nr_foll_pin_acquired",
+        "nr_foll_pin_released",
+        "nr_throttled_written",
+        "nr_vmscan_immediate_reclaim",
+        "nr_vmscan_write",
+        "nr_written",
+    ];
+    match name.strip_prefix("nr_") {
+        Some(of) => COUNTING.contains(&name) || of.starts_with("tlb_"),
+        None => name != "workingset_nodes",
     }
 }
 
@@ -61,10 +78,10 @@ mod tests {
     #[test]
     fn values_have_names_and_differences() {
         let path: SourceName = Path::new("vmstat").into();
-        let first = parse(&path, "nr_free_pages 100\npgfree 5\n").unwrap();
-        let last = parse(&path, "nr_free_pages 90\npgfree 7\nnew 1\n").unwrap();
+        let first = parse(&path, "nr_free_pages 100\nnr_written 3\npgfree 5\nworkingset_nodes 2\n").unwrap();
+        let last = parse(&path, "nr_free_pages 90\nnr_written 3\npgfree 7\nnew 1\nworkingset_nodes 4\n").unwrap();
         assert_eq!(last.get("pgfree"), Some(7));
-        assert_eq!(last.since(&first).collect::<Vec<_>>(), [("nr_free_pages", -10), ("pgfree", 2)]);
+        assert_eq!(last.since(&first).collect::<Vec<_>>(), [("nr_written", 0), ("pgfree", 2)]);
         assert!(parse(&path, "pgfree many").is_err());
     }
 }

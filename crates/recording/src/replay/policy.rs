@@ -2,13 +2,13 @@
 
 use crate::Recording;
 use pagealloc::Policy;
-use pagealloc::policy::{PRESETS, preset};
+use pagealloc::policy::{neighbours, version_of};
 
 /// Why the recorded policy can't be told.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedPolicyError {
     /// The kernel's version is not in the recording, or older than all presets.
-    #[error("the recording does not say which kernel it is of (or one older than 3.11): name a policy with --policy")]
+    #[error("the recording does not say which kernel it is of (or one older than 3.10): name a policy with --policy")]
     UnknownKernel,
 }
 
@@ -28,10 +28,8 @@ pub fn recorded_policy(recording: &Recording) -> Result<Policy, RecordedPolicyEr
 /// The same of a kernel by its release and its settings' texts, by names below `vm.` or paths below `/sys/kernel/mm`; `None` if
 /// the kernel is older than all presets.
 pub fn policy_of<'a>(release: &str, settings: impl Iterator<Item = (&'a str, impl AsRef<str>)>) -> Option<Policy> {
-    let version = version_of(release)?;
-    let plain = PRESETS.iter().filter_map(|p| Some((version_of(p.name.strip_prefix("linux-")?)?, p.name)));
-    let (_, name) = plain.filter(|(of, name)| *of <= version && !name.contains('+')).max_by_key(|(of, _)| *of)?;
-    let mut policy = preset(name).ok()?;
+    let preset = neighbours(version_of(release)?).at_most?;
+    let mut policy = (preset.build)();
     for (name, value) in settings {
         if let Some(value) = number(value.as_ref().trim()) {
             // Settings that the model does not have are the other floors' business.
@@ -49,22 +47,9 @@ fn number(text: &str) -> Option<u64> {
     }
 }
 
-/// (major, minor) of a release such as `6.18.15+deb13-cloud-amd64`.
-fn version_of(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
-    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{number, version_of};
-
-    #[test]
-    fn versions_are_read_from_releases() {
-        assert_eq!(version_of("6.18.15+deb13-cloud-amd64"), Some((6, 18)));
-        assert_eq!(version_of("4.20"), Some((4, 20)));
-        assert_eq!(version_of("linux"), None);
-    }
+    use super::number;
 
     #[test]
     fn masks_are_hexadecimal() {

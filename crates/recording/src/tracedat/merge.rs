@@ -2,6 +2,7 @@
 
 use crate::error::{Error, SourceName};
 use crate::event::{Event, Lost, Record};
+use crate::plausible::fault;
 use crate::tracedat::options::TscToNs;
 use crate::tracedat::page::{CpuStream, Entry};
 use crate::tracedat::schema::{Problem, Schema};
@@ -134,6 +135,9 @@ impl<'a> Records<'a> {
             Problem::Short => head.stream.malformed("the record before here is shorter than its event's format"),
             Problem::Unusable(error) => error,
         })?;
+        if let Some(problem) = fault(&event) {
+            return Err(head.stream.malformed(problem));
+        }
         match head.stream.next() {
             Ok(Some((time, entry))) => (head.time, head.entry) = (time, entry),
             Ok(None) => drop(self.heads.remove(index)),

@@ -240,7 +240,7 @@ impl<'a> CpuStream<'a> {
 
     /// An error about the current entry.
     #[cold]
-    pub(crate) fn malformed(&self, problem: &str) -> Error {
+    pub(crate) fn malformed(&self, problem: impl Into<Box<str>>) -> Error {
         let page = self.next_page.saturating_sub(1) / self.page_size * self.page_size;
         let offset = self.base + (page + self.layout.data_offset + self.position) as u64;
         let advice = "the ring-buffer page is damaged; cut the recording before it";

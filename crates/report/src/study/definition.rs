@@ -6,6 +6,7 @@ use super::expression::Expression;
 use super::plot::Plot;
 use super::results::CellId;
 use serde::Deserialize;
+use workload::{TomlError, read_toml};
 
 /// A study.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -161,8 +162,16 @@ pub struct Series {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StudyError {
     /// It is not what such a file holds.
-    #[error("{0}")]
-    Wrong(String),
+    #[error(transparent)]
+    File(#[from] TomlError),
+    /// What it says can't be looked at.
+    #[error("answer `{answer}`: {fault}")]
+    Answer {
+        /// The sentence.
+        answer: String,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A row has another number of values or cells than its table has columns.
     #[error("table `{table}`, row `{row}`: {what} of {found} columns, and the table has {columns}")]
     Columns {
@@ -179,24 +188,17 @@ pub enum StudyError {
     },
 }
 
-/// A parser's error with its line, without the picture of it.
-fn in_one_line(text: &str, error: &toml::de::Error) -> String {
-    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    format!("line {}: {}", before.matches('\n').count() + 1, error.message())
-}
-
 impl Study {
     /// Reads a study's file.
     ///
     /// # Errors
     /// [`StudyError`] with the place.
     pub fn parse(text: &str) -> Result<Study, StudyError> {
-        let study: Study = toml::from_str(text).map_err(|error| StudyError::Wrong(in_one_line(text, &error)))?;
+        let study: Study = read_toml(text)?;
         study.tables.iter().try_for_each(Table::check)?;
-        let wrong = |answer: &Answer| answer.fault().map(|fault| format!("answer `{}`: {fault}", answer.says));
-        if let Some(fault) = study.answers.iter().find_map(wrong) {
-            return Err(StudyError::Wrong(fault));
-        }
+        let wrong =
+            |answer: &Answer| answer.fault().map(|fault| StudyError::Answer { answer: answer.says.clone(), fault });
+        study.answers.iter().find_map(wrong).map_or(Ok(()), Err)?;
         Ok(study)
     }
 

@@ -4,10 +4,8 @@ use crate::column_spec::{Setting, find_preset};
 use crate::failure::Failure;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
-use recording::Recording;
-use recording::replay::{policy_of, recorded_policy};
+use recording::replay::policy_of;
 use std::fs;
-use std::path::Path;
 
 /// A real kernel that ran the scenario.
 pub struct InForce {
@@ -15,11 +13,6 @@ pub struct InForce {
     pub machine: String,
     /// What it is modelled by, with the settings that it had; `None` where nobody wrote them down.
     pub policy: Option<Policy>,
-}
-
-/// Of a kernel that was recorded.
-pub fn of_recording(place: &Path) -> Option<Policy> {
-    recorded_policy(&Recording::open(place).ok()?).ok()
 }
 
 /// Of this machine.

@@ -3,7 +3,7 @@
 
 mod host;
 pub mod in_force;
-mod sim;
+pub mod sim;
 mod vm;
 
 use crate::failure::Failure;

@@ -53,9 +53,28 @@ pub fn run(chosen: &Chosen, args: &RunArgs, beside: &[InForce], told: &dyn Fn(&S
     })
 }
 
+/// What would keep every run of it from beginning.
+///
+/// # Errors
+/// [`Failure::Usage`]: the machine can't be, or there is no such policy.
+pub fn check(chosen: &Chosen) -> Result<(), Failure> {
+    can_be(&MachineSpec::of(&chosen.scenario))?;
+    chosen.scenario.policy.iter().try_for_each(|policy| Ok(policy.parse::<ColumnSpec>()?.check()?))
+}
+
+fn can_be(spec: &MachineSpec) -> Result<(), Failure> {
+    if u16::from(spec.nodes) > spec.cpus {
+        return Err(Failure::Usage(format!("{} nodes need as many CPUs: give --cpus {0}", spec.nodes)));
+    }
+    Simulation::can_be(spec).map_err(failure)
+}
+
+/// A machine that can't be is the command line's fault, anything else ours.
 fn failure(error: SimulationError) -> Failure {
     match error {
-        SimulationError::Machine(_) | SimulationError::PageSize(_) => Failure::Usage(error.to_string()),
+        SimulationError::Machine(_) | SimulationError::TooSmall(_) | SimulationError::PageSize(_) => {
+            Failure::Usage(error.to_string())
+        }
         SimulationError::Broken { .. } | SimulationError::Stuck { .. } => Failure::Invariant(error.to_string()),
     }
 }
@@ -109,9 +128,7 @@ fn spec(chosen: &Chosen, args: &RunArgs) -> Result<MachineSpec, Failure> {
     let mut spec = MachineSpec::of(&chosen.scenario);
     spec.cpus = args.cpus.unwrap_or(chosen.scenario.machine.cpus).get();
     spec.nodes = args.nodes.unwrap_or(chosen.scenario.machine.nodes).get();
-    if u16::from(spec.nodes) > spec.cpus {
-        return Err(Failure::Usage(format!("{} nodes need as many CPUs: give --cpus {0}", spec.nodes)));
-    }
+    can_be(&spec)?;
     spec.time_limit = Some(u64::from(time_limit(chosen, args)) * NANOS_PER_SECOND);
     Ok(spec)
 }

@@ -1,21 +1,21 @@
 //! A virtual machine with a real kernel: the scenario is the guest's task, and what is recorded there comes back.
 
 use super::{Came, facts_of_kernel, from_proc, in_force, time_limit};
+use crate::backend;
 use crate::failure::{Failure, warn};
 use crate::machine_commands::run_args::RunArgs;
 use crate::machine_commands::scenarios::Chosen;
 use lab::outcome::Outcome;
-use lab::timeline::{Sampling, Timeline};
+use lab::timeline::Timeline;
 use linux::host::{LoadOrder, RECORDING_DIR, RUN_FILE};
 use linux::vm::job::{FILES_DIR, STDERR_FILE, ScratchFormat};
 use linux::vm::{Cache, Job, Kernel, KernelSetting, KernelSource, Machine, SentFile, Task, VmResult};
 use pagealloc::Policy;
-use recording::occupancy::kernel_timeline;
-use recording::pagelog::{Normalised, ProcTexts, kernel_alone, normalise};
+use recording::pagelog::ProcTexts;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use workload::{Filesystem, RunReport, Scenario, SlabAllocator, ThpDefrag, ThpEnabled};
+use workload::{Filesystem, RunReport, Scenario, SlabAllocator};
 
 /// Name of the order in the guest.
 const ORDER: &str = "order.json";
@@ -37,7 +37,7 @@ pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Resul
     say!("{}: {seconds:.1} s in the guest, {:.1} s in all", result.report.release, result.wall.as_secs_f64());
     check(&result)?;
     let run = read_run(&result)?;
-    let in_force = in_force::of_recording(&result.results.join(RECORDING_DIR));
+    let in_force = backend::policy_in_force(&result.results.join(RECORDING_DIR));
     let about = about(&result.report.release, &job.settings, in_force.as_ref())?;
     let outcome = outcome(&result)?;
     // Only if what is seen is kept.
@@ -123,8 +123,8 @@ fn settings(scenario: &Scenario, args: &RunArgs) -> Vec<KernelSetting> {
     let file = |name: &str, value: &str| KernelSetting { path: in_force::file_of(name), value: value.to_owned() };
     let mut settings = Vec::new();
     let given = &scenario.settings;
-    settings.extend(given.thp_enabled.map(|enabled| file("transparent_hugepage/enabled", enabled_word(enabled))));
-    settings.extend(given.thp_defrag.map(|defrag| file("transparent_hugepage/defrag", defrag_word(defrag))));
+    settings.extend(given.thp_enabled.map(|enabled| file("transparent_hugepage/enabled", enabled.name())));
+    settings.extend(given.thp_defrag.map(|defrag| file("transparent_hugepage/defrag", defrag.name())));
     settings.extend(given.lru_gen.map(|on| file("lru_gen/enabled", if on { "y" } else { "n" })));
     settings.extend(sysctls(scenario, args).map(|(name, value)| file(&name, &value.to_string())));
     settings
@@ -135,24 +135,6 @@ fn sysctls(scenario: &Scenario, args: &RunArgs) -> impl Iterator<Item = (String,
     let given = args.sets.iter().map(|setting| (setting.name(), setting.value()));
     let all: Vec<_> = scenario.sysctls().chain(given).map(|(name, value)| (name.to_owned(), value)).collect();
     all.into_iter()
-}
-
-fn enabled_word(enabled: ThpEnabled) -> &'static str {
-    match enabled {
-        ThpEnabled::Always => "always",
-        ThpEnabled::Madvise => "madvise",
-        ThpEnabled::Never => "never",
-    }
-}
-
-fn defrag_word(defrag: ThpDefrag) -> &'static str {
-    match defrag {
-        ThpDefrag::Always => "always",
-        ThpDefrag::Defer => "defer",
-        ThpDefrag::DeferMadvise => "defer+madvise",
-        ThpDefrag::Madvise => "madvise",
-        ThpDefrag::Never => "never",
-    }
 }
 
 fn check(result: &VmResult) -> Result<(), Failure> {
@@ -178,24 +160,20 @@ fn timeline(result: &VmResult) -> Option<Timeline> {
     if !place.exists() {
         return None;
     }
-    let recording = recording::Recording::open(&place);
-    if recording.as_ref().is_ok_and(|recording| !recording.has_page_trace()) {
-        warn("what happened over time is not kept: `--record standard` records it");
-        return None;
-    }
-    let seen = recording.and_then(|recording| {
-        let Normalised { log, kernel } = normalise(&recording)?;
-        kernel_timeline(&recording, &log, &kernel, Sampling::default())
-    });
-    seen.map_err(|error| warn(&format!("what happened over time is not kept: {error}"))).ok()
+    let why_not = match backend::timeline_of_pages(&place) {
+        Ok(Some(timeline)) => return Some(timeline),
+        Ok(None) => "`--record standard` records it".to_owned(),
+        Err(error) => error.to_string(),
+    };
+    warn(&format!("what happened over time is not kept: {why_not}"));
+    None
 }
 
 /// From the recording if there is one, else from /proc before and after.
 fn outcome(result: &VmResult) -> Result<Outcome, Failure> {
     let recording = result.results.join(RECORDING_DIR);
     if recording.exists() {
-        let opened = recording::Recording::open(&recording).and_then(|recording| kernel_alone(&recording));
-        return opened.map_err(|error| Failure::Input(error.to_string()));
+        return backend::kernel_outcome(&recording);
     }
     let texts = |tag: &str| {
         let read = |name: &str| fs::read_to_string(result.results.join(tag).join(name));

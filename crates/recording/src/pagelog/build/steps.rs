@@ -84,7 +84,7 @@ impl Builder<'_> {
                 self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
             }
             Event::CompactionMigratepages(migrate) => {
-                self.measured.migrate.step(elapsed, migrate.nr_migrated + migrate.nr_failed);
+                self.measured.migrate.step(elapsed, migrate.nr_migrated.saturating_add(migrate.nr_failed));
                 self.measured.tasks.step(&mut state.worked, elapsed, wall);
             }
             _ => return,
@@ -103,7 +103,7 @@ impl Builder<'_> {
     }
 
     fn took_targets(&mut self, run: u32, ts: u64, start: u64, end: u64) {
-        let end = end.max(start + 1).min(self.owner.len() as u64);
+        let end = end.max(start.saturating_add(1)).min(self.owner.len() as u64);
         for block in (start >> 9)..=((end - 1) >> 9) {
             self.migrations.took_targets(run, block as usize, ts);
         }

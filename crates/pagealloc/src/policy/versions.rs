@@ -1,0 +1,55 @@
+//! Which preset stands for which version of the kernel.
+
+use super::{PRESETS, Preset};
+
+/// (major, minor) of a kernel's release such as `6.18.15+deb13-cloud-amd64`.
+pub fn version_of(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// Presets of kernels as released on both sides of a version.
+#[derive(Clone, Copy, Debug)]
+pub struct Neighbours {
+    /// Of the newest kernel that is not newer: what a kernel of that version is modelled by. `None` of one older than all.
+    pub at_most: Option<&'static Preset>,
+    /// Of the oldest kernel that is newer.
+    pub newer: Option<&'static Preset>,
+}
+
+/// The presets next to a version. Patches (`linux-6.18+defrag`) are nobody's neighbours.
+pub fn neighbours(version: (u32, u32)) -> Neighbours {
+    let released = |preset: &&Preset| version_of(release(preset)).is_some() && !preset.name.contains('+');
+    let of = |preset: &&'static Preset| version_of(release(preset));
+    let newer = |preset: &&'static Preset| of(preset) > Some(version);
+    let mut presets = PRESETS.iter().filter(released);
+    Neighbours { at_most: presets.clone().filter(|preset| !newer(preset)).max_by_key(of), newer: presets.find(newer) }
+}
+
+fn release(preset: &Preset) -> &'static str {
+    preset.name.strip_prefix("linux-").unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_from_releases() {
+        assert_eq!(version_of("6.18.15+deb13-cloud-amd64"), Some((6, 18)));
+        assert_eq!(version_of("4.20"), Some((4, 20)));
+        assert_eq!(version_of("linux"), None);
+    }
+
+    #[test]
+    fn a_version_lies_between_released_kernels() {
+        let names = |version| {
+            let Neighbours { at_most, newer } = neighbours(version);
+            (at_most.map(|preset| preset.name), newer.map(|preset| preset.name))
+        };
+        assert_eq!(names((6, 17)), (Some("linux-6.15"), Some("linux-6.18")));
+        assert_eq!(names((6, 18)), (Some("linux-6.18"), Some("linux-6.19")));
+        assert_eq!(names((2, 6)), (None, Some("linux-3.10")));
+        assert_eq!(names((7, 2)), (Some("linux-6.19"), None));
+    }
+}
