@@ -76,6 +76,7 @@ const KSWAPD_3_11: KswapdRules = KswapdRules {
     wake: KswapdWake::ZoneBelowLow,
     rounds: KswapdRounds::Single,
     kcompactd: false,
+    hands_over: HandOver::BeforeSleep,
     sleeps_by_order: true,
     forgets_zones: false,
     proactive_compaction: false,
@@ -94,6 +95,8 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
     fragindex_all_orders: true,
     finish: CompactFinish::OwnTypeLowMark,
     defer_per_zone: false,
+    daemon: KcompactdRules { spares_highest_zone: true, ignores_hints: true, succeeds_by_mark: true, drains: false },
+    targets_below_order: false,
     moves_compound: false,
     counts_stepped_over: false,
 };

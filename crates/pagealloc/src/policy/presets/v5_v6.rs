@@ -101,7 +101,12 @@ pub(super) fn linux_6_12() -> Policy {
         merge_retype: MergeRetype::FirstBlock,
         watermark_reserve: WatermarkReserve::MinReserve,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, high: PcpHigh::AutoTuned, ..base.pcp },
-        compaction: CompactionRules { moves_compound: true, counts_stepped_over: true, ..base.compaction },
+        compaction: CompactionRules {
+            moves_compound: true,
+            counts_stepped_over: true,
+            targets_below_order: true,
+            ..base.compaction
+        },
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
         ..base
     }
