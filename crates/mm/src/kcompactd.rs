@@ -4,7 +4,7 @@
 //! order that was asked for is free. Every 500 ms it also looks whether the node is too fragmented (11.16). Before 4.6
 //! kswapd did the work itself ([`Mm::compact_pgdat`]).
 
-use crate::compaction::{CompactMode, CompactResult};
+use crate::compaction::{CompactControl, CompactMode, CompactResult};
 use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
@@ -147,10 +147,11 @@ impl<W: World> Mm<W> {
     }
 
     async fn kcompactd_zone(&self, zone: ZoneId, order: Order, highest: Option<ZoneType>, task: &TaskContext) {
+        let rules = self.state.borrow().alloc.policy.compaction.daemon;
         let mut control = {
             let mut state = self.state.borrow_mut();
             let kind = state.alloc.zone_info(zone).kind;
-            if highest.is_some_and(|highest| kind > highest) || state.compaction_deferred(zone, order) {
+            if !state.kcompactd_works_on(zone, highest) || state.compaction_deferred(zone, order) {
                 return;
             }
             let flags = state.kcompactd_flags();
@@ -158,15 +159,21 @@ impl<W: World> Mm<W> {
                 return;
             }
             let highest = highest.unwrap_or(ZoneType::Movable);
-            state.daemon_control(zone, order, highest, flags, CompactMode::SyncLight, task)
+            let control = state.daemon_control(zone, order, highest, flags, CompactMode::SyncLight, task);
+            CompactControl { ignore_skip: rules.ignores_hints, ..control }
         };
         let status = self.compact_zone(&mut control).await;
         let mut state = self.state.borrow_mut();
         match status {
+            _ if rules.succeeds_by_mark && state.above_low_mark(zone, order) => {
+                state.compaction_defer_reset(zone, order, false);
+            }
             CompactResult::Success => state.compaction_defer_reset(zone, order, false),
             CompactResult::PartialSkipped | CompactResult::Complete => {
-                // Pages stranded on per-CPU lists may be what is missing; the deferral limits how often this is done.
-                state.alloc.drain_all_pages(Some(zone));
+                if rules.drains {
+                    // Pages stranded on per-CPU lists may be what is missing; the deferral limits how often this is done.
+                    state.alloc.drain_all_pages(Some(zone));
+                }
                 state.defer_compaction(zone, order);
             }
             _ => {}
@@ -188,10 +195,8 @@ impl<W: World> Mm<W> {
             };
             self.compact_zone(&mut control).await;
             let mut state = self.state.borrow_mut();
-            let low = state.alloc.wmark(zone, AllocFlags::WMARK_LOW);
-            let free = state.alloc.free_pages(zone);
             // Async runs see only part of the blocks, so a failure defers nothing.
-            if state.alloc.watermark_ok(zone, order, low, ZoneType::Dma, AllocFlags::NONE, free) {
+            if state.above_low_mark(zone, order) {
                 state.compaction_defer_reset(zone, order, false);
             }
         }
@@ -213,15 +218,33 @@ impl<W: World> State<W> {
         }
     }
 
+    /// Whether the zone is among those that a request up to `highest` is about.
+    fn kcompactd_works_on(&self, zone: ZoneId, highest: Option<ZoneType>) -> bool {
+        let kind_of = |zone| self.alloc.zone_info(zone).kind;
+        if !self.alloc.policy.compaction.daemon.spares_highest_zone {
+            return highest.is_none_or(|highest| kind_of(zone) <= highest);
+        }
+        // Without a request it is the node's highest zone that counts.
+        let mut all = self.alloc.zones_of(self.alloc.zone_info(zone).node).map(ZoneId);
+        let highest = highest.or_else(|| all.next_back().map(kind_of));
+        highest.is_some_and(|highest| kind_of(zone) < highest)
+    }
+
+    /// Whether a request of that order would be served without going below the low mark.
+    fn above_low_mark(&self, zone: ZoneId, order: Order) -> bool {
+        let (low, free) = (self.alloc.wmark(zone, AllocFlags::WMARK_LOW), self.alloc.free_pages(zone));
+        self.alloc.watermark_ok(zone, order, low, ZoneType::Dma, AllocFlags::NONE, free)
+    }
+
     /// Whether a run could start in some zone.
     fn kcompactd_node_suitable(&mut self, node: NodeId) -> bool {
         let Kcompactd { max_order, highest, .. } = self.nodes[node.index()].kcompactd;
-        let highest = highest.unwrap_or(ZoneType::Movable);
         let flags = self.kcompactd_flags();
         let mut zones = self.alloc.zones_of(node).map(ZoneId);
         zones.any(|zone| {
-            self.alloc.zone_info(zone).kind <= highest
-                && self.compaction_suit_allocation(zone, max_order, highest, flags, true, false)
+            let wanted = highest.unwrap_or(ZoneType::Movable);
+            self.kcompactd_works_on(zone, highest)
+                && self.compaction_suit_allocation(zone, max_order, wanted, flags, true, false)
                     == CompactResult::Continue
         })
     }

@@ -4,6 +4,7 @@ mod support;
 
 use mm::compaction::{CompactPriority, CompactResult};
 use mm::{MmEvent, PageFlags};
+use pagealloc::policy::HandOver;
 use pagealloc::{AllocFlags, Counter, FrameState, Gfp, Pfn, Policy, ZoneType};
 use support::*;
 
@@ -150,8 +151,8 @@ fn hopeless_windows(name: &str, priority: CompactPriority) -> (TestMachine, Comp
 
 #[test]
 fn async_compaction_leaves_windows_that_cannot_be_freed() {
-    let (thorough, _) = hopeless_windows("linux-4.6", CompactPriority::Async);
-    let (hasty, _) = hopeless_windows("linux-4.6+skip-fixed", CompactPriority::Async);
+    let (thorough, _) = hopeless_windows("linux-4.6-rc1", CompactPriority::Async);
+    let (hasty, _) = hopeless_windows("linux-4.6-rc1+skip-fixed", CompactPriority::Async);
     assert!(thorough.counter(Counter::PgmigrateSuccess) > 0);
     assert_eq!(hasty.counter(Counter::PgmigrateSuccess), 0, "nothing is moved in vain");
     let (before, after) =
@@ -159,18 +160,18 @@ fn async_compaction_leaves_windows_that_cannot_be_freed() {
     assert!(after > 0 && after <= before, "{after} scanned, {before} without skipping");
     // Five frames of each window of sixteen, and of the whole zone, since nothing stops the scanners from meeting.
     assert_eq!(after % 5, 0);
-    let (sync, _) = hopeless_windows("linux-4.6+skip-fixed", CompactPriority::SyncLight);
+    let (sync, _) = hopeless_windows("linux-4.6-rc1+skip-fixed", CompactPriority::SyncLight);
     assert!(sync.counter(Counter::PgmigrateSuccess) > 0, "sync compaction stays thorough");
 }
 
 #[test]
 fn as_posted_the_skip_makes_isolated_counters_drift() {
     let drift = |name| isolated(&hopeless_windows(name, CompactPriority::Async).0);
-    let [anon, file] = drift("linux-4.6+skip");
+    let [anon, file] = drift("linux-4.6-rc1+skip");
     assert!(anon < 0, "two pages a window are put back without having been counted: {anon}");
     assert_eq!(file, 0);
-    assert_eq!(drift("linux-4.6+skip-fixed"), [0, 0]);
-    assert_eq!(drift("linux-4.6"), [0, 0]);
+    assert_eq!(drift("linux-4.6-rc1+skip-fixed"), [0, 0]);
+    assert_eq!(drift("linux-4.6-rc1"), [0, 0]);
 }
 
 #[test]
@@ -244,7 +245,12 @@ fn kcompactd_makes_one_block_without_defrag_mode_and_the_high_mark_in_blocks_wit
 
 /// How often kcompactd set to work after kswapd was asked for a huge page once, on a checkerboard with plenty of free memory.
 fn kcompactd_wakes_after_a_call(name: &str) -> u64 {
-    let mut machine = checkerboard(policy(name, |_| ()), PageFlags::ANON);
+    kcompactd_wakes_after_calls(policy(name, |_| ()), 1)
+}
+
+/// The same, asked that many times 50 ms apart.
+fn kcompactd_wakes_after_calls(policy: Policy, calls: u32) -> u64 {
+    let mut machine = checkerboard(policy, PageFlags::ANON);
     for daemon in 0..2 {
         let mm = machine.mm.clone();
         match daemon {
@@ -253,8 +259,12 @@ fn kcompactd_wakes_after_a_call(name: &str) -> u64 {
         }
     }
     machine.run_for(10 * MS);
+    for _ in 1..calls {
+        machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 9, ZoneType::Normal);
+        machine.run_for(50 * MS);
+    }
     machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 9, ZoneType::Normal);
-    machine.run_for(400 * MS);
+    machine.run_for(if calls > 1 { 50 } else { 400 } * MS);
     machine.counter(Counter::CompactDaemonWake)
 }
 
@@ -262,6 +272,23 @@ fn kcompactd_wakes_after_a_call(name: &str) -> u64 {
 fn kswapd_of_4_6_hands_the_order_over_without_having_reclaimed() {
     assert_eq!(kcompactd_wakes_after_a_call("linux-4.6"), 1);
     assert_eq!(kcompactd_wakes_after_a_call("linux-4.8"), 0, "it reads anew what is asked for: nothing");
+}
+
+#[test]
+fn frequent_calls_kept_kcompactd_asleep_at_first() {
+    let wakes = |hands_over, calls| {
+        kcompactd_wakes_after_calls(policy("linux-4.6", |p| p.kswapd.hands_over = hands_over), calls)
+    };
+    assert_eq!((wakes(HandOver::BeforeSleep, 1), wakes(HandOver::BeforeSleep, 20)), (1, 0));
+    assert!(wakes(HandOver::BeforeNap, 20) > 0);
+}
+
+#[test]
+fn kcompactd_left_out_the_highest_zone_at_first() {
+    let wakes = |spares| {
+        kcompactd_wakes_after_calls(policy("linux-4.6", |p| p.compaction.daemon.spares_highest_zone = spares), 1)
+    };
+    assert_eq!((wakes(true), wakes(false)), (0, 1), "the machine has one zone");
 }
 
 #[test]
@@ -468,7 +495,7 @@ fn jumbled_memory_stays_consistent_in_every_kernel() {
             if let Some(page) = page {
                 machine.mm.state.borrow_mut().alloc.free(page, CPU);
             }
-            if preset.name != "linux-4.6+skip" {
+            if preset.name != "linux-4.6-rc1+skip" {
                 assert_eq!(isolated(&machine), [0, 0], "{}", preset.name);
             }
         }

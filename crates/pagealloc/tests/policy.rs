@@ -31,6 +31,8 @@ const ROWS: &[Row] = &[
     row!("kswapd wake rule", ["3.12", "4.8", "4.20", "5.0"], kswapd.wake),
     row!("9.6 rounds", ["3.11"], kswapd.rounds),
     row!("kcompactd", ["4.6"], kswapd.kcompactd),
+    row!("9.9 hand-over to kcompactd", ["4.6"], kswapd.hands_over),
+    row!("11.17 kcompactd", ["4.6", "4.8", "4.20"], compaction.daemon),
     row!("proactive compaction", ["6.1"], kswapd.proactive_compaction),
     row!("fallback claim", ["4.6", "4.20", "6.12", "6.15", "6.18"], fallback),
     row!("extfrag change flag", ["3.12"], extfrag_ownership),
@@ -93,6 +95,7 @@ const ROWS: &[Row] = &[
     row!("11.5 compound pages move", ["6.12"], compaction.moves_compound),
     row!("11.5, 11.11 scanned counters", ["6.12"], compaction.counts_stepped_over),
     row!("11.17 daemon counters", ["6.12"], compaction.counts_proactive),
+    row!("11.11 target blocks", ["6.12"], compaction.targets_below_order),
     row!("11.7 source blocks", ["4.20"], compaction.async_same_type),
     row!("11.10 fragmentation index", ["4.20"], compaction.fragindex_all_orders),
 ];
@@ -129,8 +132,9 @@ fn every_row_is_a_field() {
 fn patches_are_small() {
     let cases: &[(&str, &str, &[&str])] = &[
         ("linux-4.6", "linux-4.6+nofs", &["NOFS compaction"]),
-        ("linux-4.6", "linux-4.6+skip", &["skip on isolation failure"]),
-        ("linux-4.6+skip", "linux-4.6+skip-fixed", &["skip on isolation failure"]),
+        ("linux-4.6", "linux-4.6-rc1", &["9.9 hand-over to kcompactd", "11.17 kcompactd"]),
+        ("linux-4.6-rc1", "linux-4.6-rc1+skip", &["skip on isolation failure"]),
+        ("linux-4.6-rc1+skip", "linux-4.6-rc1+skip-fixed", &["skip on isolation failure"]),
         ("linux-4.20", "linux-4.20+patch1", &["NOFRAGMENT"]),
         (
             "linux-4.20+patch1",

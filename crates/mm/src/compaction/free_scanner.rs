@@ -66,7 +66,8 @@ impl<W: World> State<W> {
     /// Whether pages may be moved into the block.
     pub(super) fn suitable_migration_target(&self, control: &CompactControl, block: BlockId) -> bool {
         let head = control.block_start(&self.alloc.geometry, block);
-        let wanted = control.order.filter(|&order| order > 0).unwrap_or(self.alloc.geometry.pageblock_order);
+        let limited = control.order.filter(|&order| order > 0 && self.alloc.policy.compaction.targets_below_order);
+        let wanted = limited.unwrap_or(self.alloc.geometry.pageblock_order);
         if self.alloc.frames.state(head).free_order().is_some_and(|order| order >= wanted) {
             // It is what compaction wants to make.
             return false;

@@ -3,6 +3,7 @@
 use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, World};
+use pagealloc::policy::HandOver;
 use pagealloc::{Counter, NodeId, Order, ZoneType};
 
 /// kswapd's pid in events, plus the node: never a task's.
@@ -74,9 +75,7 @@ impl<W: World> Mm<W> {
         self.prepare_to_wait(node);
         let mut early = false;
         if self.prepare_sleep(node, reclaim_order, highest) {
-            // Reclaim is done: compaction has free pages to work with now.
-            self.state.borrow_mut().reset_isolation_suitable(node);
-            self.wakeup_kcompactd(node, alloc_order, highest);
+            self.hand_over(HandOver::BeforeNap, node, alloc_order, highest);
             early = self.nap(node, Some(NAP)).await;
             if early && !self.state.borrow().alloc.policy.kswapd.sleeps_by_order {
                 let mut state = self.state.borrow_mut();
@@ -88,12 +87,21 @@ impl<W: World> Mm<W> {
         }
         if !early && self.prepare_sleep(node, reclaim_order, highest) {
             self.state.borrow_mut().alloc.observer.mm(&MmEvent::VmscanKswapdSleep { nid: node });
+            self.hand_over(HandOver::BeforeSleep, node, alloc_order, highest);
             self.nap(node, None).await;
         } else {
             let counter = if early { Counter::KswapdLowWmarkHitQuickly } else { Counter::KswapdHighWmarkHitQuickly };
             self.state.borrow_mut().alloc.vmstat.bump(counter);
         }
         self.finish_wait(node);
+    }
+
+    /// Reclaim is done: compaction has free pages to work with now.
+    fn hand_over(&self, moment: HandOver, node: NodeId, order: Order, highest: ZoneType) {
+        if self.state.borrow().alloc.policy.kswapd.hands_over == moment {
+            self.state.borrow_mut().reset_isolation_suitable(node);
+            self.wakeup_kcompactd(node, order, highest);
+        }
     }
 
     /// prepare_kswapd_sleep: whether nothing is left to do. Whoever waits for kswapd stops doing so.

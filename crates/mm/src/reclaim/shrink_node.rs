@@ -228,17 +228,16 @@ impl<W: World> State<W> {
     }
 
     /// The test up to 4.8: there must be room to compact above a mark, whether compaction is about to start or not. Where it is deferred,
-    /// reclaim stops there so that it may succeed later.
+    /// reclaim stops there so that it may succeed later. To ask counts as an attempt that was deferred (own knowledge).
     fn ready_above(&mut self, zone: ZoneId, order: Order, mark: u64, highest: ZoneType) -> bool {
         let free = self.alloc.free_pages(zone);
         let ok =
             |state: &Self, order, mark| state.alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free);
-        if !ok(self, 0, mark + compact_gap(order)) {
-            return false;
+        let roomy = ok(self, 0, mark + compact_gap(order));
+        if self.compaction_deferred(zone, order) {
+            return roomy;
         }
         let low = self.alloc.wmark(zone, AllocFlags::WMARK_LOW);
-        self.compaction_deferred(zone, order)
-            || ok(self, order, low)
-            || self.compaction_suitable(zone, order, low, highest)
+        roomy && (ok(self, order, low) || self.compaction_suitable(zone, order, low, highest))
     }
 }

@@ -228,6 +228,8 @@ pub struct KswapdRules {
     pub rounds: KswapdRounds,
     /// Whether there is a kcompactd (4.6+); before, kswapd compacts itself.
     pub kcompactd: bool,
+    /// When kswapd, on its way to sleep, resets skip hints and wakes kcompactd.
+    pub hands_over: HandOver,
     /// kswapd's sleep is judged by the order that it has balanced the node for, and kcompactd is woken for it (up to 4.7, own
     /// knowledge). Later it reads anew what was asked for, which is nothing if nobody has asked since, unless it gave up the
     /// order: then kcompactd is woken for that.
@@ -245,6 +247,16 @@ pub struct KswapdRules {
     pub woken_amid_refill: bool,
     /// A boosted run that reclaims nothing counts as a failure (up to 6.18).
     pub boosted_run_may_fail: bool,
+}
+
+/// When kswapd leaves the rest to compaction (9.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandOver {
+    /// Once nobody has called it for HZ/10 and the node is still balanced (up to 4.6-rc5: "mm: wake kcompactd before kswapd's short
+    /// sleep", April 2016). Requests that come more often than that keep it from happening.
+    BeforeSleep,
+    /// As soon as the node is balanced, before that first tenth of a second.
+    BeforeNap,
 }
 
 /// How kswapd raises the pressure (9.6; own knowledge up to 3.10).
@@ -293,12 +305,30 @@ pub struct CompactionRules {
     pub finish: CompactFinish,
     /// Deferral is kept per zone that is scanned (4.x+), or judged on the preferred zone (3.x).
     pub defer_per_zone: bool,
+    /// What kcompactd makes of its requests.
+    pub daemon: KcompactdRules,
+    /// Blocks that begin with a free block of the wanted order are no targets ("limit the suitable target page order to be less than
+    /// cc->order", 6.9). Before, only whole free pageblocks were not.
+    pub targets_below_order: bool,
     /// Compound pages below the target order are moved (6.9+); before, every compound page blocks its window.
     pub moves_compound: bool,
     /// Scanned counters count all pages of what a scanner steps over (6.4+); before, one a step.
     pub counts_stepped_over: bool,
     /// `compact_daemon_*_scanned` count proactive runs, too: recordings of 6.12 and 6.18 do, those of 6.1 do not.
     pub counts_proactive: bool,
+}
+
+/// kcompactd's eras (11.17; own knowledge up to 4.17).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KcompactdRules {
+    /// Leaves out the highest zone that the request may use, by a slip ("mm/compaction.c: fix zoneindex in kcompactd()", 4.7).
+    pub spares_highest_zone: bool,
+    /// Looks at blocks whatever their hints say, and sets none (up to 4.14).
+    pub ignores_hints: bool,
+    /// A zone that is above its low mark at the order counts as success, however the run ended (up to 4.7).
+    pub succeeds_by_mark: bool,
+    /// Drains per-CPU lists of the zone after a failure (4.17+).
+    pub drains: bool,
 }
 
 /// Direct compaction for NOFS requests.

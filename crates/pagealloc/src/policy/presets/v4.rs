@@ -27,10 +27,11 @@ pub(super) fn linux_4_6() -> Policy {
             slab_pressure: SlabPressure::HighestZone,
             ..base.reclaim
         },
-        kswapd: KswapdRules { kcompactd: true, ..base.kswapd },
+        kswapd: KswapdRules { kcompactd: true, hands_over: HandOver::BeforeNap, ..base.kswapd },
         compaction: CompactionRules {
             finish: CompactFinish::ClaimableLowMark,
             defer_per_zone: true,
+            daemon: KcompactdRules { spares_highest_zone: false, ..base.compaction.daemon },
             ..base.compaction
         },
         slowpath: SlowpathRules { scheme: SlowpathScheme::AsyncThenSync, ..base.slowpath },
@@ -46,18 +47,30 @@ pub(super) fn linux_4_6_nofs() -> Policy {
     Policy { name: "linux-4.6+nofs", compaction, ..base }
 }
 
+/// 4.6-rc1, which seed 004 was measured on: kcompactd as it first was, hardly ever woken and blind to the highest zone.
+pub(super) fn linux_4_6_rc1() -> Policy {
+    let base = linux_4_6();
+    let daemon = KcompactdRules { spares_highest_zone: true, ..base.compaction.daemon };
+    Policy {
+        name: "linux-4.6-rc1",
+        kswapd: KswapdRules { hands_over: HandOver::BeforeSleep, ..base.kswapd },
+        compaction: CompactionRules { daemon, ..base.compaction },
+        ..base
+    }
+}
+
 /// Seed 004 as posted: async direct compaction skips a window once it can't be freed as a whole (11.6).
 pub(super) fn linux_4_6_skip() -> Policy {
-    let base = linux_4_6();
+    let base = linux_4_6_rc1();
     let compaction = CompactionRules { skip_on_failure: SkipOnFailure::DriftingAccounting, ..base.compaction };
-    Policy { name: "linux-4.6+skip", compaction, ..base }
+    Policy { name: "linux-4.6-rc1+skip", compaction, ..base }
 }
 
 /// Seed 004 with the pages accounted before they are put back (11.6).
 pub(super) fn linux_4_6_skip_fixed() -> Policy {
     let base = linux_4_6_skip();
     let compaction = CompactionRules { skip_on_failure: SkipOnFailure::On, ..base.compaction };
-    Policy { name: "linux-4.6+skip-fixed", compaction, ..base }
+    Policy { name: "linux-4.6-rc1+skip-fixed", compaction, ..base }
 }
 
 /// 4.8.15: LRU lists per node (10.1), hence no fair zones (7.11) and kswapd woken by node (9.2); window skipping
@@ -79,7 +92,11 @@ pub(super) fn linux_4_8() -> Policy {
             forgets_zones: true,
             ..base.kswapd
         },
-        compaction: CompactionRules { skip_on_failure: SkipOnFailure::On, ..base.compaction },
+        compaction: CompactionRules {
+            skip_on_failure: SkipOnFailure::On,
+            daemon: KcompactdRules { succeeds_by_mark: false, ..base.compaction.daemon },
+            ..base.compaction
+        },
         slowpath: SlowpathRules { scheme: SlowpathScheme::Priorities, ..base.slowpath },
         ..base
     }
@@ -113,6 +130,7 @@ pub(super) fn linux_4_20() -> Policy {
             suitable_mark: SuitableMark::LowIfCostly,
             fragindex_all_orders: false,
             finish: CompactFinish::FinishBlock,
+            daemon: KcompactdRules { ignores_hints: false, drains: true, ..base.compaction.daemon },
             ..base.compaction
         },
         slowpath: SlowpathRules { initial_compaction_nonmovable: true, ..base.slowpath },

@@ -105,6 +105,7 @@ pub(super) fn linux_6_12() -> Policy {
             moves_compound: true,
             counts_stepped_over: true,
             counts_proactive: true,
+            targets_below_order: true,
             ..base.compaction
         },
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
