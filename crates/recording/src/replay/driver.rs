@@ -135,16 +135,18 @@ impl<'a> Driver<'a> {
 
     fn run(&mut self, options: &ReplayOptions, progress: &mut dyn FnMut(f64)) -> Result<Vec<Sample>, ReplayError> {
         start_daemons(&mut self.executor, self.mm);
-        let mut samples = self.log.samples.iter().copied().peekable();
+        let mut samples = self.log.samples.iter().copied();
+        let mut next_sample = samples.next();
         let mut series = Vec::new();
         for (index, op) in self.log.ops.iter().enumerate() {
             if index % LOAD_AHEAD == 0 {
                 let ahead = self.log.ops.get(index + LOAD_AHEAD..).unwrap_or_default();
                 std::hint::black_box(self.mm.state.borrow().owner.load_ahead(&ahead[..ahead.len().min(LOAD_AHEAD)]));
             }
-            while let Some(at) = samples.next_if(|at| *at < op.ts) {
+            while let Some(at) = next_sample.filter(|at| *at < op.ts) {
                 self.run_until(at);
                 series.push(self.sample(at, options)?);
+                next_sample = samples.next();
             }
             self.look_until(op.ts);
             self.run_until(op.ts);
@@ -156,7 +158,7 @@ impl<'a> Driver<'a> {
                 progress(index as f64 / self.log.ops.len() as f64);
             }
         }
-        for at in samples {
+        for at in next_sample.into_iter().chain(samples) {
             self.run_until(at);
             series.push(self.sample(at, options)?);
         }
