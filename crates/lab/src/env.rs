@@ -152,6 +152,7 @@ impl VirtualEnv {
     }
 
     /// A task that can go on.
+    #[inline]
     pub fn next_ready(&self) -> Option<TaskId> {
         self.ready.borrow_mut().pop_front()
     }

@@ -45,6 +45,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Runs a task that can go on at this moment. `false`: there is none.
+    #[inline]
     pub fn run_next(&mut self, env: &VirtualEnv) -> bool {
         let next = env.next_ready();
         next.into_iter().for_each(|task| self.poll(env, task));
@@ -52,6 +53,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Runs all tasks that can go on at this moment.
+    #[inline]
     pub fn run_ready(&mut self, env: &VirtualEnv) {
         while self.run_next(env) {}
     }

@@ -12,7 +12,8 @@ use lab::{Executor, VirtualEnv, Watch, start_daemons};
 use mm::Mm;
 use pagealloc::{CpuId, NR_ORDERS, NodeId, Pfn, Request};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -70,7 +71,7 @@ pub(super) struct Driver<'a> {
     /// What tasks had to hold back.
     pub held: Held,
     /// Objects to be read back, by time.
-    readback: BTreeSet<(u64, ObjectId)>,
+    readback: BinaryHeap<Reverse<(u64, ObjectId)>>,
     /// Time of the first of them; the end of time if there is none.
     next_readback: u64,
     /// Faults on such objects that are being served, and those that wait for their turn.
@@ -122,7 +123,7 @@ impl<'a> Driver<'a> {
             slow,
             tally: Tally::default(),
             held: Held::new(log, mm.state.borrow().alloc.nr_cpus()),
-            readback: BTreeSet::new(),
+            readback: BinaryHeap::new(),
             next_readback: u64::MAX,
             faulting: 0,
             faults: VecDeque::new(),
@@ -203,9 +204,9 @@ impl<'a> Driver<'a> {
             self.flusher.write_all(self.mm);
         }
         let new = &mut self.mm.state.borrow_mut().owner.readback;
-        if let Some((earliest, _)) = new.iter().min() {
-            self.next_readback = self.next_readback.min(*earliest);
-            self.readback.extend(new.drain(..));
+        if !new.is_empty() {
+            self.readback.extend(new.drain(..).map(Reverse));
+            self.next_readback = self.first_readback();
         }
     }
 
@@ -229,10 +230,14 @@ impl<'a> Driver<'a> {
         }
     }
 
+    fn first_readback(&self) -> u64 {
+        self.readback.peek().map_or(u64::MAX, |Reverse((at, _))| *at)
+    }
+
     /// An object that the model's reclaim took while it was in use is used again.
     fn read_back(&mut self, at: u64) {
-        let Some((_, object)) = self.readback.pop_first() else { return };
-        self.next_readback = self.readback.first().map_or(u64::MAX, |(at, _)| *at);
+        let Some(Reverse((_, object))) = self.readback.pop() else { return };
+        self.next_readback = self.first_readback();
         self.mm.env.clock.set(self.mm.env.clock.get().max(at));
         self.fault(object);
     }

@@ -186,11 +186,13 @@ impl Held {
     }
 
     /// The task goes on after an operation that came at this time.
-    fn go_on(&mut self, op: Op, at: u64, mut waiting: VecDeque<Op>) {
+    fn go_on(&mut self, op: Op, at: u64, waiting: VecDeque<Op>) {
         self.performing = None;
         // `Some` again: it waits anew, and what is left waits behind it.
         if let Some(anew) = &mut self.backlog[usize::from(op.task)] {
-            return anew.append(&mut waiting);
+            debug_assert!(anew.is_empty(), "no operation came in between");
+            *anew = waiting;
+            return;
         }
         let next = waiting.front().map(|next| next.ts);
         let ends = op.ts >= self.ends[usize::from(op.task)];

@@ -12,9 +12,12 @@ impl<T> Default for Schedule<T> {
 
 impl<T: Ord> Schedule<T> {
     /// Somebody is due at a time.
+    #[inline]
     pub fn add(&mut self, at: u64, who: T) {
         let entry = (at, who);
-        if let Err(index) = self.0.binary_search_by(|other| entry.cmp(other)) {
+        if self.0.last().is_none_or(|first| entry < *first) {
+            self.0.push(entry);
+        } else if let Err(index) = self.0.binary_search_by(|other| entry.cmp(other)) {
             self.0.insert(index, entry);
         }
     }
