@@ -9,8 +9,8 @@ use super::{ReplayError, ReplayOptions, Replayed};
 use crate::pagelog::{ObjectId, Op, OpKind, PageLog};
 use lab::outcome::{Sample, SlowRequest};
 use lab::{Executor, VirtualEnv, Watch, start_daemons};
-use mm::Mm;
-use pagealloc::{CpuId, NR_ORDERS, NodeId, Pfn, Request};
+use mm::{Mm, State};
+use pagealloc::{CpuId, FrameList, NR_ORDERS, NodeId, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -106,6 +106,17 @@ pub fn replay(
     Ok(driver.finish(series, replay_seconds))
 }
 
+/// Loads what operations will ask of their objects, then of the frames that these are in: each all at once, so that the cache
+/// misses overlap. The value means nothing.
+fn load_ahead(state: &State<ReplayWorld>, ops: &[Op]) -> u32 {
+    let last = state.alloc.frames.len() - 1;
+    ops.iter().fold(state.owner.load_ahead(ops), |sum, op| {
+        let pfn = Pfn(state.owner.place(op.object).min(last));
+        let behind = FrameList::next(&state.alloc.frames, pfn).unwrap_or(pfn);
+        sum ^ u32::from(state.pages.flags(pfn).0) ^ behind.0
+    })
+}
+
 impl<'a> Driver<'a> {
     fn new(
         log: &'a PageLog,
@@ -142,7 +153,7 @@ impl<'a> Driver<'a> {
         for (index, op) in self.log.ops.iter().enumerate() {
             if index % LOAD_AHEAD == 0 {
                 let ahead = self.log.ops.get(index + LOAD_AHEAD..).unwrap_or_default();
-                std::hint::black_box(self.mm.state.borrow().owner.load_ahead(&ahead[..ahead.len().min(LOAD_AHEAD)]));
+                std::hint::black_box(load_ahead(&self.mm.state.borrow(), &ahead[..ahead.len().min(LOAD_AHEAD)]));
             }
             while let Some(at) = next_sample.filter(|at| *at < op.ts) {
                 self.run_until(at);
@@ -195,10 +206,10 @@ impl<'a> Driver<'a> {
 
     /// Runs what is ready and acts on what was served, until nothing is left to do at this moment.
     pub fn settle(&mut self) {
-        loop {
+        while !self.mm.env.nobody_is_ready() || !self.served.borrow().is_empty() {
             self.executor.run_ready(&self.mm.env);
-            let Some(served) = self.served.borrow_mut().pop_front() else { break };
-            self.settle_one(served);
+            let served = self.served.borrow_mut().pop_front();
+            served.into_iter().for_each(|served| self.settle_one(served));
         }
         if self.mm.env.flushers_woken.replace(false) {
             self.flusher.write_all(self.mm);
