@@ -152,6 +152,7 @@ impl VirtualEnv {
     }
 
     /// A task that can go on.
+    #[inline]
     pub fn next_ready(&self) -> Option<TaskId> {
         self.ready.borrow_mut().pop_front()
     }
@@ -253,7 +254,9 @@ impl VirtualEnv {
         self.schedule(done, Due::Written(pfn, stream, pages, device.borrowed(stream)));
     }
 
-    pub(crate) fn nobody_is_ready(&self) -> bool {
+    /// Whether no task can go on at this moment.
+    #[inline]
+    pub fn nobody_is_ready(&self) -> bool {
         self.ready.borrow().is_empty()
     }
 

@@ -19,14 +19,14 @@ impl<'a> Executor<'a> {
     /// Starts a task and runs it until it waits for the first time. Returns its number.
     pub fn spawn(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) -> TaskId {
         let task = self.new_number();
-        self.start(env, task, future)
+        self.start(env, task, Box::pin(future))
     }
 
     /// The same for one that works for others: its comings and goings alone are no progress ([`Self::livelock`]).
     pub fn spawn_daemon(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) -> TaskId {
         let task = self.new_number();
         env.loops.borrow_mut().add_daemon(task);
-        self.start(env, task, future)
+        self.start(env, task, Box::pin(future))
     }
 
     fn new_number(&mut self) -> TaskId {
@@ -36,8 +36,8 @@ impl<'a> Executor<'a> {
         })
     }
 
-    fn start(&mut self, env: &VirtualEnv, task: TaskId, future: impl Future<Output = ()> + 'a) -> TaskId {
-        self.tasks[task] = Some(Box::pin(future));
+    fn start(&mut self, env: &VirtualEnv, task: TaskId, future: Boxed<'a>) -> TaskId {
+        self.tasks[task] = Some(future);
         let outer = env.starting.replace(true);
         self.poll(env, task);
         env.starting.set(outer);
@@ -45,6 +45,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Runs a task that can go on at this moment. `false`: there is none.
+    #[inline]
     pub fn run_next(&mut self, env: &VirtualEnv) -> bool {
         let next = env.next_ready();
         next.into_iter().for_each(|task| self.poll(env, task));
@@ -52,6 +53,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Runs all tasks that can go on at this moment.
+    #[inline]
     pub fn run_ready(&mut self, env: &VirtualEnv) {
         while self.run_next(env) {}
     }

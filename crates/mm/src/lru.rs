@@ -295,33 +295,28 @@ impl<W: World> State<W> {
     pub fn lru_add(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
         let faulted = self.lru_gen.is_some() && flags.contains(PageFlags::MAPPED);
         let flags = if faulted { flags.with(PageFlags::ACTIVE) } else { flags };
-        self.pages.set_bits(pfn, GenBits::default());
-        self.enter(pfn, flags, tag, End::Head);
+        self.enter(pfn, flags, tag, GenBits::default(), End::Head);
     }
 
     /// The same for a page that takes the place of an isolated one, or goes back itself: `bits` tell its uses.
     #[inline]
     pub(crate) fn lru_add_moved(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, bits: GenBits) {
-        self.pages.set_bits(pfn, bits);
-        self.enter(pfn, flags, tag, End::Head);
+        self.enter(pfn, flags, tag, bits, End::Head);
     }
 
     /// The same at the tail: order of a snapshot.
     #[inline]
     pub fn lru_add_tail(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
-        self.pages.set_bits(pfn, GenBits::default());
-        self.enter(pfn, flags, tag, End::Tail);
+        self.enter(pfn, flags, tag, GenBits::default(), End::Tail);
     }
 
     #[inline(always)]
-    fn enter(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, end: End) {
-        let before = self.pages.flags(pfn);
+    fn enter(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, bits: GenBits, end: End) {
         if counts_as_written(flags) {
-            self.account_writes(pfn, before, flags);
+            self.account_writes(pfn, self.pages.flags(pfn), flags);
         }
-        self.pages.set_flags(pfn, flags);
-        self.pages.set_tag(pfn, tag);
-        self.place(pfn, end);
+        self.pages.set(pfn, flags, bits, tag);
+        self.place(pfn, flags, end);
         if !self.alloc.policy.reclaim.cost_model {
             self.note_scanned(pfn, flags);
         }
@@ -337,7 +332,7 @@ impl<W: World> State<W> {
     }
 
     fn detach(&mut self, pfn: Pfn) {
-        self.unlink(pfn);
+        self.unlink(pfn, self.pages.flags(pfn));
         if self.alloc.frames.order(pfn) != 0 {
             self.alloc.set_on_lru(pfn, false);
         }
@@ -367,14 +362,14 @@ impl<W: World> State<W> {
             self.set_listed(pfn);
             self.enter_like(pfn, whole, end);
         } else {
-            self.place(pfn, end);
+            self.place(pfn, self.pages.flags(pfn), end);
         }
     }
 
     /// Puts an isolated page back at the head of the list that its flags name now.
     #[inline]
     pub fn lru_putback(&mut self, pfn: Pfn) {
-        self.place(pfn, End::Head);
+        self.place(pfn, self.pages.flags(pfn), End::Head);
     }
 
     /// Frees an allocated page whatever it is: takes it off its LRU list, clears flags and tag, hands it to the allocator.
@@ -382,10 +377,10 @@ impl<W: World> State<W> {
     /// keeps the `isolated` gauges right.
     #[inline]
     pub fn free_page(&mut self, pfn: Pfn, cpu: CpuId) {
-        if self.alloc.frames.state(pfn) == FrameState::LRU {
-            self.unlink(pfn);
-        }
         let flags = self.pages.flags(pfn);
+        if self.alloc.frames.state(pfn) == FrameState::LRU {
+            self.unlink(pfn, flags);
+        }
         if flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK).with(PageFlags::SWAPCACHE)) {
             if flags.contains(PageFlags::SWAPCACHE) {
                 self.leave_swap_cache(pfn, cpu);
@@ -400,8 +395,7 @@ impl<W: World> State<W> {
     /// Clears an unlinked page's flags and tag, and hands it to the allocator.
     #[inline(always)]
     pub(crate) fn release(&mut self, pfn: Pfn, cpu: CpuId) {
-        self.pages.set_flags(pfn, PageFlags::NONE);
-        self.pages.set_tag(pfn, Tag(0));
+        self.pages.set(pfn, PageFlags::NONE, GenBits::default(), Tag(0));
         self.alloc.free(pfn, cpu);
     }
 
@@ -440,9 +434,8 @@ impl<W: World> State<W> {
     }
 
     #[inline(always)]
-    fn place(&mut self, pfn: Pfn, end: End) {
+    fn place(&mut self, pfn: Pfn, flags: PageFlags, end: End) {
         let order = self.set_listed(pfn);
-        let flags = self.pages.flags(pfn);
         if let Some(rules) = self.lru_gen
             && !flags.contains(PageFlags::UNEVICTABLE)
         {
@@ -456,12 +449,12 @@ impl<W: World> State<W> {
     }
 
     #[inline(always)]
-    fn unlink(&mut self, pfn: Pfn) {
-        if self.lru_gen.is_some() && !self.pages.flags(pfn).contains(PageFlags::UNEVICTABLE) {
+    fn unlink(&mut self, pfn: Pfn, flags: PageFlags) {
+        if self.lru_gen.is_some() && !flags.contains(PageFlags::UNEVICTABLE) {
             return self.leave_generation(pfn);
         }
         let pages = 1 << self.alloc.frames.order(pfn);
-        let list = LruList::of(self.pages.flags(pfn));
+        let list = LruList::of(flags);
         let zone = self.alloc.zone_of(pfn);
         self.zones[zone.index()].lru_pages[list as usize] -= pages;
         let (lru, frames) = self.lruvec_and_frames(self.lruvec_of(zone));

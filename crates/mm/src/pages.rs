@@ -79,68 +79,73 @@ impl PageFlags {
     }
 }
 
-/// Flags, generation bits and owner tag of all frames (7 bytes each), meaningful for heads of allocated pages.
-pub struct Pages {
-    flags: Vec<u16>,
-    bits: Vec<u8>,
-    tags: Vec<u32>,
-}
+/// Flags, generation bits and owner tag of a frame, side by side: whoever asks for one mostly needs another. A tuple of
+/// integers, because only then a fresh `vec!` of it is lazily zeroed memory.
+type PageWords = (u16, u8, u32);
+
+/// What is known of all frames (8 bytes each), meaningful for heads of allocated pages.
+pub struct Pages(Vec<PageWords>);
 
 impl Pages {
     /// Memory for each frame, in bytes.
-    pub const BYTES_PER_FRAME: usize = size_of::<u16>() + size_of::<u8>() + size_of::<u32>();
+    pub const BYTES_PER_FRAME: usize = size_of::<PageWords>();
 
     /// Room for that many frames.
     pub fn new(frames: u32) -> Pages {
-        let frames = frames as usize;
-        Pages { flags: vec![0; frames], bits: vec![0; frames], tags: vec![0; frames] }
+        Pages(vec![(0, 0, 0); frames as usize])
     }
 
     /// Flags of a page.
     #[inline(always)]
     pub fn flags(&self, pfn: Pfn) -> PageFlags {
-        PageFlags(self.flags[pfn.index()])
+        PageFlags(self.0[pfn.index()].0)
     }
 
     /// Replaces the flags.
     #[inline(always)]
     pub fn set_flags(&mut self, pfn: Pfn, flags: PageFlags) {
-        self.flags[pfn.index()] = flags.0;
+        self.0[pfn.index()].0 = flags.0;
     }
 
     /// Sets some flags.
     #[inline(always)]
     pub fn add_flags(&mut self, pfn: Pfn, flags: PageFlags) {
-        self.flags[pfn.index()] |= flags.0;
+        self.0[pfn.index()].0 |= flags.0;
     }
 
     /// Clears some flags.
     #[inline(always)]
     pub fn clear_flags(&mut self, pfn: Pfn, flags: PageFlags) {
-        self.flags[pfn.index()] &= !flags.0;
+        self.0[pfn.index()].0 &= !flags.0;
     }
 
     /// Generation bits of a page; they mean nothing without generations.
     #[inline(always)]
     pub fn bits(&self, pfn: Pfn) -> GenBits {
-        GenBits(self.bits[pfn.index()])
+        GenBits(self.0[pfn.index()].1)
     }
 
     #[inline(always)]
     pub(crate) fn set_bits(&mut self, pfn: Pfn, bits: GenBits) {
-        self.bits[pfn.index()] = bits.0;
+        self.0[pfn.index()].1 = bits.0;
     }
 
     /// The owner's tag.
     #[inline(always)]
     pub fn tag(&self, pfn: Pfn) -> Tag {
-        Tag(self.tags[pfn.index()])
+        Tag(self.0[pfn.index()].2)
     }
 
     /// Sets the owner's tag.
     #[inline(always)]
     pub fn set_tag(&mut self, pfn: Pfn, tag: Tag) {
-        self.tags[pfn.index()] = tag.0;
+        self.0[pfn.index()].2 = tag.0;
+    }
+
+    /// Sets everything that is known of a page.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, pfn: Pfn, flags: PageFlags, bits: GenBits, tag: Tag) {
+        self.0[pfn.index()] = (flags.0, bits.0, tag.0);
     }
 }
 
@@ -152,10 +157,9 @@ mod tests {
     #[test]
     fn a_frame_costs_at_most_24_bytes_on_both_floors() {
         const FRAMES: usize = 1024;
-        // No `..`: a new array has to be counted here.
-        let Pages { flags, bits, tags } = Pages::new(FRAMES as u32);
-        let total = size_of_val(&flags[..]) + size_of_val(&bits[..]) + size_of_val(&tags[..]);
-        assert_eq!(total, Pages::BYTES_PER_FRAME * FRAMES);
+        // All fields are named: a new array has to be counted here.
+        let Pages(words) = Pages::new(FRAMES as u32);
+        assert_eq!(size_of_val(&words[..]), Pages::BYTES_PER_FRAME * FRAMES);
         const { assert!(Frames::BYTES_PER_FRAME + Pages::BYTES_PER_FRAME <= 24) };
     }
 }

@@ -82,7 +82,8 @@ impl Swap {
     /// A single slot in a cluster of larger pages: the last resort.
     fn steal(&mut self, size: u32) -> Option<SwapEntry> {
         let with_room = |&cluster: &u32| self.has_room(cluster, 1, size);
-        let larger = self.nonfull[1..].iter().flatten().chain(self.current[1..].iter().flatten());
+        let listed = self.nonfull[1..].iter().filter(|clusters| !clusters.is_empty()).flatten();
+        let larger = listed.chain(self.current[1..].iter().flatten());
         let cluster = larger.copied().find(|cluster| with_room(cluster))?;
         Some(self.take(cluster, 0))
     }

@@ -6,7 +6,7 @@ use crate::frames::FrameState;
 use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::{MergeRetype, MergeTypes};
-use crate::zone::ListEnd;
+use crate::zone::{FreeBlock, ListEnd};
 
 /// Where a freed block goes (3.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,13 +19,17 @@ pub(crate) enum Placement {
 
 impl<O: Observer> PageAllocator<O> {
     /// Takes the smallest block of a type that fits (3.3). The head's state is stale until the caller sets it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn rmqueue_smallest(&mut self, zone: ZoneId, order: Order, list: Migratetype) -> Option<Pfn> {
-        let lists = &mut self.zones[zone.index()];
-        let found = lists.smallest(order, list)?;
-        lists.take(&mut self.frames, found, order, list);
-        self.trace_zone_locked(found.pfn, order, list);
+        let found = self.zones[zone.index()].smallest(order, list)?;
+        self.rmqueue_block(zone, found, order);
         Some(found.pfn)
+    }
+
+    #[inline(never)]
+    fn rmqueue_block(&mut self, zone: ZoneId, found: FreeBlock, order: Order) {
+        self.zones[zone.index()].take(&mut self.frames, found, order, found.list);
+        self.trace_zone_locked(found.pfn, order, found.list);
     }
 
     #[inline]

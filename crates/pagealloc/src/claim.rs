@@ -8,20 +8,23 @@ use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::Fallback;
 use crate::zone::FreeBlock;
+use core::num::NonZeroU16;
 
 impl<O: Observer> PageAllocator<O> {
     /// Claims the block of the largest free page that lets itself be claimed, one candidate an order (4.5).
     pub(crate) fn claim(&mut self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Pfn> {
         let lowest = self.lowest_fallback_order(order, flags);
-        for found in (lowest..=self.geometry.max_order).rev() {
-            if !self.may_claim(found, wanted) {
+        let mut orders = self.fallback_orders(zone, lowest, wanted);
+        while let Some(found) = orders.checked_ilog2() {
+            if !self.may_claim(found as Order, wanted) {
                 return None;
             }
-            let Some(candidate) = self.fallback_candidate(zone, found, wanted) else { continue };
+            let candidate = self.fallback_candidate(zone, found as Order, wanted)?;
             if let Some(pfn) = self.try_to_claim(zone, order, wanted, flags, candidate) {
                 self.trace_fallback(pfn, order, wanted, &candidate);
                 return Some(pfn);
             }
+            orders -= 1 << found;
         }
         None
     }
@@ -85,8 +88,8 @@ impl<O: Observer> PageAllocator<O> {
 
     /// Takes a single page, from the smallest free block that another type has (4.7).
     pub(crate) fn steal(&mut self, zone: ZoneId, order: Order, wanted: Migratetype) -> Option<Pfn> {
-        let candidate =
-            (order..=self.geometry.max_order).find_map(|found| self.fallback_candidate(zone, found, wanted))?;
+        let orders = NonZeroU16::new(self.fallback_orders(zone, order, wanted))?;
+        let candidate = self.fallback_candidate(zone, orders.trailing_zeros() as Order, wanted)?;
         self.zones[zone.index()].take(&mut self.frames, candidate, order, candidate.list);
         self.trace_fallback(candidate.pfn, order, wanted, &candidate);
         Some(candidate.pfn)

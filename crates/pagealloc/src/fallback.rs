@@ -144,6 +144,14 @@ impl<O: Observer> PageAllocator<O> {
         found >= self.geometry.pageblock_order / 2 || aggressive || self.grouping_disabled
     }
 
+    /// Orders from `lowest` on at which a fallback type has a free block, a bit each, where CMA is a step of its own (6.10+).
+    #[inline]
+    pub(crate) fn fallback_orders(&self, zone: ZoneId, lowest: Order, migratetype: Migratetype) -> u16 {
+        let occupied = &self.zones[zone.index()].occupied;
+        let all = sources(migratetype).iter().fold(0, |orders, source| orders | occupied[source.index()]);
+        all & u16::MAX << lowest
+    }
+
     /// First fallback type with a free block of exactly this order (4.3).
     #[inline]
     pub fn find_fallback(&self, zone: ZoneId, order: Order, migratetype: Migratetype) -> Option<Migratetype> {

@@ -169,7 +169,7 @@ impl Costs {
             swap_write: 46_500,
             lock_contention: 2_200,
             rmap_contention: 0,
-            busy_pages: 1_600,
+            busy_pages: 107,
         },
     };
 }

@@ -12,12 +12,12 @@ impl<W: World> State<W> {
     fn relist(&mut self, pfn: Pfn, set: PageFlags, clear: PageFlags, end: End) {
         let listed = self.alloc.frames.state(pfn) == FrameState::LRU;
         if listed {
-            self.unlink(pfn);
+            self.unlink(pfn, self.pages.flags(pfn));
         }
-        self.pages.clear_flags(pfn, clear);
-        self.pages.add_flags(pfn, set);
+        let flags = self.pages.flags(pfn).without(clear).with(set);
+        self.pages.set_flags(pfn, flags);
         if listed {
-            self.place(pfn, end);
+            self.place(pfn, flags, end);
         }
     }
 

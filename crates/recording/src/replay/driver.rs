@@ -9,10 +9,11 @@ use super::{ReplayError, ReplayOptions, Replayed};
 use crate::pagelog::{ObjectId, Op, OpKind, PageLog};
 use lab::outcome::{Sample, SlowRequest};
 use lab::{Executor, VirtualEnv, Watch, start_daemons};
-use mm::Mm;
-use pagealloc::{CpuId, NR_ORDERS, NodeId, Pfn, Request};
+use mm::{Mm, State};
+use pagealloc::{CpuId, FrameList, NR_ORDERS, NodeId, Pfn, Request};
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -70,7 +71,7 @@ pub(super) struct Driver<'a> {
     /// What tasks had to hold back.
     pub held: Held,
     /// Objects to be read back, by time.
-    readback: BTreeSet<(u64, ObjectId)>,
+    readback: BinaryHeap<Reverse<(u64, ObjectId)>>,
     /// Time of the first of them; the end of time if there is none.
     next_readback: u64,
     /// Faults on such objects that are being served, and those that wait for their turn.
@@ -105,6 +106,17 @@ pub fn replay(
     Ok(driver.finish(series, replay_seconds))
 }
 
+/// Loads what operations will ask of their objects, then of the frames that these are in: each all at once, so that the cache
+/// misses overlap. The value means nothing.
+fn load_ahead(state: &State<ReplayWorld>, ops: &[Op]) -> u32 {
+    let last = state.alloc.frames.len() - 1;
+    ops.iter().fold(state.owner.load_ahead(ops), |sum, op| {
+        let pfn = Pfn(state.owner.place(op.object).min(last));
+        let behind = FrameList::next(&state.alloc.frames, pfn).unwrap_or(pfn);
+        sum ^ u32::from(state.pages.flags(pfn).0) ^ behind.0
+    })
+}
+
 impl<'a> Driver<'a> {
     fn new(
         log: &'a PageLog,
@@ -122,7 +134,7 @@ impl<'a> Driver<'a> {
             slow,
             tally: Tally::default(),
             held: Held::new(log, mm.state.borrow().alloc.nr_cpus()),
-            readback: BTreeSet::new(),
+            readback: BinaryHeap::new(),
             next_readback: u64::MAX,
             faulting: 0,
             faults: VecDeque::new(),
@@ -135,16 +147,18 @@ impl<'a> Driver<'a> {
 
     fn run(&mut self, options: &ReplayOptions, progress: &mut dyn FnMut(f64)) -> Result<Vec<Sample>, ReplayError> {
         start_daemons(&mut self.executor, self.mm);
-        let mut samples = self.log.samples.iter().copied().peekable();
+        let mut samples = self.log.samples.iter().copied();
+        let mut next_sample = samples.next();
         let mut series = Vec::new();
         for (index, op) in self.log.ops.iter().enumerate() {
             if index % LOAD_AHEAD == 0 {
                 let ahead = self.log.ops.get(index + LOAD_AHEAD..).unwrap_or_default();
-                std::hint::black_box(self.mm.state.borrow().owner.load_ahead(&ahead[..ahead.len().min(LOAD_AHEAD)]));
+                std::hint::black_box(load_ahead(&self.mm.state.borrow(), &ahead[..ahead.len().min(LOAD_AHEAD)]));
             }
-            while let Some(at) = samples.next_if(|at| *at < op.ts) {
+            while let Some(at) = next_sample.filter(|at| *at < op.ts) {
                 self.run_until(at);
                 series.push(self.sample(at, options)?);
+                next_sample = samples.next();
             }
             self.look_until(op.ts);
             self.run_until(op.ts);
@@ -156,7 +170,7 @@ impl<'a> Driver<'a> {
                 progress(index as f64 / self.log.ops.len() as f64);
             }
         }
-        for at in samples {
+        for at in next_sample.into_iter().chain(samples) {
             self.run_until(at);
             series.push(self.sample(at, options)?);
         }
@@ -192,18 +206,18 @@ impl<'a> Driver<'a> {
 
     /// Runs what is ready and acts on what was served, until nothing is left to do at this moment.
     pub fn settle(&mut self) {
-        loop {
+        while !self.mm.env.nobody_is_ready() || !self.served.borrow().is_empty() {
             self.executor.run_ready(&self.mm.env);
-            let Some(served) = self.served.borrow_mut().pop_front() else { break };
-            self.settle_one(served);
+            let served = self.served.borrow_mut().pop_front();
+            served.into_iter().for_each(|served| self.settle_one(served));
         }
         if self.mm.env.flushers_woken.replace(false) {
             self.flusher.write_all(self.mm);
         }
         let new = &mut self.mm.state.borrow_mut().owner.readback;
-        if let Some((earliest, _)) = new.iter().min() {
-            self.next_readback = self.next_readback.min(*earliest);
-            self.readback.extend(new.drain(..));
+        if !new.is_empty() {
+            self.readback.extend(new.drain(..).map(Reverse));
+            self.next_readback = self.first_readback();
         }
     }
 
@@ -227,10 +241,14 @@ impl<'a> Driver<'a> {
         }
     }
 
+    fn first_readback(&self) -> u64 {
+        self.readback.peek().map_or(u64::MAX, |Reverse((at, _))| *at)
+    }
+
     /// An object that the model's reclaim took while it was in use is used again.
     fn read_back(&mut self, at: u64) {
-        let Some((_, object)) = self.readback.pop_first() else { return };
-        self.next_readback = self.readback.first().map_or(u64::MAX, |(at, _)| *at);
+        let Some(Reverse((_, object))) = self.readback.pop() else { return };
+        self.next_readback = self.first_readback();
         self.mm.env.clock.set(self.mm.env.clock.get().max(at));
         self.fault(object);
     }

@@ -16,6 +16,7 @@ mod place;
 mod policy;
 mod requests;
 mod results;
+mod schedule;
 mod units;
 
 pub use driver::replay;

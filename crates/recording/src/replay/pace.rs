@@ -10,6 +10,7 @@
 //!   end). Else more tasks would have memory at the same time than ever had.
 
 use super::driver::Driver;
+use super::schedule::Schedule;
 use crate::pagelog::{Op, PageLog};
 use mm::Env;
 use std::collections::{BTreeSet, VecDeque};
@@ -52,8 +53,8 @@ impl Turn {
 pub(super) struct Held {
     /// By task: operations behind the one that waits or lags; `None` for tasks that are in step.
     backlog: Vec<Option<VecDeque<Op>>>,
-    /// Tasks that lag, with the time at which each one's next operation is due.
-    due: BTreeSet<(u64, u16)>,
+    /// Tasks that lag, by the time at which each one's next operation is due.
+    due: Schedule<u16>,
     /// Time of the first of them; the end of time if there is none.
     pub next: u64,
     /// By CPU.
@@ -82,7 +83,7 @@ impl Held {
     fn of_tasks(ends: Vec<u64>, cpus: usize) -> Held {
         Held {
             backlog: ends.iter().map(|_| None).collect(),
-            due: BTreeSet::new(),
+            due: Schedule::default(),
             next: u64::MAX,
             turns: vec![Turn::default(); cpus.max(1)],
             begun: vec![false; ends.len()],
@@ -158,13 +159,13 @@ impl Held {
     }
 
     fn schedule(&mut self, at: u64, task: u16) {
-        self.due.insert((at, task));
+        self.due.add(at, task);
         self.next = self.next.min(at);
     }
 
     fn pop(&mut self) -> Option<(u64, u16)> {
-        let first = self.due.pop_first();
-        self.next = self.due.first().map_or(u64::MAX, |(at, _)| *at);
+        let first = self.due.pop();
+        self.next = self.due.next();
         first
     }
 
@@ -185,11 +186,13 @@ impl Held {
     }
 
     /// The task goes on after an operation that came at this time.
-    fn go_on(&mut self, op: Op, at: u64, mut waiting: VecDeque<Op>) {
+    fn go_on(&mut self, op: Op, at: u64, waiting: VecDeque<Op>) {
         self.performing = None;
         // `Some` again: it waits anew, and what is left waits behind it.
         if let Some(anew) = &mut self.backlog[usize::from(op.task)] {
-            return anew.append(&mut waiting);
+            debug_assert!(anew.is_empty(), "no operation came in between");
+            *anew = waiting;
+            return;
         }
         let next = waiting.front().map(|next| next.ts);
         let ends = op.ts >= self.ends[usize::from(op.task)];
