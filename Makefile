@@ -113,9 +113,10 @@ no-std:
 	$(call for_target,x86_64-unknown-none,--package pagealloc --package mm)
 	$(call for_target,wasm32-unknown-unknown,--package pagealloc)
 
+# All crates of Cargo.lock are looked at, those of other systems too, which no build has downloaded.
 deny:
 	@if $(CARGO) deny --version >/dev/null 2>&1 || $(CARGO) install --locked --quiet cargo-deny; then \
-		$(CARGO) deny --offline check bans licenses sources; \
+		$(CARGO) fetch --locked && $(CARGO) deny --offline check bans licenses sources; \
 	else \
 		echo "SKIPPED: licence check: cargo-deny is not installed and could not be (see above)"; \
 	fi
