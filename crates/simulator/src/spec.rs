@@ -194,6 +194,15 @@ impl MachineSpec {
         }
     }
 
+    /// The same machine with so many pages managed by the page allocator and in use at the start: what another one of its size
+    /// was seen to have.
+    pub fn holding(mut self, managed: u32, boot: Boot) -> MachineSpec {
+        self.boot = Boot { image: 0, ..boot };
+        let at_most: u32 = self.machine().zones.iter().flat_map(|zone| &zone.managed).map(|(_, pages)| pages).sum();
+        self.boot.image = at_most.saturating_sub(managed);
+        self
+    }
+
     /// Bytes of a page.
     pub fn page(&self) -> u64 {
         1 << self.geometry.page_shift
