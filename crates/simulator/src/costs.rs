@@ -180,11 +180,12 @@ impl Costs {
     /// The same on a host that leaves the machine as much as recordings of it show, in thousandths. Its disks are the emulator's
     /// work on that host, too.
     pub fn at_share(mut self, recorded: u32) -> Costs {
-        let (share, usual) = (u64::from(recorded.max(1)), u64::from(self.recorded_share));
-        if usual > 0 {
-            self.cpu_percent = (u64::from(self.cpu_percent) * share / usual).clamp(1, 100) as u32;
-            let slowed = |(page, delay): (Nanos, Nanos)| (page * usual / share, delay * usual / share);
-            (self.disk, self.swap) = (slowed(self.disk), slowed(self.swap));
+        if self.recorded_share > 0 {
+            let scaled = |time: Nanos, by: u32, to: u32| time * u64::from(by) / u64::from(to.max(1));
+            let percent = scaled(self.cpu_percent.into(), recorded, self.recorded_share);
+            self.cpu_percent = percent.clamp(1, 100) as u32;
+            let device = |(page, delay)| [page, delay].map(|time| scaled(time, self.recorded_share, recorded)).into();
+            (self.disk, self.swap) = (device(self.disk), device(self.swap));
         }
         self
     }

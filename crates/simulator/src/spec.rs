@@ -351,6 +351,20 @@ mod tests {
     }
 
     #[test]
+    fn it_can_have_what_another_machine_had() {
+        let spec = MachineSpec::guest(512 * MIB);
+        let managed = |spec: &MachineSpec| -> u32 {
+            spec.machine().zones.iter().flat_map(|zone| &zone.managed).map(|(_, pages)| pages).sum()
+        };
+        let boot = Boot { image: 0, unmovable: 6_432, reclaimable: 4_562, mlocked: 812 };
+        let like = spec.clone().holding(120_251, boot);
+        assert_eq!(managed(&like), 120_251);
+        assert_eq!(Boot { image: 0, ..like.boot }, boot);
+        // No machine has more than there is.
+        assert_eq!(spec.holding(u32::MAX, boot).boot.image, 0);
+    }
+
+    #[test]
     fn pages_of_other_sizes_have_whole_blocks() {
         for (kib, order) in [(16, None), (64, None), (4, Some(5)), (16, Some(9))] {
             let geometry = geometry(kib, order);

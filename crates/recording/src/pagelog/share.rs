@@ -63,7 +63,7 @@ mod tests {
             pid,
             cpu,
             ts_ns,
-            event: Event::PageAlloc(PageAlloc { pfn: Some(1), order: 0, gfp_flags, ..PageAlloc::default() }),
+            event: Event::PageAlloc(PageAlloc { pfn: Some(1), order: 0, gfp_flags, migratetype: 1 }),
         }
     }
 
