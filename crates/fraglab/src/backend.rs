@@ -97,6 +97,15 @@ pub fn kernel_outcome(path: &Path) -> Result<Outcome, Failure> {
     kernel_alone(&open(path)?).map_err(bad_input)
 }
 
+/// The machine that a recording is of, for a simulated one to stand in for it.
+///
+/// # Errors
+/// [`Failure::Input`] with file and offset.
+#[cfg(feature = "machines")]
+pub fn machine_seen(path: &Path) -> Result<recording::pagelog::MachineSeen, Failure> {
+    recording::pagelog::machine_seen(&open(path)?).map_err(bad_input)
+}
+
 /// Policy of the kernel that a recording is of, with the sysctls that were in force; `None` if it does not tell.
 #[cfg(feature = "machines")]
 pub fn policy_in_force(path: &Path) -> Option<Policy> {

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linux/tests/tiny.toml");
+const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recordings/demo");
 
 fn fraglab(arguments: &[&str]) -> assert_cmd::assert::Assert {
     Command::cargo_bin("fraglab").expect("it is built").args(arguments).assert()
@@ -35,6 +36,23 @@ fn sim_and_host_do_the_same_work() {
     assert!(report["machines"][0]["rows"]["extfrag_total"].is_u64());
     assert!(report["machines"][1]["rows"]["extfrag_total"].is_null(), "nobody traced the host: absent is not zero");
     assert_eq!(json(&["ops", TINY])["workload_digest"], *owed);
+}
+
+#[test]
+fn sim_stands_in_for_a_recorded_machine() {
+    let here = ["run", TINY, "--on", "sim", "--memory", "512"];
+    let of_demo = ["--machine-of", DEMO];
+    let (alone, like) = (json(&here), json(&[&here[..], &of_demo].concat()));
+    assert_eq!(alone["workload_digest_owed"], like["workload_digest_owed"]);
+    let rows = |report: &Value, row: &str| report["machines"][0]["rows"][row].as_u64().expect("a row");
+    assert_ne!(rows(&alone, "free_pages"), rows(&like, "free_pages"), "it began with other pages in use");
+    assert_eq!(json(&[&here[..], &of_demo].concat())["machines"][0]["about"], like["machines"][0]["about"]);
+
+    let refused = fraglab(&[&["run", TINY, "--on", "sim", "--memory", "256"], &of_demo[..]].concat()).code(2);
+    let said = String::from_utf8_lossy(&refused.get_output().stderr).into_owned();
+    assert!(said.contains("that machine has 512 MiB, this one 256; give --memory 512"), "{said}");
+    let refused = fraglab(&[&here[..], &["--machine-of", "/nowhere"]].concat()).code(3);
+    assert!(String::from_utf8_lossy(&refused.get_output().stderr).contains("/nowhere"));
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub struct Costs {
     pub name: &'static str,
     /// Share of each CPU that the machine gets from its host, in percent: the rest is stolen time.
     pub cpu_percent: u32,
+    /// What recordings of machines with that share show as theirs, in thousandths; 0 where no recording was compared.
+    pub recorded_share: u32,
     /// A system call that does nothing.
     pub syscall: Nanos,
     /// A page fault without its page: trap, page-table walk, accounting.
@@ -64,6 +66,7 @@ impl Costs {
     pub const BARE_METAL: Costs = Costs {
         name: "bare-metal",
         cpu_percent: 100,
+        recorded_share: 0,
         // getpid of lmbench on mitigated kernels: 50 to 100 ns; with entry work of a real call 200.
         syscall: 200,
         // will-it-scale page_fault1: about 0.5 us a fault in one process, clearing included.
@@ -122,6 +125,7 @@ impl Costs {
         // What the host leaves while a guest's task works: median by mean of the times between two anonymous faults in a row, 0.36
         // to 0.68 on six recordings, 0.495 in the median. Of that the recorder takes 26 % (`/proc/PID/stat` at the end of a run).
         cpu_percent: 37,
+        recorded_share: 495,
         syscall: 5_000,
         // A huge page is cleared and written in 6.2 ms at least: 12 us each 4 KiB, half of it for either. A fault of 4 KiB
         // with clearing and writing follows the last one by 10 to 13 us: 2 + 2 us are left for the rest.
@@ -172,4 +176,17 @@ impl Costs {
             busy_pages: 107,
         },
     };
+
+    /// The same on a host that leaves the machine as much as recordings of it show, in thousandths. Its disks are the emulator's
+    /// work on that host, too.
+    pub fn at_share(mut self, recorded: u32) -> Costs {
+        if self.recorded_share > 0 {
+            let scaled = |time: Nanos, by: u32, to: u32| time * u64::from(by) / u64::from(to.max(1));
+            let percent = scaled(self.cpu_percent.into(), recorded, self.recorded_share);
+            self.cpu_percent = percent.clamp(1, 100) as u32;
+            let device = |(page, delay)| [page, delay].map(|time| scaled(time, self.recorded_share, recorded)).into();
+            (self.disk, self.swap) = (device(self.disk), device(self.swap));
+        }
+        self
+    }
 }

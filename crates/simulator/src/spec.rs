@@ -194,6 +194,15 @@ impl MachineSpec {
         }
     }
 
+    /// The same machine with so many pages managed by the page allocator and in use at the start: what another one of its size
+    /// was seen to have.
+    pub fn holding(mut self, managed: u32, boot: Boot) -> MachineSpec {
+        self.boot = Boot { image: 0, ..boot };
+        let at_most: u32 = self.machine().zones.iter().flat_map(|zone| &zone.managed).map(|(_, pages)| pages).sum();
+        self.boot.image = at_most.saturating_sub(managed);
+        self
+    }
+
     /// Bytes of a page.
     pub fn page(&self) -> u64 {
         1 << self.geometry.page_shift
@@ -339,6 +348,20 @@ mod tests {
             let alloc = PageAllocator::new(&spec.machine(), preset("linux-6.18").unwrap(), ()).unwrap();
             alloc.check().unwrap();
         }
+    }
+
+    #[test]
+    fn it_can_have_what_another_machine_had() {
+        let spec = MachineSpec::guest(512 * MIB);
+        let managed = |spec: &MachineSpec| -> u32 {
+            spec.machine().zones.iter().flat_map(|zone| &zone.managed).map(|(_, pages)| pages).sum()
+        };
+        let boot = Boot { image: 0, unmovable: 6_432, reclaimable: 4_562, mlocked: 812 };
+        let like = spec.clone().holding(120_251, boot);
+        assert_eq!(managed(&like), 120_251);
+        assert_eq!(Boot { image: 0, ..like.boot }, boot);
+        // No machine has more than there is.
+        assert_eq!(spec.holding(u32::MAX, boot).boot.image, 0);
     }
 
     #[test]

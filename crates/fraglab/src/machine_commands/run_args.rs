@@ -125,6 +125,10 @@ pub struct RunArgs {
     /// NUMA nodes in place of the scenario's
     #[arg(long, value_name = "N", value_parser = count::<NonZero<u8>>)]
     pub nodes: Option<NonZero<u8>>,
+    /// Let sim stand in for the machine of this recording, of the same size: with as much memory in use at the start, and as
+    /// large a share of its CPUs
+    #[arg(long, value_name = "RECORDING")]
+    pub machine_of: Option<PathBuf>,
     /// What is recorded in a virtual machine meanwhile
     #[arg(long, value_enum, default_value_t = Record::Minimal, value_name = "EVENTS")]
     pub record: Record,

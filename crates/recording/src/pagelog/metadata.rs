@@ -4,13 +4,15 @@
 
 use super::files::FileKey;
 use super::{Class, NEVER, Object, ObjectId};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Pages of block devices' own page cache.
 #[derive(Default)]
 pub(super) struct Metadata {
-    /// Those that compaction has not moved, and their device.
-    pages: HashMap<ObjectId, u32>,
+    /// Each, and its device.
+    pages: Vec<(ObjectId, u32)>,
+    /// By object: whether it is one that compaction has not moved. Asked for every page that compaction looks at.
+    unmoved: Vec<bool>,
     /// Devices that files lie on.
     devices: HashSet<u32>,
 }
@@ -20,7 +22,10 @@ impl Metadata {
     pub fn entered(&mut self, key: FileKey, object: ObjectId) {
         match key.block_device() {
             Some(device) => {
-                self.pages.insert(object, device);
+                self.pages.push((object, device));
+                let known = self.unmoved.len().max(object as usize + 1);
+                self.unmoved.resize(known, false);
+                self.unmoved[object as usize] = true;
             }
             None => {
                 self.devices.insert(key.device);
@@ -30,25 +35,32 @@ impl Metadata {
 
     /// Compaction moved the object: nobody held it.
     pub fn moved(&mut self, object: ObjectId) {
-        self.pages.remove(&object);
+        if let Some(unmoved) = self.unmoved.get_mut(object as usize) {
+            *unmoved = false;
+        }
     }
 
     /// How many of these frames' pages are of such a cache and never moved so far.
     pub fn count(&self, owners: &[ObjectId]) -> u64 {
-        owners.iter().filter(|object| self.pages.contains_key(object)).count() as u64
+        owners.iter().filter(|object| self.is_unmoved(**object)).count() as u64
     }
 
     /// Gives those that the recorded kernel neither moved nor reclaimed their class. How many there are.
     pub fn classify(&self, objects: &mut [Object]) -> u64 {
         let mut held = 0;
-        for (&object, device) in &self.pages {
-            let object = &mut objects[object as usize];
-            if object.leave == NEVER && self.devices.contains(device) {
+        for (id, device) in &self.pages {
+            let object = &mut objects[*id as usize];
+            let stayed = object.leave == NEVER && self.is_unmoved(*id);
+            if stayed && object.class != Class::Metadata && self.devices.contains(device) {
                 object.class = Class::Metadata;
                 held += 1;
             }
         }
         held
+    }
+
+    fn is_unmoved(&self, object: ObjectId) -> bool {
+        self.unmoved.get(object as usize).is_some_and(|unmoved| *unmoved)
     }
 }
 

@@ -14,6 +14,7 @@ mod infer;
 mod metadata;
 mod migration;
 mod moves;
+mod share;
 mod speed;
 mod start;
 mod task;
@@ -23,10 +24,10 @@ mod turns;
 mod whole;
 
 pub(crate) use moves::PageArray;
-pub use start::{StartFrame, StartState, StartUse};
+pub use start::{InUse, StartFrame, StartState, StartUse};
 pub(crate) use truth::zones as zones_of;
 pub use truth::{ProcTexts, between};
-pub use whole::{Normalised, kernel_alone, normalise};
+pub use whole::{MachineSeen, Normalised, kernel_alone, machine_seen, normalise};
 
 use lab::Speeds;
 use pagealloc::{Gfp, Order};

@@ -70,6 +70,23 @@ pub struct StartState {
     pub blocks: Vec<Migratetype>,
 }
 
+/// How much memory was in use at the start, in pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InUse {
+    /// All frames, present or not.
+    pub frames: u64,
+    /// What the page allocator has.
+    pub managed: u64,
+    /// Kernel memory that stays where it is.
+    pub unmovable: u64,
+    /// Reclaimable slab.
+    pub reclaimable: u64,
+    /// User memory that reclaim may not take (`KPF_UNEVICTABLE`).
+    pub unevictable: u64,
+    /// All other user memory.
+    pub evictable: u64,
+}
+
 /// The raw snapshot, as the readers give it.
 pub struct Snapshot<'a> {
     /// What every frame is.
@@ -92,10 +109,28 @@ impl Snapshot<'_> {
             || (self.frames[pfn].state == PageState::Unreadable && !flags.has(PageFlag::Buddy))
     }
 
-    fn in_use(&self, pfn: usize) -> bool {
+    fn is_used(&self, pfn: usize) -> bool {
         use PageState::*;
         let used = matches!(self.frames[pfn].state, Slab | PageTable | Anonymous | OtherTyped | PageCache | OtherInUse);
         used && !self.absent(pfn)
+    }
+
+    /// What is in use.
+    pub(super) fn in_use(&self) -> InUse {
+        let present = (0..self.frames.len()).filter(|&pfn| !self.absent(pfn));
+        let mut sum = InUse { frames: self.frames.len() as u64, managed: present.count() as u64, ..InUse::default() };
+        let mut objects = Vec::new();
+        let owner = self.objects(&mut objects);
+        for (pfn, &object) in owner.iter().enumerate().filter(|(_, object)| **object != NOBODY) {
+            let class = objects[object as usize].class;
+            *match self.place(pfn, class) {
+                StartUse::Kernel if class == Class::Slab => &mut sum.reclaimable,
+                StartUse::Kernel => &mut sum.unmovable,
+                StartUse::Lru { unevictable: true, .. } => &mut sum.unevictable,
+                StartUse::Lru { .. } => &mut sum.evictable,
+            } += 1;
+        }
+        sum
     }
 
     /// Objects for all pages in use, and which object each frame belongs to.
@@ -103,7 +138,7 @@ impl Snapshot<'_> {
         let mut owner = vec![NOBODY; self.frames.len()];
         let mut pfn = 0;
         while pfn < self.frames.len() {
-            if !self.in_use(pfn) {
+            if !self.is_used(pfn) {
                 pfn += 1;
                 continue;
             }

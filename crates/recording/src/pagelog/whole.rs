@@ -5,10 +5,15 @@ use super::beside::Beside;
 use super::build::build;
 use super::infer;
 use super::moves::PageArray;
-use super::start;
+use super::share::cpu_share;
+use super::start::{InUse, Snapshot};
 use super::truth::{TimedTick, kernel_outcome};
 use crate::event::{PageAlloc, PageFree};
 use crate::marker::{Edge, Mark};
+use crate::proc::kpage::PageFlags;
+use crate::proc::pageblocks::PageBlock;
+use crate::proc::pagestate::Frame;
+use crate::proc::zoneinfo::ZoneInfo;
 use crate::{Error, Event, Record, Recording, Trace};
 use lab::outcome::Outcome;
 
@@ -29,36 +34,76 @@ pub struct Normalised {
 /// When it has no page-level trace or no start snapshot, and those of its parts.
 pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let trace = recording.page_trace()?;
-    let missing = |what: &'static str, advice: &'static str| Error::Missing {
-        path: recording.path.clone(),
-        what: what.into(),
-        advice,
-    };
-    let advice = "record a snapshot named `start` with pagestate, kpageflags, pageblocks and zoneinfo beside the trace";
-    let start = recording.snapshots.get("start").ok_or_else(|| missing("a start snapshot", advice))?;
-    let zones = start.zoneinfo.as_ref().ok_or_else(|| missing("the start snapshot's zoneinfo", advice))?;
-    if start.kpageflags.is_empty() {
-        return Err(missing("the start snapshot's kpageflags", advice));
-    }
-    let inferred = start.pagestate.is_empty();
-    let frames = if inferred { infer::frames(&start.kpageflags, zones) } else { start.pagestate.clone() };
-    let blocks = match (&start.pageblocks, recording.ticks.first().and_then(|tick| tick.pagetypeinfo.as_ref())) {
-        (blocks, Some(counted)) if blocks.is_empty() => infer::blocks(&frames, zones, counted, trace.records()?)?,
-        (blocks, _) => blocks.clone(),
-    };
-    let snapshot = start::Snapshot { frames: &frames, flags: &start.kpageflags, blocks: &blocks, zones, inferred };
+    let start = Start::of(recording)?;
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
     let (mut log, mut beside) =
-        build(&snapshot, followable(recording, trace, trace.records()?), PageArray::of(recording), thp)?;
+        build(&start.snapshot(), followable(recording, trace, trace.records()?), PageArray::of(recording), thp)?;
     if log.ops.is_empty() {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
-        return Err(missing("the time after the start snapshot: an allocation or a free", advice));
+        return Err(missing(recording, "the time after the start snapshot: an allocation or a free", advice));
     }
     log.dirty =
         timed_ticks(recording, &beside).filter_map(|(ts, tick)| Some((ts, tick.vmstat.get("nr_dirty")?))).collect();
     let failures = Some(std::mem::take(&mut beside.failures));
     let kernel = Outcome { failures, ..outcome_of(recording, beside, log.window) };
     Ok(Normalised { log, kernel })
+}
+
+/// What a simulated machine has to know of a recorded one to stand in for it.
+pub struct MachineSeen {
+    /// Memory in use at the start.
+    pub in_use: InUse,
+    /// Share of a CPU that its tasks got while they worked, in thousandths; `None` where the trace does not tell.
+    pub cpu_share: Option<u32>,
+}
+
+/// The machine that a recording is of.
+///
+/// # Errors
+/// When it has no page-level trace or no start snapshot, and those of its parts.
+pub fn machine_seen(recording: &Recording) -> Result<MachineSeen, Error> {
+    let trace = recording.page_trace()?;
+    Ok(MachineSeen { in_use: Start::of(recording)?.snapshot().in_use(), cpu_share: cpu_share(trace.records()?)? })
+}
+
+/// The start snapshot, with what it does not tell inferred.
+struct Start<'a> {
+    frames: Vec<Frame>,
+    blocks: Vec<PageBlock>,
+    flags: &'a [PageFlags],
+    zones: &'a ZoneInfo,
+    inferred: bool,
+}
+
+impl<'a> Start<'a> {
+    fn of(recording: &'a Recording) -> Result<Start<'a>, Error> {
+        let advice =
+            "record a snapshot named `start` with pagestate, kpageflags, pageblocks and zoneinfo beside the trace";
+        let start = recording.snapshots.get("start").ok_or_else(|| missing(recording, "a start snapshot", advice))?;
+        let zones =
+            start.zoneinfo.as_ref().ok_or_else(|| missing(recording, "the start snapshot's zoneinfo", advice))?;
+        if start.kpageflags.is_empty() {
+            return Err(missing(recording, "the start snapshot's kpageflags", advice));
+        }
+        let inferred = start.pagestate.is_empty();
+        let frames = if inferred { infer::frames(&start.kpageflags, zones) } else { start.pagestate.clone() };
+        let blocks = match (&start.pageblocks, recording.ticks.first().and_then(|tick| tick.pagetypeinfo.as_ref())) {
+            (blocks, Some(counted)) if blocks.is_empty() => {
+                infer::blocks(&frames, zones, counted, recording.page_trace()?.records()?)?
+            }
+            (blocks, _) => blocks.clone(),
+        };
+        Ok(Start { frames, blocks, flags: &start.kpageflags, zones, inferred })
+    }
+
+    fn snapshot(&self) -> Snapshot<'_> {
+        let Start { frames, blocks, flags, zones, inferred } = self;
+        Snapshot { frames, flags, blocks, zones, inferred: *inferred }
+    }
+}
+
+fn missing(recording: &Recording, what: &'static str, advice: &'static str) -> Error {
+    Error::Missing { path: recording.path.clone(), what: what.into(), advice }
 }
 
 /// The recorded kernel's outcome over all of the recording, from its trace of rare events (or else its page trace) and

@@ -12,7 +12,7 @@ use clap::Parser;
 use lab::outcome::Outcome;
 use pagealloc::Policy;
 use report::grid::CellId;
-use report::grid::plan::Plan;
+use report::grid::plan::{Plan, Planned};
 use std::path::Path;
 
 /// The scenario of a grid, kept beside its plan.
@@ -86,14 +86,15 @@ pub fn in_vm(place: Place, id: &CellId, args: &GridArgs, kept: &Path) -> Result<
     run(&vm_args(place, id, args)?, kept).map(drop)
 }
 
-/// Runs the cell on the simulated computer under the settings that were in force on its kernel.
+/// Runs the cell on the simulated computer under the settings that were in force on its kernel, standing in for the recorded machine.
 ///
 /// # Errors
 /// Those of the simulated computer.
-pub fn simulated(place: Place, id: &CellId, recorded: &Policy, args: &GridArgs) -> Result<Outcome, Failure> {
+pub fn simulated(place: Place, cell: &Planned, recorded: &Policy, args: &GridArgs) -> Result<Outcome, Failure> {
     let preset: ColumnSpec = recorded.name.parse()?;
     let policy = preset.with(&in_force::changes(recorded)?).to_string();
-    let words = ["--on", "sim", "--policy", &policy].map(str::to_owned);
-    let args = run_args(place, id, &[words.to_vec(), limit(args)].concat())?;
+    let recording = place.directory.join(&cell.recording).display().to_string();
+    let words = ["--on", "sim", "--policy", &policy, "--machine-of", &recording].map(str::to_owned);
+    let args = run_args(place, &cell.id, &[words.to_vec(), limit(args)].concat())?;
     run(&args, place.directory)
 }

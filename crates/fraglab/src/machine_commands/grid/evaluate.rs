@@ -60,7 +60,7 @@ fn seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
 /// The scenario on the simulated computer, beside what the kernel made of it over the whole run.
 fn stream(place: Place, one: &Known, all: &[Known], args: &ValidateArgs, findings: &mut Findings) {
     let (id, truth) = (&one.cell.id, &one.truth);
-    match cell_run::simulated(place, id, &truth.policy, &args.grid) {
+    match cell_run::simulated(place, one.cell, &truth.policy, &args.grid) {
         Ok(outcome) => findings.stream = mirror(&truth.kernel, &[outcome], &STREAM_3, &spread(all, id, None)),
         Err(why) => findings.problems.push(format!("simulated computer: {why}")),
     }

@@ -2,6 +2,7 @@
 
 use super::in_force::{self, InForce};
 use super::{Came, time_limit};
+use crate::backend;
 use crate::column_spec::{ColumnSpec, RECORDED, Setting};
 use crate::failure::Failure;
 use crate::machine_commands::run_args::RunArgs;
@@ -10,8 +11,10 @@ use lab::outcome::Sample;
 use lab::timeline::Sampling;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
+use recording::pagelog::MachineSeen;
 use report::Facts;
-use simulator::{MachineSpec, Simulation, SimulationError};
+use simulator::{Boot, MachineSpec, Simulation, SimulationError};
+use std::path::Path;
 use workload::Scenario;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
@@ -128,7 +131,29 @@ fn spec(chosen: &Chosen, args: &RunArgs) -> Result<MachineSpec, Failure> {
     let mut spec = MachineSpec::of(&chosen.scenario);
     spec.cpus = args.cpus.unwrap_or(chosen.scenario.machine.cpus).get();
     spec.nodes = args.nodes.unwrap_or(chosen.scenario.machine.nodes).get();
+    if let Some(recording) = &args.machine_of {
+        spec = as_machine_of(recording, spec)?;
+    }
     can_be(&spec)?;
     spec.time_limit = Some(u64::from(time_limit(chosen, args)) * NANOS_PER_SECOND);
+    Ok(spec)
+}
+
+/// The machine with what a recorded one had. What reclaim could have taken at its start is left out: it does not stay.
+fn as_machine_of(recording: &Path, spec: MachineSpec) -> Result<MachineSpec, Failure> {
+    let MachineSeen { in_use, cpu_share } = backend::machine_seen(recording)?;
+    if in_use.frames != u64::from(spec.frames()) {
+        let mib = |frames: u64| (frames * spec.page()) >> 20;
+        let (theirs, ours) = (mib(in_use.frames), mib(spec.frames().into()));
+        let name = recording.display();
+        let advice = format!("that machine has {theirs} MiB, this one {ours}; give --memory {theirs}");
+        return Err(Failure::Usage(format!("--machine-of {name}: {advice}")));
+    }
+    let [managed, unmovable, reclaimable, mlocked] =
+        [in_use.managed, in_use.unmovable, in_use.reclaimable, in_use.unevictable].map(|pages| pages as u32);
+    let mut spec = spec.holding(managed, Boot { image: 0, unmovable, reclaimable, mlocked });
+    if let Some(share) = cpu_share {
+        spec.costs = spec.costs.at_share(share);
+    }
     Ok(spec)
 }
