@@ -9,6 +9,7 @@ use super::infer::may_be_cached;
 use super::metadata::Metadata;
 use super::migration::Migrations;
 use super::moves::{Moves, PageArray};
+use super::returns::Returns;
 use super::speed::{Measured, Running};
 use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
@@ -43,6 +44,7 @@ struct Builder<'a> {
     moves: Moves,
     measured: Measured,
     turns: Running,
+    returns: Returns,
     owner: Vec<ObjectId>,
     /// Time of the last event on each frame.
     seen: Vec<u64>,
@@ -96,6 +98,7 @@ impl<'a> Builder<'a> {
             moves: Moves::new(array),
             measured: Measured::default(),
             turns: Running::default(),
+            returns: Returns::default(),
             seen: vec![0; owner.len()],
             start_owner: Vec::new(),
             owner,
@@ -124,7 +127,7 @@ impl<'a> Builder<'a> {
             Event::PageFree(event) => self.page_free(record, task, event),
             Event::FilemapAdd(add) => {
                 let key = FileKey { device: add.s_dev, inode: add.i_ino, index: add.index };
-                self.entered_page_cache(task, add.pfn, key);
+                self.entered_page_cache(record.ts_ns, task, add.pfn, key);
             }
             Event::FilemapDelete(delete) => {
                 let key = FileKey { device: delete.s_dev, inode: delete.i_ino, index: delete.index };
@@ -300,7 +303,7 @@ impl<'a> Builder<'a> {
 
     // ---- what pages are
 
-    fn entered_page_cache(&mut self, task: usize, pfn: u64, key: FileKey) {
+    fn entered_page_cache(&mut self, ts: u64, task: usize, pfn: u64, key: FileKey) {
         let Some(&object) = self.owner.get(pfn as usize) else { return };
         if object == NOBODY {
             return;
@@ -314,6 +317,7 @@ impl<'a> Builder<'a> {
         let before = self.files.enter(key, object);
         if let Some(before) = before.filter(|before| self.same_size(*before, object)) {
             self.attribution.refaults_file += 1;
+            self.returns.came_back(&self.objects[before as usize], ts);
             self.link_again(object, before);
         }
     }
@@ -380,6 +384,7 @@ impl<'a> Builder<'a> {
             tasks: self.tasks.pids,
             start,
             speeds: self.measured.speeds(),
+            file_return: self.returns.median(),
             dirty: Vec::new(),
             samples: self.beside.ticks.values().copied().filter(|ts| *ts > self.window.0).collect(),
             window: self.window,

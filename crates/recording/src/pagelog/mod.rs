@@ -14,6 +14,7 @@ mod infer;
 mod metadata;
 mod migration;
 mod moves;
+mod returns;
 mod share;
 mod speed;
 mod start;
@@ -189,6 +190,9 @@ pub struct PageLog {
     pub start: StartState,
     /// How fast the machine reclaimed and migrated.
     pub speeds: Speeds,
+    /// Median time after which page cache that the recorded kernel's reclaim took was there again, nanoseconds; `None` where too
+    /// little came back.
+    pub file_return: Option<u64>,
     /// Times at which the recording sampled the machine: a replay samples at the same.
     pub samples: Vec<u64>,
     /// How much page cache was dirty, pages (`nr_dirty`), at each tick by time; nothing where the recording has no ticks.

@@ -2,7 +2,6 @@
 //! serve, and a guest's own interrupts and tracing take their part.
 
 use crate::Record;
-use crate::error::Error;
 use crate::event::Event;
 use pagealloc::Gfp;
 
@@ -11,31 +10,38 @@ const LONGEST_NS: u64 = 20_000_000;
 /// Fewer faults in a row say nothing.
 const FEWEST: usize = 1_000;
 
-/// The median by the mean of the times between two faults in a row, in thousandths: faults for anonymous pages of order 0, one after
-/// the other on one CPU, by one task, and nothing in between that the trace knows of. The median is what such a fault takes, the mean has
-/// what was stolen from the task. `None` where there are too few of them.
-///
-/// # Errors
-/// Those of the trace.
-pub(super) fn cpu_share(records: impl Iterator<Item = Result<Record, Error>>) -> Result<Option<u32>, Error> {
-    let mut last: Vec<Option<(i32, u64)>> = Vec::new();
-    let mut between = Vec::new();
-    for record in records {
-        let record = record?;
+/// Faults in a row: for anonymous pages of order 0, one after the other on one CPU, by one task, and nothing in between that the
+/// trace knows of.
+#[derive(Default)]
+pub(super) struct FaultsInARow {
+    /// On each CPU, task and time of the last event, if it was such a fault.
+    last: Vec<Option<(i32, u64)>>,
+    /// Times between two of them, nanoseconds.
+    between: Vec<u32>,
+}
+
+impl FaultsInARow {
+    /// Something happened.
+    pub fn saw(&mut self, record: &Record) {
         let cpu = usize::from(record.cpu);
-        if last.len() <= cpu {
-            last.resize(cpu + 1, None);
+        if self.last.len() <= cpu {
+            self.last.resize(cpu + 1, None);
         }
         let fault = is_anonymous_fault(&record.event).then_some((record.pid, record.ts_ns));
-        let before = std::mem::replace(&mut last[cpu], fault);
+        let before = std::mem::replace(&mut self.last[cpu], fault);
         if let (Some((pid, since)), Some((task, ts))) = (before, fault)
             && pid == task
             && ts - since <= LONGEST_NS
         {
-            between.push((ts - since) as u32);
+            self.between.push((ts - since) as u32);
         }
     }
-    Ok((between.len() >= FEWEST).then(|| median_by_mean(&mut between)))
+
+    /// Share of a CPU that tasks got, in thousandths: the median of the times is what such a fault takes, the mean has what was stolen
+    /// from the task. `None` where there are too few.
+    pub fn cpu_share(mut self) -> Option<u32> {
+        (self.between.len() >= FEWEST).then(|| median_by_mean(&mut self.between))
+    }
 }
 
 fn median_by_mean(times: &mut [u32]) -> u32 {
@@ -67,6 +73,12 @@ mod tests {
         }
     }
 
+    fn share_of(records: impl Iterator<Item = Record>) -> Option<u32> {
+        let mut faults = FaultsInARow::default();
+        records.for_each(|record| faults.saw(&record));
+        faults.cpu_share()
+    }
+
     #[test]
     fn what_is_stolen_is_in_the_mean_and_not_in_the_median() {
         // Every tenth fault comes 41 us later than the others, which are 10 us apart; another task's on the CPU breaks the row.
@@ -74,19 +86,18 @@ mod tests {
         let mut records = Vec::new();
         for number in 0..10_000 {
             now += if number % 10 == 9 { 51_000 } else { 10_000 };
-            records.push(Ok(fault(1, 0, now)));
-            records.push(Ok(fault(2, 1, now + 5)));
+            records.push(fault(1, 0, now));
+            records.push(fault(2, 1, now + 5));
             if number % 100 == 0 {
-                records.push(Ok(fault(3, 0, now + 1)));
+                records.push(fault(3, 0, now + 1));
             }
         }
-        let share = cpu_share(records.into_iter()).unwrap();
+        let share = share_of(records.into_iter());
         assert!(share.is_some_and(|share| (705..=715).contains(&share)), "{share:?}: 10 us by 14.1 us");
     }
 
     #[test]
     fn a_few_faults_say_nothing() {
-        let records = (0..900).map(|at| Ok(fault(1, 0, at * 10_000)));
-        assert_eq!(cpu_share(records).unwrap(), None);
+        assert_eq!(share_of((0..900).map(|at| fault(1, 0, at * 10_000))), None);
     }
 }

@@ -5,7 +5,7 @@ use super::beside::Beside;
 use super::build::build;
 use super::infer;
 use super::moves::PageArray;
-use super::share::cpu_share;
+use super::share::FaultsInARow;
 use super::start::{InUse, Snapshot};
 use super::truth::{TimedTick, kernel_outcome};
 use crate::event::{PageAlloc, PageFree};
@@ -62,8 +62,11 @@ pub struct MachineSeen {
 /// # Errors
 /// When it has no page-level trace or no start snapshot, and those of its parts.
 pub fn machine_seen(recording: &Recording) -> Result<MachineSeen, Error> {
-    let trace = recording.page_trace()?;
-    Ok(MachineSeen { in_use: Start::of(recording)?.snapshot().in_use(), cpu_share: cpu_share(trace.records()?)? })
+    let mut faults = FaultsInARow::default();
+    for record in recording.page_trace()?.records()? {
+        faults.saw(&record?);
+    }
+    Ok(MachineSeen { in_use: Start::of(recording)?.snapshot().in_use(), cpu_share: faults.cpu_share() })
 }
 
 /// The start snapshot, with what it does not tell inferred.

@@ -27,7 +27,9 @@ pub(super) const PIECES: u32 = u32::MAX - 4;
 /// A page that the kernel's reclaim took within this time from now counts as cold already: about the time that a page
 /// spends on the inactive list of the recorded machines before it reaches the tail.
 const COLD_AHEAD_NS: Nanos = 3_000_000_000;
-/// Interval at which a page of the page cache that is in use is used: two looks within it find it idle the second time.
+/// Median time after which evicted page cache comes back on the recordings that the next two were tuned on.
+const USUAL_RETURN_NS: Nanos = 6_400_000_000;
+/// Interval at which a page of the page cache that is in use is used there: two looks within it find it idle the second time.
 const FILE_REUSE_NS: Nanos = 20_000_000_000;
 /// The same for anonymous memory, which its task works in.
 const ANON_REUSE_NS: Nanos = 6_000_000_000;
@@ -37,6 +39,27 @@ const ANON_REUSE_NS: Nanos = 6_000_000_000;
 const FREEABLE_PER_SLAB_PAGE: u64 = 2;
 
 const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
+
+/// How often pages of a recorded machine that are in use are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reuse {
+    file: Nanos,
+    anon: Nanos,
+}
+
+impl Reuse {
+    /// On a larger machine, or one with a busier host, more time goes by between two uses of a page: by as much as evicted page
+    /// cache takes longer to come back. A short recording shows short times only: nothing follows from these.
+    fn of(log: &PageLog) -> Reuse {
+        let returned = u128::from(log.file_return.unwrap_or(0).max(USUAL_RETURN_NS));
+        let longer = |usual: Nanos| (u128::from(usual) * returned / u128::from(USUAL_RETURN_NS)) as Nanos;
+        Reuse { file: longer(FILE_REUSE_NS), anon: longer(ANON_REUSE_NS) }
+    }
+
+    fn interval(self, class: Class) -> Nanos {
+        if class == Class::Anon { self.anon } else { self.file }
+    }
+}
 
 /// What is known of an object while the replay goes on: 16 bytes, so that a look at it costs one cache miss.
 #[derive(Clone, Copy)]
@@ -54,6 +77,7 @@ struct Slot {
 /// Objects by number.
 pub(super) struct Objects {
     log: Arc<PageLog>,
+    reuse: Reuse,
     slots: Vec<Slot>,
     pieces: BTreeMap<ObjectId, Vec<Pfn>>,
     /// What the eviction of pieces left; they are not read back.
@@ -88,6 +112,7 @@ impl Objects {
         };
         let slots = log.objects.iter().map(slot).collect();
         Objects {
+            reuse: Reuse::of(&log),
             log,
             slots,
             pieces: BTreeMap::new(),
@@ -248,7 +273,7 @@ impl Objects {
         let cold = self.is_cold(tag.0, now);
         let slot = &mut self.slots[tag.0 as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        let idle = cold || now - looked.min(now) < coarse(ANON_REUSE_NS);
+        let idle = cold || now - looked.min(now) < coarse(self.reuse.anon);
         // The fault that brought it has set the accessed bit of its only mapping.
         if looked == 0 || !idle { References::Ptes(1) } else { References::None }
     }
@@ -262,7 +287,7 @@ impl Objects {
         let now = coarse(now);
         let slot = &mut self.slots[object as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        now - looked.min(now) >= coarse(FILE_REUSE_NS)
+        now - looked.min(now) >= coarse(self.reuse.file)
     }
 
     /// A large folio whose base pages have no objects of their own: they keep its name.
@@ -322,8 +347,7 @@ impl Owner for Objects {
         self.link_shadow(object, shadow);
         if !self.is_cold(object, coarse(now)) {
             self.taken_while_hot += 1;
-            let reuse = if of.class == Class::Anon { ANON_REUSE_NS } else { FILE_REUSE_NS };
-            self.readback.push((now + reuse, object));
+            self.readback.push((now + self.reuse.interval(of.class), object));
         }
     }
 

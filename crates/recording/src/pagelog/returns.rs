@@ -1,0 +1,46 @@
+//! How soon page cache that the recorded kernel's reclaim took was read back. A trace has no memory accesses; this tells how
+//! much time goes by between two uses of a page on the recorded machine, which hangs on its load, its size and its host.
+
+use super::{LEAVE_SHIFT, NEVER, Object};
+
+/// Fewer returns than that say nothing.
+const FEWEST: usize = 1_000;
+
+/// Times between leaving and coming back, in units of 2^16 ns.
+#[derive(Default)]
+pub(super) struct Returns(Vec<u32>);
+
+impl Returns {
+    /// A page that reclaim took is there again.
+    pub fn came_back(&mut self, before: &Object, ts: u64) {
+        if before.leave != NEVER {
+            self.0.push(((ts >> LEAVE_SHIFT) as u32).saturating_sub(before.leave));
+        }
+    }
+
+    /// Their median, nanoseconds; `None` where there are too few.
+    pub fn median(mut self) -> Option<u64> {
+        let middle = self.0.len() / 2;
+        (self.0.len() >= FEWEST).then(|| u64::from(*self.0.select_nth_unstable(middle).1) << LEAVE_SHIFT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Class;
+    use super::*;
+
+    #[test]
+    fn the_median_of_enough_returns() {
+        let left = |leave| Object { leave, link: 0, gfp: 0, order: 0, class: Class::File, flags: 0 };
+        let mut returns = Returns::default();
+        for at in 0..999u64 {
+            // Back after 1 to 999 units.
+            returns.came_back(&left(100), (101 + at) << LEAVE_SHIFT);
+        }
+        returns.came_back(&left(NEVER), 1 << LEAVE_SHIFT);
+        assert_eq!(Returns(returns.0.clone()).median(), None);
+        returns.came_back(&left(100), 2_000 << LEAVE_SHIFT);
+        assert_eq!(returns.median(), Some(501 << LEAVE_SHIFT));
+    }
+}
