@@ -205,7 +205,22 @@ impl<'a> Driver<'a> {
     }
 
     /// Runs what is ready and acts on what was served, until nothing is left to do at this moment.
+    #[inline(always)]
     pub fn settle(&mut self) {
+        if !self.is_settled() {
+            self.settle_all();
+        }
+    }
+
+    #[inline(always)]
+    fn is_settled(&self) -> bool {
+        let env = &self.mm.env;
+        let asked = !env.nobody_is_ready() || env.flushers_woken.get();
+        !asked && self.served.borrow().is_empty() && self.mm.state.borrow().owner.readback.is_empty()
+    }
+
+    #[inline(never)]
+    fn settle_all(&mut self) {
         while !self.mm.env.nobody_is_ready() || !self.served.borrow().is_empty() {
             self.executor.run_ready(&self.mm.env);
             let served = self.served.borrow_mut().pop_front();
