@@ -9,7 +9,7 @@
 //! - A task does not begin before those have ended that had ended when it began: whoever started it had waited for them (`make` for a job's
 //!   end). Else more tasks would have memory at the same time than ever had.
 
-use super::driver::Driver;
+use super::driver::{Driver, LOAD_AHEAD, load_ahead};
 use super::schedule::Schedule;
 use crate::pagelog::{Op, PageLog};
 use mm::Env;
@@ -223,10 +223,23 @@ impl Driver<'_> {
         }
     }
 
+    /// Loads what the next operations of a task that lags will ask, every so many of them: since they were held back, much
+    /// has left the cache.
+    #[inline(always)]
+    fn load_backlog(&mut self, task: u16) {
+        self.lagging += 1;
+        if self.lagging.is_multiple_of(LOAD_AHEAD)
+            && let Some(waiting) = &self.held.backlog[usize::from(task)]
+        {
+            std::hint::black_box(load_ahead(&self.mm.state.borrow(), waiting.as_slices().0));
+        }
+    }
+
     /// The next operation of a task that lags.
     pub(super) fn next_lagging(&mut self) {
         self.mm.env.clock.set(self.mm.env.clock.get().max(self.held.next));
         if let Some((at, op)) = self.held.pop_operation() {
+            self.load_backlog(op.task);
             self.perform(op);
             self.held.go_on(op, at);
         }
