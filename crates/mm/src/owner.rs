@@ -37,6 +37,11 @@ pub struct ShrinkControl<'a> {
 
 /// Owner of the pages. All methods are called with the machinery's state borrowed: they must not call back into it.
 pub trait Owner {
+    /// Loads what will soon be asked of a page. Whoever is about to ask for many calls it for all of them first, so that the
+    /// cache misses overlap. The value means nothing.
+    fn load_ahead(&self, tag: Tag) -> u32 {
+        tag.0
+    }
     /// Looks at and clears the references of a page on an LRU list.
     fn referenced(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> References;
     /// Whether a page of the page cache that reaches the tail of the inactive list had been used twice through file

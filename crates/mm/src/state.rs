@@ -12,8 +12,8 @@ use crate::reclaim::NodeReclaim;
 use crate::swap::Swap;
 use alloc::vec::Vec;
 use core::cell::RefCell;
-use pagealloc::PageAllocator;
 use pagealloc::policy::GenerationRules;
+use pagealloc::{PageAllocator, Pfn};
 
 /// The types that surround a machine's memory management.
 pub trait World {
@@ -90,6 +90,13 @@ impl<W: World> State<W> {
         let zones = (0..alloc.nr_zones()).map(|_| ZoneState::default()).collect();
         let lru_gen = alloc.policy.lru_gen();
         State { alloc, pages, nodes, zones, swap: Swap::default(), owner, lru_gen, stands_for: (1, 1) }
+    }
+
+    /// Loads what is about to be asked of pages and their owner, one page after the other: all at once, so that the cache
+    /// misses overlap.
+    pub(crate) fn load_owners(&self, pages: impl Iterator<Item = Pfn>) {
+        let tags = pages.map(|pfn| self.pages.tag(pfn));
+        core::hint::black_box(tags.fold(0, |sum, tag| sum ^ self.owner.load_ahead(tag)));
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::allocator::PageAllocator;
 use crate::event::{Event, Observer};
-use crate::frames::FrameState;
 use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::{MergeRetype, MergeTypes};
@@ -28,7 +27,7 @@ impl<O: Observer> PageAllocator<O> {
 
     #[inline(never)]
     fn rmqueue_block(&mut self, zone: ZoneId, found: FreeBlock, order: Order) {
-        self.zones[zone.index()].take(&mut self.frames, found, order, found.list);
+        self.zones[zone.index()].take_first(&mut self.frames, found, order);
         self.trace_zone_locked(found.pfn, order, found.list);
     }
 
@@ -41,34 +40,35 @@ impl<O: Observer> PageAllocator<O> {
     /// Frees a block to the list of `list`, merging upwards (3.5). Tails must already be FREE_TAIL.
     #[inline]
     pub(crate) fn free_block(&mut self, zone: ZoneId, pfn: Pfn, order: Order, list: Migratetype, placement: Placement) {
-        let (mut pfn, mut order, freed) = (pfn, order, order);
-        while order < self.geometry.max_order {
-            if order == self.capture_order && self.capture(zone, pfn, order, list) {
-                // What had been free is not any more.
-                self.zones[zone.index()].account(list, (1 << freed) - (1 << order));
-                return;
-            }
-            let buddy = pfn.buddy(order);
-            let state = self.frames.state(buddy);
-            if !state.is_free_head_of(order) || !self.may_merge(zone, buddy, order, list) {
-                break;
-            }
-            let lists = &mut self.zones[zone.index()];
-            let other = state.free_list_type();
-            lists.unlink(&mut self.frames, buddy, order, other);
-            if other != list {
-                lists.account(other, -(1 << order)); // What was free stays counted, under its new type.
-                lists.account(list, 1 << order);
-            }
-            self.frames.set_state(Pfn(pfn.0 | buddy.0), FrameState::FREE_TAIL);
-            pfn = Pfn(pfn.0 & buddy.0);
-            order += 1;
+        let mut merged = FreeBlock { pfn, order, list };
+        let alike = self.geometry.pageblock_order.min(self.capture_order);
+        let goes_on = self.zones[zone.index()].merge_up(&mut self.frames, &mut merged, alike);
+        if goes_on && !self.merge_blocks(zone, &mut merged) {
+            // Captured: what had been free is not any more.
+            return self.zones[zone.index()].account(list, (1 << order) - (1 << merged.order));
         }
-        let to_tail = placement == Placement::Tail || self.merge_likely(zone, pfn, order);
+        let to_tail = placement == Placement::Tail || self.merge_likely(zone, merged.pfn, merged.order);
         let end = if to_tail { ListEnd::Tail } else { ListEnd::Head };
         let lists = &mut self.zones[zone.index()];
-        lists.link(&mut self.frames, pfn, order, list, end);
-        lists.account(list, 1 << freed);
+        lists.link(&mut self.frames, merged.pfn, merged.order, list, end);
+        lists.account(list, 1 << order);
+    }
+
+    /// Merges on where buddies lie in other pageblocks, or a capture waits for a block of this order. `false`: captured.
+    #[inline(never)]
+    fn merge_blocks(&mut self, zone: ZoneId, block: &mut FreeBlock) -> bool {
+        while block.order < self.geometry.max_order {
+            if block.order == self.capture_order && self.capture(zone, block.pfn, block.order, block.list) {
+                return false;
+            }
+            let buddy = block.pfn.buddy(block.order);
+            let free = self.frames.state(buddy).is_free_head_of(block.order);
+            if !free || !self.may_merge(zone, buddy, block.order, block.list) {
+                break;
+            }
+            self.zones[zone.index()].merge(&mut self.frames, block);
+        }
+        true
     }
 
     /// Whether a free buddy of the right order may be merged with (3.5b, c), after giving its block our type (d).

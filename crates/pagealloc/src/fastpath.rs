@@ -173,12 +173,11 @@ impl<O: Observer> PageAllocator<O> {
     #[inline(always)]
     fn alloc_from_zone(&mut self, zone: ZoneId, preferred: ZoneId, request: &Request, pass: &Pass) -> Option<Pfn> {
         let order = request.order;
-        let cached = match self.pcp_index(order, pass.migratetype) {
-            Some(index) => self.alloc_pcp(zone, request.cpu, index, order, pass.migratetype, pass.flags),
-            None => None,
-        };
-        let pfn = match cached {
-            Some(pfn) => pfn,
+        let pfn = match self.pcp_index(order, pass.migratetype) {
+            Some(index) => {
+                let cached = self.alloc_pcp(zone, request.cpu, index, order, pass.migratetype, pass.flags);
+                cached.or_else(|| self.alloc_behind_pcp(zone, order, pass.migratetype, pass.flags))?
+            }
             None => self.alloc_buddy(zone, order, pass.migratetype, pass.flags)?,
         };
         self.vmstat.add(self.zones[zone.index()].pgalloc, 1 << order);
@@ -192,6 +191,20 @@ impl<O: Observer> PageAllocator<O> {
         Some(pfn)
     }
 
+    /// Direct buddy path (7.7) behind a refill that found nothing. A second search of the same lists finds no more; it is made
+    /// only where the first one was refused and boosted (7.9), because the second one does so again.
+    fn alloc_behind_pcp(&mut self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Pfn> {
+        if flags.contains(AllocFlags::FRAGMENT_STALL) {
+            return self.alloc_buddy(zone, order, wanted, flags);
+        }
+        if !self.uses_highatomic(order, flags) && !self.is_last_resort(flags) {
+            return None;
+        }
+        let page = self.rmqueue_smallest(zone, order, Migratetype::HighAtomic)?;
+        self.frames.set_page(page, order, FrameState::USED);
+        Some(page)
+    }
+
     /// Direct buddy path (7.7).
     #[cold]
     fn alloc_buddy(&mut self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Pfn> {
@@ -201,13 +214,17 @@ impl<O: Observer> PageAllocator<O> {
         }
         let mut mode = RmqueueMode::Normal;
         page = page.or_else(|| self.rmqueue(zone, order, wanted, flags, &mut mode));
-        let last_resort = flags.intersects(AllocFlags(AllocFlags::OOM.0 | AllocFlags::NON_BLOCK.0))
-            && self.policy.reserve == Reserve::HighAtomicOnePercent;
-        if page.is_none() && last_resort {
+        if page.is_none() && self.is_last_resort(flags) {
             page = self.rmqueue_smallest(zone, order, Migratetype::HighAtomic);
         }
         self.frames.set_page(page?, order, FrameState::USED);
         page
+    }
+
+    /// Whether the reserve is open to a request that found nothing else (1.14).
+    fn is_last_resort(&self, flags: AllocFlags) -> bool {
+        flags.intersects(AllocFlags(AllocFlags::OOM.0 | AllocFlags::NON_BLOCK.0))
+            && self.policy.reserve == Reserve::HighAtomicOnePercent
     }
 
     /// NUMA counters of a success (7.13).

@@ -218,7 +218,7 @@ impl<O: Observer> PageAllocator<O> {
         Some(pfn)
     }
 
-    /// Refills a list from the buddy lists, in the order obtained.
+    /// Refills an empty list from the buddy lists, in the order obtained.
     #[cold]
     fn refill_pcp(
         &mut self,
@@ -231,14 +231,17 @@ impl<O: Observer> PageAllocator<O> {
     ) {
         let below_high = self.zones[zone.index()].below_high;
         let wanted = self.pcps[number].alloc_batch(order, self.policy.pcp.high, below_high);
+        let mut list = FrameList::default();
         let mut mode = RmqueueMode::Normal;
-        for _ in 0..wanted {
-            let Some(pfn) = self.rmqueue(zone, order, migratetype, flags, &mut mode) else { break };
+        while list.len() < wanted
+            && let Some(pfn) = self.rmqueue(zone, order, migratetype, flags, &mut mode)
+        {
             self.frames.set_page(pfn, order, FrameState::pcp(migratetype));
-            let pcp = &mut self.pcps[number];
-            pcp.lists[index].push_tail(&mut self.frames, pfn);
-            pcp.count += 1 << order;
+            list.push_tail(&mut self.frames, pfn);
         }
+        let pcp = &mut self.pcps[number];
+        pcp.count += list.len() << order;
+        pcp.lists[index] = list;
     }
 
     /// Puts a freed page on a CPU's list and drains it if that makes it too long (5.7).

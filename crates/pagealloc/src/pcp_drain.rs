@@ -31,10 +31,8 @@ impl<O: Observer> PageAllocator<O> {
         let mut left = amount.min(self.pcps[number].count);
         let mut index = first;
         while left > 0 {
-            match self.drain_one(zone, number, index) {
-                Some(pages) => left = left.saturating_sub(pages),
-                None => index = (index + 1) % NR_PCP_LISTS,
-            }
+            left = left.saturating_sub(self.drain_list(zone, number, index, left));
+            index = (index + 1) % NR_PCP_LISTS;
         }
     }
 
@@ -54,7 +52,7 @@ impl<O: Observer> PageAllocator<O> {
                 run = left;
             }
             let list = self.era_type(place).index();
-            while left > 0 && run > 0 && self.drain_one(zone, number, list).is_some() {
+            while left > 0 && run > 0 && self.drain_list(zone, number, list, 1) > 0 {
                 left -= 1;
                 run -= 1;
             }
@@ -71,18 +69,24 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// Frees the page at the tail of a list; its base pages.
-    #[inline]
-    fn drain_one(&mut self, zone: ZoneId, number: usize, index: usize) -> Option<u32> {
+    /// Frees pages from the tail of a list until it is empty or at least so many base pages are free; how many are.
+    fn drain_list(&mut self, zone: ZoneId, number: usize, index: usize, wanted: u32) -> u32 {
+        let mut list = self.pcps[number].lists[index];
+        let mut drained = 0;
+        while drained < wanted
+            && let Some(pfn) = list.pop_tail(&mut self.frames)
+        {
+            let order = self.frames.allocated_order(pfn);
+            let migratetype = self.drained_type(pfn);
+            self.frames.fill_tails(pfn, order, FrameState::FREE_TAIL);
+            self.free_block(zone, pfn, order, migratetype, Placement::Ordinary);
+            self.observer.kmem(&Event::MmPagePcpuDrain { pfn, order, migratetype });
+            drained += 1 << order;
+        }
         let pcp = &mut self.pcps[number];
-        let pfn = pcp.lists[index].pop_tail(&mut self.frames)?;
-        let order = self.frames.allocated_order(pfn);
-        pcp.count -= 1 << order;
-        let migratetype = self.drained_type(pfn);
-        self.frames.fill_tails(pfn, order, FrameState::FREE_TAIL);
-        self.free_block(zone, pfn, order, migratetype, Placement::Ordinary);
-        self.observer.kmem(&Event::MmPagePcpuDrain { pfn, order, migratetype });
-        Some(1 << order)
+        pcp.lists[index] = list;
+        pcp.count -= drained;
+        drained
     }
 
     /// Type that a page leaves its list with: its block's; before 6.10 the one cached when it came (3.8).

@@ -146,6 +146,34 @@ impl Zone {
         }
     }
 
+    /// Takes the free buddy of a block off its list and makes the block one of both. What was free stays counted, under the
+    /// block's type.
+    #[inline(always)]
+    pub(crate) fn merge(&mut self, frames: &mut Frames, block: &mut FreeBlock) {
+        let buddy = block.pfn.buddy(block.order);
+        let other = frames.state(buddy).free_list_type();
+        self.unlink(frames, buddy, block.order, other);
+        if other != block.list {
+            self.account(other, -(1 << block.order));
+            self.account(block.list, 1 << block.order);
+        }
+        frames.set_state(Pfn(block.pfn.0 | buddy.0), FrameState::FREE_TAIL);
+        block.pfn = Pfn(block.pfn.0 & buddy.0);
+        block.order += 1;
+    }
+
+    /// Merges a block with free buddies up to an order below which both lie in one pageblock. Whether it came that far.
+    #[inline(always)]
+    pub(crate) fn merge_up(&mut self, frames: &mut Frames, block: &mut FreeBlock, end: Order) -> bool {
+        while block.order < end {
+            if !frames.state(block.pfn.buddy(block.order)).is_free_head_of(block.order) {
+                return false;
+            }
+            self.merge(frames, block);
+        }
+        true
+    }
+
     /// Moves a block from the list it is on to another one of its order.
     pub(crate) fn shift(&mut self, frames: &mut Frames, pfn: Pfn, order: Order, to: Migratetype, end: ListEnd) {
         let from = frames.state(pfn).free_list_type();
@@ -226,6 +254,18 @@ impl Zone {
             self.account(block.list, -(1 << block.order));
             self.account(rest, (1 << block.order) - (1 << order));
         }
+    }
+
+    /// The same for the first block of a list, whose rest stays with its type.
+    #[inline(always)]
+    pub(crate) fn take_first(&mut self, frames: &mut Frames, block: FreeBlock, order: Order) {
+        let list = &mut self.areas[block.order as usize].lists[block.list.index()];
+        list.pop_head(frames);
+        if list.is_empty() {
+            self.occupied[block.list.index()] &= !(1 << block.order);
+        }
+        self.expand(frames, block.pfn, block.order, order, block.list);
+        self.account(block.list, -(1 << order));
     }
 
     /// Whether the frames `start .. start + pages` lie in the zone.

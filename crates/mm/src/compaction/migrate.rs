@@ -25,6 +25,7 @@ impl<W: World> State<W> {
         let total = control.nr_sources;
         let mut result = Migrated::default();
         let mut tried = 0;
+        self.load_owners(control.sources.iter().map(|source| source.pfn));
         while let Some(source) = control.sources.pop() {
             let pages = 1 << self.alloc.frames.order(source.pfn);
             if self.stays(source) {

@@ -75,6 +75,7 @@ enum Use {
 impl<W: World> State<W> {
     /// Judges all taken pages, in the order taken. Writes to start are pushed to `writes`.
     pub(crate) fn judge_pages(&mut self, taken: &mut Taken, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) {
+        self.load_owners(taken.pages.iter(&self.alloc.frames));
         while let Some(pfn) = taken.next(&mut self.alloc.frames) {
             let fate = self.judge(pfn, taken, rules, batch, writes);
             let pages = self.pages_in(pfn);

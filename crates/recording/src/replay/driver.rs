@@ -6,10 +6,10 @@ use super::objects::{Objects, PIECES};
 use super::pace::Held;
 use super::place::{ReplayWorld, place};
 use super::{ReplayError, ReplayOptions, Replayed};
-use crate::pagelog::{ObjectId, Op, OpKind, PageLog};
+use crate::pagelog::{Object, ObjectId, Op, OpKind, PageLog};
 use lab::outcome::{Sample, SlowRequest};
 use lab::{Executor, VirtualEnv, Watch, start_daemons};
-use mm::{Mm, State};
+use mm::{Mm, Owner, State, Tag};
 use pagealloc::{CpuId, FrameList, NR_ORDERS, NodeId, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -22,8 +22,8 @@ use std::time::Instant;
 const SWAP_PAGES: u64 = 262_144;
 /// Interval at which a replay reports its progress, operations.
 const PROGRESS_OPS: usize = 1 << 17;
-/// Operations whose objects are loaded together, ahead of their turn.
-const LOAD_AHEAD: usize = 16;
+/// Operations whose objects, and whose frames, are loaded together, ahead of their turn.
+pub(super) const LOAD_AHEAD: usize = 16;
 
 /// A finished slow request, for the driver to act on.
 pub(super) struct Served {
@@ -70,6 +70,8 @@ pub(super) struct Driver<'a> {
     pub tally: Tally,
     /// What tasks had to hold back.
     pub held: Held,
+    /// Operations of tasks that lag so far.
+    pub lagging: usize,
     /// Objects to be read back, by time.
     readback: BinaryHeap<Reverse<(u64, ObjectId)>>,
     /// Time of the first of them; the end of time if there is none.
@@ -106,12 +108,15 @@ pub fn replay(
     Ok(driver.finish(series, replay_seconds))
 }
 
-/// Loads what operations will ask of their objects, then of the frames that these are in: each all at once, so that the cache
-/// misses overlap. The value means nothing.
-fn load_ahead(state: &State<ReplayWorld>, ops: &[Op]) -> u32 {
+/// Loads what coming operations will ask: of the next but one lot of them the objects; of the next lot, whose objects are
+/// here by now, the frames. No load waits for another, so the cache misses overlap. The value means nothing.
+pub(super) fn load_ahead(state: &State<ReplayWorld>, coming: &[Op]) -> u32 {
+    let mut lots = coming.chunks(LOAD_AHEAD).skip(1).map(|lot| lot.iter().map(|op| op.object));
+    let (next, next_but_one) = (lots.next(), lots.next());
+    let objects = next_but_one.into_iter().flatten().fold(0, |sum, object| sum ^ state.owner.load_ahead(Tag(object)));
     let last = state.alloc.frames.len() - 1;
-    ops.iter().fold(state.owner.load_ahead(ops), |sum, op| {
-        let pfn = Pfn(state.owner.place(op.object).min(last));
+    next.into_iter().flatten().fold(objects, |sum, object| {
+        let pfn = Pfn(state.owner.place(object).min(last));
         let behind = FrameList::next(&state.alloc.frames, pfn).unwrap_or(pfn);
         sum ^ u32::from(state.pages.flags(pfn).0) ^ behind.0
     })
@@ -134,6 +139,7 @@ impl<'a> Driver<'a> {
             slow,
             tally: Tally::default(),
             held: Held::new(log, mm.state.borrow().alloc.nr_cpus()),
+            lagging: 0,
             readback: BinaryHeap::new(),
             next_readback: u64::MAX,
             faulting: 0,
@@ -152,8 +158,7 @@ impl<'a> Driver<'a> {
         let mut series = Vec::new();
         for (index, op) in self.log.ops.iter().enumerate() {
             if index % LOAD_AHEAD == 0 {
-                let ahead = self.log.ops.get(index + LOAD_AHEAD..).unwrap_or_default();
-                std::hint::black_box(load_ahead(&self.mm.state.borrow(), &ahead[..ahead.len().min(LOAD_AHEAD)]));
+                std::hint::black_box(load_ahead(&self.mm.state.borrow(), &self.log.ops[index..]));
             }
             while let Some(at) = next_sample.filter(|at| *at < op.ts) {
                 self.run_until(at);
@@ -205,7 +210,22 @@ impl<'a> Driver<'a> {
     }
 
     /// Runs what is ready and acts on what was served, until nothing is left to do at this moment.
+    #[inline(always)]
     pub fn settle(&mut self) {
+        if !self.is_settled() {
+            self.settle_all();
+        }
+    }
+
+    #[inline(always)]
+    fn is_settled(&self) -> bool {
+        let env = &self.mm.env;
+        let asked = !env.nobody_is_ready() || env.flushers_woken.get();
+        !asked && self.served.borrow().is_empty() && self.mm.state.borrow().owner.readback.is_empty()
+    }
+
+    #[inline(never)]
+    fn settle_all(&mut self) {
         while !self.mm.env.nobody_is_ready() || !self.served.borrow().is_empty() {
             self.executor.run_ready(&self.mm.env);
             let served = self.served.borrow_mut().pop_front();
@@ -264,13 +284,19 @@ impl<'a> Driver<'a> {
         self.perform(op);
     }
 
+    /// What the log says of an object.
+    #[inline(always)]
+    pub fn object(&self, object: ObjectId) -> Object {
+        self.mm.state.borrow().owner.of(object)
+    }
+
     /// Does what the operation says.
     #[inline]
     pub fn perform(&mut self, op: Op) {
         match op.kind {
             OpKind::Free => self.free(op),
             OpKind::Alloc => self.alloc(op),
-            OpKind::Attempt => self.request(op, self.log.objects[op.object as usize]),
+            OpKind::Attempt => self.request(op),
             OpKind::ThpFault => self.thp_fault(op),
         }
     }

@@ -5,7 +5,7 @@
 //! it was looked at a moment ago; and the first look at an anonymous page finds the access of its own fault. If the model
 //! takes a page in use all the same, it is read back after the same interval.
 
-use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, Object, ObjectId, Op, PageLog, UNIT};
+use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, Object, ObjectId, PageLog, UNIT};
 use lab::Chance;
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
@@ -61,7 +61,8 @@ impl Reuse {
     }
 }
 
-/// What is known of an object while the replay goes on: 16 bytes, so that a look at it costs one cache miss.
+/// What is known of an object while the replay goes on, beside what the log says of it, so that a look at both costs one
+/// cache miss: 24 bytes.
 #[derive(Clone, Copy)]
 struct Slot {
     /// A frame number or one of the words above.
@@ -70,8 +71,8 @@ struct Slot {
     looked: u32,
     /// One more than the index of what its eviction left, or 0.
     shadow: u32,
-    /// When the kernel's reclaim took it; for a whole THP unit, when it took the last of its base pages.
-    leave: u32,
+    /// As in the log, but for `leave` of a whole THP unit: when the kernel's reclaim took the last of its base pages.
+    of: Object,
 }
 
 /// Objects by number.
@@ -108,7 +109,7 @@ impl Objects {
             } else {
                 log.objects[log.units[of.link as usize].members as usize].leave
             };
-            Slot { place: NOWHERE, looked: 0, shadow: 0, leave: last.max(of.leave) }
+            Slot { place: NOWHERE, looked: 0, shadow: 0, of: Object { leave: last.max(of.leave), ..*of } }
         };
         let slots = log.objects.iter().map(slot).collect();
         Objects {
@@ -131,6 +132,12 @@ impl Objects {
         }
     }
 
+    /// What the log says of the object.
+    #[inline(always)]
+    pub fn of(&self, object: ObjectId) -> Object {
+        self.slots[object as usize].of
+    }
+
     /// Where the object is: a frame number or one of the words above.
     #[inline(always)]
     pub fn place(&self, object: ObjectId) -> u32 {
@@ -151,30 +158,25 @@ impl Objects {
     /// The object came into a frame.
     #[inline(always)]
     pub fn put(&mut self, object: ObjectId, pfn: Pfn) {
-        self.put_as(object, self.log.objects[object as usize].class, pfn);
-    }
-
-    /// The same for a caller that knows the object's class.
-    #[inline(always)]
-    pub fn put_as(&mut self, object: ObjectId, class: Class, pfn: Pfn) {
         let slot = &mut self.slots[object as usize];
         (slot.place, slot.looked) = (pfn.0, 0);
-        if class == Class::Slab {
+        if slot.of.class == Class::Slab {
             self.enter_slab(object);
         }
     }
 
     /// The object leaves its frame by its owner's will.
     #[inline(always)]
-    pub fn take(&mut self, object: ObjectId, class: Class) {
-        self.slots[object as usize].place = GONE;
-        if class == Class::Slab {
+    pub fn take(&mut self, object: ObjectId) {
+        let slot = &mut self.slots[object as usize];
+        slot.place = GONE;
+        if slot.of.class == Class::Slab {
             self.leave_slab(object);
         }
     }
 
     fn enter_slab(&mut self, object: ObjectId) {
-        let of = &self.log.objects[object as usize];
+        let of = self.of(object);
         self.slab_pages += 1 << of.order;
         if of.leave != NEVER {
             self.cold_slab.insert((of.leave, object));
@@ -182,7 +184,7 @@ impl Objects {
     }
 
     fn leave_slab(&mut self, object: ObjectId) {
-        let of = &self.log.objects[object as usize];
+        let of = self.of(object);
         self.slab_pages -= 1 << of.order;
         self.cold_slab.remove(&(of.leave, object));
     }
@@ -200,7 +202,7 @@ impl Objects {
     /// What the eviction of pieces left, once.
     pub fn take_piece_shadows(&mut self, object: ObjectId) -> Vec<Shadow> {
         let shadows = self.piece_shadows.remove(&object).unwrap_or_default();
-        if self.log.objects[object as usize].class == Class::Anon {
+        if self.of(object).class == Class::Anon {
             self.swapped = self.swapped.saturating_sub(shadows.len() as u64);
         }
         shadows
@@ -215,7 +217,7 @@ impl Objects {
     #[cold]
     fn take_shadow_there(&mut self, object: ObjectId) -> Option<Shadow> {
         let shadow = self.unlink_shadow(object)?;
-        if self.log.objects[object as usize].class == Class::Anon {
+        if self.of(object).class == Class::Anon {
             self.swapped = self.swapped.saturating_sub(1);
         }
         Some(shadow)
@@ -244,15 +246,6 @@ impl Objects {
         self.slots[object as usize].shadow = at + 1;
     }
 
-    /// Loads what the next operations will ask of their objects, all at once, so that the cache misses overlap. The value
-    /// means nothing.
-    pub fn load_ahead(&self, ops: &[Op]) -> u32 {
-        ops.iter().fold(0, |sum, op| {
-            let object = op.object as usize;
-            sum ^ self.slots[object].place ^ u32::from(self.log.objects[object].flags)
-        })
-    }
-
     /// Whether the lock that leads from pages to page tables is taken. Who holds it does so for longer than a batch takes:
     /// all pages that are looked at at one time share the answer.
     fn rmap_contended(&mut self, now: Nanos) -> bool {
@@ -263,7 +256,7 @@ impl Objects {
     }
 
     fn is_cold(&self, object: ObjectId, now: u32) -> bool {
-        let leave = self.slots[object as usize].leave;
+        let leave = self.of(object).leave;
         leave != NEVER && now + COLD_AHEAD >= leave
     }
 
@@ -281,7 +274,7 @@ impl Objects {
     /// Page cache is read and written by system calls: what is used twice is activated then, and a page that was not does
     /// not outlive its way to the tail of the inactive list. Of one that the kernel kept it is made up for there.
     fn used_through_files(&mut self, object: ObjectId, now: Nanos) -> bool {
-        if self.log.objects[object as usize].class != Class::File || self.is_cold(object, coarse(now)) {
+        if self.of(object).class != Class::File || self.is_cold(object, coarse(now)) {
             return false;
         }
         let now = coarse(now);
@@ -294,7 +287,7 @@ impl Objects {
     fn split_into_pieces(&mut self, tag: Tag, index: u32) -> Tag {
         if index == 0 {
             let head = self.place(tag.0);
-            let pages = 1 << self.log.objects[tag.0 as usize].order;
+            let pages = 1 << self.of(tag.0).order;
             self.pieces.insert(tag.0, (head..head + pages).map(Pfn).collect());
             self.set_place(tag.0, PIECES);
         }
@@ -317,9 +310,15 @@ fn coarse(now: Nanos) -> u32 {
 }
 
 impl Owner for Objects {
+    #[inline(always)]
+    fn load_ahead(&self, tag: Tag) -> u32 {
+        let slot = &self.slots[tag.0 as usize];
+        slot.place ^ u32::from(slot.of.flags)
+    }
+
     fn referenced(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> References {
         // Page cache that is read and written has no page tables to be led to.
-        if self.log.objects[tag.0 as usize].class != Class::Anon {
+        if self.of(tag.0).class != Class::Anon {
             return References::None;
         }
         if self.rmap_contended(now) { References::Contended } else { self.look(tag, now) }
@@ -330,12 +329,12 @@ impl Owner for Objects {
     }
 
     fn walked(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> bool {
-        self.log.objects[tag.0 as usize].class == Class::Anon && self.look(tag, now) != References::None
+        self.of(tag.0).class == Class::Anon && self.look(tag, now) != References::None
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {
         let object = tag.0;
-        let of = self.log.objects[object as usize];
+        let of = self.of(object);
         if of.class == Class::Anon {
             self.swapped += 1;
         }
@@ -367,7 +366,7 @@ impl Owner for Objects {
     }
 
     fn split(&mut self, head_tag: Tag, index: u32) -> Tag {
-        let of = self.log.objects[head_tag.0 as usize];
+        let of = self.of(head_tag.0);
         if of.flags & UNIT == 0 {
             return self.split_into_pieces(head_tag, index);
         }
@@ -400,7 +399,7 @@ impl Owner for Objects {
                 break;
             }
             let pfn = Pfn(self.place(object));
-            pages = pages.saturating_sub(1 << self.log.objects[object as usize].order);
+            pages = pages.saturating_sub(1 << self.of(object).order);
             self.leave_slab(object);
             self.set_place(object, NOWHERE);
             control.freed.push(pfn);

@@ -9,7 +9,7 @@
 //! - A task does not begin before those have ended that had ended when it began: whoever started it had waited for them (`make` for a job's
 //!   end). Else more tasks would have memory at the same time than ever had.
 
-use super::driver::Driver;
+use super::driver::{Driver, LOAD_AHEAD, load_ahead};
 use super::schedule::Schedule;
 use crate::pagelog::{Op, PageLog};
 use mm::Env;
@@ -64,8 +64,10 @@ pub(super) struct Held {
     ends: Vec<u64>,
     /// Tasks that are not in step, by their end in the recording.
     behind: BTreeSet<(u64, u16)>,
-    /// The task whose operation is being done.
+    /// The task that lags whose operation is being done.
     performing: Option<u16>,
+    /// Whether it has to wait for that.
+    waits_anew: bool,
     /// Tasks that have yet to begin because of these, by their first operation in the recording.
     unborn: BTreeSet<(u64, u16)>,
 }
@@ -90,13 +92,18 @@ impl Held {
             ends,
             behind: BTreeSet::new(),
             performing: None,
+            waits_anew: false,
             unborn: BTreeSet::new(),
         }
     }
 
     /// The task waits for an answer. Mostly it works for it, so it keeps its CPU for a while.
     pub fn wait(&mut self, task: u16) {
-        self.fall_behind(task);
+        if self.performing == Some(task) {
+            self.waits_anew = true; // It is behind already.
+        } else {
+            self.fall_behind(task);
+        }
     }
 
     /// Holds the operation back if its task is not in step, or if others come first.
@@ -169,32 +176,27 @@ impl Held {
         first
     }
 
-    /// The next operation of a task that lags, if it may come now, and what waits behind it; else the task is scheduled anew.
-    fn pop_operation(&mut self) -> Option<(u64, Op, VecDeque<Op>)> {
+    /// The next operation of a task that lags, if it may come now; else the task is scheduled anew. What waits behind it stays in the backlog.
+    fn pop_operation(&mut self) -> Option<(u64, Op)> {
         let (at, task) = self.pop()?;
-        let mut waiting = self.backlog[usize::from(task)].take()?;
-        let mut op = waiting.pop_front()?;
+        let mut op = *self.backlog[usize::from(task)].as_ref()?.front()?;
         if let Err(free) = self.take_cpu(&mut op, at) {
-            waiting.push_front(op);
-            self.backlog[usize::from(task)] = Some(waiting);
             self.schedule(free, task);
             return None;
         }
+        self.backlog[usize::from(task)].as_mut()?.pop_front();
         self.turns[usize::from(op.cpu)].goes_on(op, true, at);
         self.performing = Some(task);
-        Some((at, op, waiting))
+        Some((at, op))
     }
 
-    /// The task goes on after an operation that came at this time.
-    fn go_on(&mut self, op: Op, at: u64, waiting: VecDeque<Op>) {
+    /// The task goes on after an operation that came at this time, unless it has to wait anew.
+    fn go_on(&mut self, op: Op, at: u64) {
         self.performing = None;
-        // `Some` again: it waits anew, and what is left waits behind it.
-        if let Some(anew) = &mut self.backlog[usize::from(op.task)] {
-            debug_assert!(anew.is_empty(), "no operation came in between");
-            *anew = waiting;
+        if std::mem::take(&mut self.waits_anew) {
             return;
         }
-        let next = waiting.front().map(|next| next.ts);
+        let next = self.backlog[usize::from(op.task)].as_ref().and_then(|waiting| waiting.front()).map(|next| next.ts);
         let ends = op.ts >= self.ends[usize::from(op.task)];
         let leaves = next.map_or(ends, |next| next - op.ts > PAUSE_NS);
         if leaves {
@@ -203,29 +205,43 @@ impl Held {
         let Some(next) = next else { return self.in_step(op.task, at) };
         let made_up = if leaves { next - op.ts } else { 0 };
         self.schedule(next + at.saturating_sub(op.ts).saturating_sub(made_up), op.task);
-        self.backlog[usize::from(op.task)] = Some(waiting);
     }
 }
 
 impl Driver<'_> {
     /// The task has its answer.
     pub(super) fn resume(&mut self, task: u16) {
+        if self.held.performing == Some(task) {
+            self.held.waits_anew = false; // At once: whoever let it perform goes on with it.
+            return;
+        }
         let now = self.mm.env.now();
         match self.held.backlog[usize::from(task)].as_ref().map(|waiting| waiting.front().map(|next| next.ts)) {
             Some(Some(ts)) => self.held.schedule(now.max(ts), task),
-            // At once: what it has left is taken up by whoever let it perform.
-            Some(None) if self.held.performing == Some(task) => self.held.backlog[usize::from(task)] = None,
             Some(None) => self.held.in_step(task, now),
             None => {}
+        }
+    }
+
+    /// Loads what the next operations of a task that lags will ask, every so many of them: since they were held back, much
+    /// has left the cache.
+    #[inline(always)]
+    fn load_backlog(&mut self, task: u16) {
+        self.lagging += 1;
+        if self.lagging.is_multiple_of(LOAD_AHEAD)
+            && let Some(waiting) = &self.held.backlog[usize::from(task)]
+        {
+            std::hint::black_box(load_ahead(&self.mm.state.borrow(), waiting.as_slices().0));
         }
     }
 
     /// The next operation of a task that lags.
     pub(super) fn next_lagging(&mut self) {
         self.mm.env.clock.set(self.mm.env.clock.get().max(self.held.next));
-        if let Some((at, op, waiting)) = self.held.pop_operation() {
+        if let Some((at, op)) = self.held.pop_operation() {
+            self.load_backlog(op.task);
             self.perform(op);
-            self.held.go_on(op, at, waiting);
+            self.held.go_on(op, at);
         }
     }
 }
@@ -254,8 +270,8 @@ mod tests {
     /// Does the lagging task's next operation; when it was, and on which CPU.
     fn step(held: &mut Held) -> Option<(u64, u16, u8)> {
         while held.next != u64::MAX {
-            if let Some((at, op, waiting)) = held.pop_operation() {
-                held.go_on(op, at, waiting);
+            if let Some((at, op)) = held.pop_operation() {
+                held.go_on(op, at);
                 return Some((at, op.task, op.cpu));
             }
         }

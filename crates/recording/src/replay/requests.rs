@@ -11,14 +11,18 @@ use pagealloc::{CpuId, Gfp, Pfn, Request};
 impl Driver<'_> {
     #[inline]
     pub(super) fn alloc(&mut self, op: Op) {
-        let object = self.log.objects[op.object as usize];
-        if object.flags & MEMBER != 0 && self.covered_by_huge_page(object.link) {
-            return;
+        let there = self.object(op.object).flags & (MEMBER | AGAIN) != 0 && self.is_there(op.object);
+        if !there {
+            self.request(op);
         }
-        if object.flags & AGAIN != 0 && self.still_there(op.object, object.link) {
-            return;
-        }
-        self.request(op, object);
+    }
+
+    /// Whether the object need not be asked for: its page is part of a huge one, or never left.
+    #[inline(never)]
+    fn is_there(&mut self, id: ObjectId) -> bool {
+        let object = self.object(id);
+        object.flags & MEMBER != 0 && self.covered_by_huge_page(object.link)
+            || object.flags & AGAIN != 0 && self.still_there(id, object.link)
     }
 
     /// The kernel had evicted the page and read it back; here it never left.
@@ -30,7 +34,7 @@ impl Driver<'_> {
             return false;
         }
         let pfn = Pfn(place);
-        state.owner.take(before, self.log.objects[before as usize].class);
+        state.owner.take(before);
         state.owner.put(object, pfn);
         state.pages.set_tag(pfn, Tag(object));
         state.mark_accessed(pfn);
@@ -38,8 +42,9 @@ impl Driver<'_> {
         true
     }
 
-    #[inline]
-    pub(super) fn request(&mut self, op: Op, object: Object) {
+    #[inline(never)]
+    pub(super) fn request(&mut self, op: Op) {
+        let object = self.object(op.object);
         let cpu = CpuId(u16::from(op.cpu));
         let request = Request { order: object.order, cpu, ..self.requests[usize::from(object.gfp)] };
         let mut state = self.mm.state.borrow_mut();
@@ -75,7 +80,7 @@ impl Driver<'_> {
         let (mm, served, slow) = (self.mm, self.served, self.slow);
         let mut task =
             TaskContext::user(self.log.tasks.get(usize::from(op.task)).copied().unwrap_or(0) as u32, request.cpu);
-        if self.log.objects[op.object as usize].flags & MEMALLOC != 0 {
+        if self.object(op.object).flags & MEMALLOC != 0 {
             task.flags = task.flags.with(TaskFlags::MEMALLOC);
         }
         self.hold_back(op);
@@ -103,7 +108,7 @@ impl Driver<'_> {
 
     /// The slow path's answer to an operation.
     pub(super) fn answer(&mut self, op: Op, pfn: Option<Pfn>) {
-        let object = self.log.objects[op.object as usize];
+        let object = self.object(op.object);
         let cpu = CpuId(u16::from(op.cpu));
         if op.kind == OpKind::ThpFault {
             return self.thp_answer(op, pfn);
@@ -156,9 +161,9 @@ impl Driver<'_> {
             self.tally.unserved += 1;
             return;
         };
-        self.tally.pieces += u64::from(self.log.objects[object as usize].order > 0);
-        let class = self.log.objects[object as usize].class;
         let mut state = self.mm.state.borrow_mut();
+        let Object { class, order, .. } = state.owner.of(object);
+        self.tally.pieces += u64::from(order > 0);
         match state.owner.place(object) {
             PIECES => {
                 state.owner.pieces_mut(object).push(pfn);
@@ -173,7 +178,7 @@ impl Driver<'_> {
 
     #[inline]
     pub(super) fn free(&mut self, op: Op) {
-        let object = self.log.objects[op.object as usize];
+        let object = self.object(op.object);
         if object.flags & (MEMBER | UNIT) != 0 && self.free_of_unit(op, object) {
             return;
         }
@@ -202,7 +207,7 @@ impl Driver<'_> {
                 pieces.into_iter().for_each(|pfn| state.free_page(pfn, cpu));
             }
             frame => {
-                state.owner.take(object, self.log.objects[object as usize].class);
+                state.owner.take(object);
                 state.free_page(Pfn(frame), cpu);
             }
         }
@@ -220,7 +225,7 @@ impl Driver<'_> {
             return self.faults.push_back(object);
         }
         self.tally.readbacks += 1;
-        let of = self.log.objects[object as usize];
+        let of = self.object(object);
         let request = Request::new(of.order, self.log.gfps[usize::from(of.gfp)], CpuId(0));
         let page = self.mm.state.borrow_mut().alloc_fast_sync(&request, &self.mm.env);
         if page.is_some() {
@@ -239,7 +244,10 @@ impl Driver<'_> {
         let mut state = self.mm.state.borrow_mut();
         let wanted = matches!(state.owner.place(object), NOWHERE | PENDING);
         match pfn {
-            Some(pfn) if wanted => install(&mut state, object, self.log.objects[object as usize].class, pfn),
+            Some(pfn) if wanted => {
+                let class = state.owner.of(object).class;
+                install(&mut state, object, class, pfn);
+            }
             Some(pfn) => state.free_page(pfn, CpuId(0)),
             None if wanted => state.owner.set_place(object, NOWHERE),
             None => state.owner.set_place(object, GONE),
@@ -250,7 +258,7 @@ impl Driver<'_> {
 /// Puts a page that was just handed out to its use.
 #[inline(always)]
 pub(super) fn install(state: &mut State<ReplayWorld>, object: ObjectId, class: Class, pfn: Pfn) {
-    state.owner.put_as(object, class, pfn);
+    state.owner.put(object, pfn);
     adopt(state, object, class, pfn);
 }
 

@@ -17,8 +17,9 @@ impl Driver<'_> {
     }
 
     /// A fault: on the own node without retry first, then anywhere if it may reclaim (8.12).
+    #[inline(never)]
     pub(super) fn thp_fault(&mut self, op: Op) {
-        let unit = self.log.units[self.log.objects[op.object as usize].link as usize];
+        let unit = self.log.units[self.object(op.object).link as usize];
         let gfp = if unit.direct { Gfp::TRANSHUGE } else { Gfp::TRANSHUGE_LIGHT };
         let order = self.mm.state.borrow().alloc.geometry.pmd_order;
         let cpu = CpuId(u16::from(op.cpu));
@@ -46,7 +47,7 @@ impl Driver<'_> {
 
     /// The outcome of a fault.
     pub(super) fn thp_answer(&mut self, op: Op, pfn: Option<Pfn>) {
-        let object = self.log.objects[op.object as usize];
+        let object = self.object(op.object);
         let unit = self.log.units[object.link as usize];
         let mut state = self.mm.state.borrow_mut();
         let doomed = state.owner.place(op.object) == DOOMED;
@@ -91,6 +92,7 @@ impl Driver<'_> {
     }
 
     /// A free of a unit or of one of its base pages. Returns whether it is dealt with.
+    #[inline(never)]
     pub(super) fn free_of_unit(&mut self, op: Op, object: Object) -> bool {
         let unit = self.log.units[object.link as usize];
         let cpu = CpuId(u16::from(op.cpu));
