@@ -5,7 +5,7 @@ mod support;
 use mm::compaction::{CompactPriority, CompactResult};
 use mm::{MmEvent, PageFlags};
 use pagealloc::policy::HandOver;
-use pagealloc::{AllocFlags, Counter, FrameState, Gfp, Pfn, Policy, ZoneType};
+use pagealloc::{AllocFlags, Counter, FrameState, Geometry, Gfp, Machine, Pfn, Policy, ZoneId, ZoneType};
 use support::*;
 
 const SECOND: u64 = 1_000 * MS;
@@ -272,6 +272,52 @@ fn kcompactd_wakes_after_calls(policy: Policy, calls: u32) -> u64 {
 fn kswapd_of_4_6_hands_the_order_over_without_having_reclaimed() {
     assert_eq!(kcompactd_wakes_after_a_call("linux-4.6"), 1);
     assert_eq!(kcompactd_wakes_after_a_call("linux-4.8"), 0, "it reads anew what is asked for: nothing");
+}
+
+/// How often kcompactd set to work after kswapd was asked for a huge page, and got the memory for one from page cache, beside a zone DMA of
+/// which nothing is free.
+fn kcompactd_wakes_beside_a_full_zone(policy: Policy) -> u64 {
+    let zones = Machine::uniform(Geometry::PAGES_4K, 2, MIB_OF_TESTS * MIB, true);
+    let mut machine = TestMachine::with_zones(policy, &zones);
+    {
+        let mut state = machine.mm.state.borrow_mut();
+        let request = request(0, Gfp::HIGHUSER_MOVABLE);
+        let mut others = Vec::new();
+        while let Some(page) = state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS) {
+            match state.alloc.zone_of(page) {
+                ZoneId(0) => {}
+                // The kernel's, so that reclaim alone makes no huge page.
+                _ if page.0 % 16 == 1 => {}
+                _ if page.0 % 2 == 0 => {
+                    let tag = state.owner.adopt(page, 0, 1);
+                    state.lru_add(page, PageFlags::NONE, tag);
+                }
+                _ => others.push(page),
+            }
+        }
+        others.into_iter().for_each(|page| state.alloc.free(page, CPU));
+        state.alloc.drain_all_pages(None);
+    }
+    for daemon in 0..2 {
+        let mm = machine.mm.clone();
+        match daemon {
+            0 => machine.spawn(async move { mm.kswapd(NODE).await }),
+            _ => machine.spawn(async move { mm.kcompactd(NODE).await }),
+        }
+    }
+    machine.run_for(10 * MS);
+    machine.mm.wakeup_kswapd(ZoneId(1), Gfp::KERNEL, 9, ZoneType::Dma32);
+    machine.run_for(400 * MS);
+    assert!(machine.counter(Counter::PgstealKswapd) >= 1024, "memory for the page and as much again");
+    machine.counter(Counter::CompactDaemonWake)
+}
+
+#[test]
+fn a_small_zone_that_is_full_kept_kcompactd_of_4_8_asleep() {
+    let wakes =
+        |all| kcompactd_wakes_beside_a_full_zone(policy("linux-4.8", |p| p.kswapd.sleeps_when_all_balanced = all));
+    assert_eq!(wakes(true), 0);
+    assert!(wakes(false) > 0);
 }
 
 #[test]

@@ -75,6 +75,7 @@ const ROWS: &[Row] = &[
     row!("9.6.3 boost skips slab", ["5.0", "6.1"], reclaim.boost_skips_slab),
     row!("9.9 order of sleep", ["4.8"], kswapd.sleeps_by_order),
     row!("9.4 zones of a run unasked for", ["4.8", "6.1"], kswapd.forgets_zones),
+    row!("9.9 zones that sleep waits for", ["4.8", "4.20"], kswapd.sleeps_when_all_balanced),
     row!("9.10 failures", ["4.20"], kswapd.failures),
     row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
@@ -135,6 +136,7 @@ fn patches_are_small() {
         ("linux-4.6", "linux-4.6-rc1", &["9.9 hand-over to kcompactd", "11.17 kcompactd"]),
         ("linux-4.6-rc1", "linux-4.6-rc1+skip", &["skip on isolation failure"]),
         ("linux-4.6-rc1+skip", "linux-4.6-rc1+skip-fixed", &["skip on isolation failure"]),
+        ("linux-4.9-rc1", "linux-4.9-rc1+nofs", &["NOFS compaction"]),
         ("linux-4.20", "linux-4.20+patch1", &["NOFRAGMENT"]),
         (
             "linux-4.20+patch1",

@@ -111,7 +111,7 @@ impl<W: World> Mm<W> {
         if state.kswapd_hopeless(node) {
             return true;
         }
-        let balanced = state.pgdat_balanced(node, order, highest);
+        let balanced = state.may_sleep(node, order, highest);
         if balanced {
             let reclaim = &mut state.nodes[node.index()].reclaim;
             (reclaim.congested, reclaim.all_dirty, reclaim.all_writeback) = (false, false, false);

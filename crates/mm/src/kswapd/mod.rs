@@ -57,6 +57,15 @@ impl<W: World> State<W> {
         !any_managed
     }
 
+    /// Whether the node is balanced enough for kswapd to sleep (9.9): from 4.8 to 4.11 that takes every zone, where a run of it ends with
+    /// the first.
+    pub(super) fn may_sleep(&mut self, node: NodeId, order: Order, highest: ZoneType) -> bool {
+        if !self.alloc.policy.kswapd.sleeps_when_all_balanced {
+            return self.pgdat_balanced(node, order, highest);
+        }
+        self.managed_zones_up_to(node, highest).all(|zone| self.high_mark_met(zone, order, highest))
+    }
+
     /// The order test at the high mark; under defrag_mode in whole free blocks (13.3 f).
     fn high_mark_met(&self, zone: ZoneId, order: Order, highest: ZoneType) -> bool {
         let alloc = &self.alloc;

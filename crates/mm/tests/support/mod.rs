@@ -55,8 +55,11 @@ pub fn policy(name: &str, change: impl FnOnce(&mut Policy)) -> Policy {
 
 impl TestMachine {
     pub fn new(policy: Policy, mib: u32) -> TestMachine {
-        let machine = Machine::uniform(Geometry::PAGES_4K, 2, mib * MIB, false);
-        let alloc = PageAllocator::new(&machine, policy, Watcher::default()).expect("a valid machine");
+        TestMachine::with_zones(policy, &Machine::uniform(Geometry::PAGES_4K, 2, mib * MIB, false))
+    }
+
+    pub fn with_zones(policy: Policy, machine: &Machine) -> TestMachine {
+        let alloc = PageAllocator::new(machine, policy, Watcher::default()).expect("a valid machine");
         let env = TestEnv::default();
         let mm = Rc::new(Mm::new(State::new(alloc, TestOwner::default()), env.clone()));
         TestMachine { executor: Executor::new(env), mm }

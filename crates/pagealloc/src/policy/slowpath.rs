@@ -238,6 +238,9 @@ pub struct KswapdRules {
     /// alone) looks at the lowest zone only, as if that were the highest allowed one: it finds it balanced and ends (4.8 to 5.2; own
     /// knowledge). Later it looks at the zones of the run before.
     pub forgets_zones: bool,
+    /// kswapd goes to sleep, and wakes kcompactd, only if every eligible zone is balanced, though its run ends once one of them is (4.8 to 4.11:
+    /// "mm, vmscan: fix zone balance check in prepare_kswapd_sleep"). A small zone that is never balanced for the order keeps kcompactd asleep.
+    pub sleeps_when_all_balanced: bool,
     /// Proactive compaction (5.9+).
     pub proactive_compaction: bool,
     /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.

@@ -34,6 +34,9 @@ pub struct Parameters {
     pub services_mib: u32,
     /// See `services_mib`.
     pub cache_mib: u32,
+    /// Bytes that a worker keeps of each file until its loop ends: anonymous memory that it writes once. The table is as large at any
+    /// scale, as the memory of the machine is that it takes.
+    pub name_bytes: u32,
     /// Bytes of a trace of the allocations that somebody writes to a file, for each file that is made.
     pub trace_bytes: u32,
 }
@@ -62,8 +65,10 @@ const BATCH: u32 = 50;
 const BOOTED: u16 = 0;
 /// Directories that a worker has room for.
 const DIRECTORIES: u32 = 1 << 16;
-/// Operations of a batch: what the worker computes, the creation, and what is traced of it.
-const OPS_A_BATCH: u64 = 3;
+/// Operations of a batch: what the worker computes and keeps, the creation, and what is traced of it.
+const OPS_A_BATCH: u64 = 4;
+/// A worker's table of names.
+const NAMES: RegionId = RegionId(0);
 /// The services' files, and the first worker's trace.
 const SERVICE_FILES: FileId = FileId(0);
 const TRACES: u32 = 1;
@@ -76,6 +81,7 @@ impl Kind for Parameters {
 
     fn scale(&mut self, scale: Scale) {
         self.files = NonZero::new(scale.of_u32(self.files.get())).unwrap_or(self.files);
+        self.name_bytes = scale.undo_u32(self.name_bytes);
     }
 }
 
@@ -131,6 +137,8 @@ impl Worker {
 impl Script for Worker {
     fn begin(&mut self, ops: &mut Vec<Op>) {
         ops.push(Op::For { label: FILES, nanos: i64::MAX as u64 });
+        let bytes = u64::from(self.end - self.made) * u64::from(self.parameters.name_bytes);
+        ops.push(Op::Map { region: NAMES, bytes });
     }
 
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
@@ -144,6 +152,9 @@ impl Script for Worker {
         let mean = a_file * 1_000 * u64::from(count);
         // Nobody tells how it varies: from nothing to twice the mean.
         ops.push(Op::Compute { nanos: self.random.range(0, 2 * mean) });
+        let kept = u64::from(self.parameters.name_bytes);
+        let offset = u64::from(self.made + self.parameters.files.get() - self.end) * kept;
+        ops.push(Op::Touch { region: NAMES, offset, bytes: u64::from(count) * kept, access: Access::Write });
         ops.push(Op::CreateMany { directory: self.number * DIRECTORIES + turn, first, count });
         let traced = u64::from(self.parameters.trace_bytes);
         let file = FileId(TRACES + self.number);

@@ -39,6 +39,8 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-4.6", "HighAtomic, kcompactd, ALLOC_FAIR", v4::linux_4_6),
     entry("linux-4.6+nofs", "direct compaction for GFP_NOFS requests (Hocko)", v4::linux_4_6_nofs),
     entry("linux-4.8", "per-node LRU, compaction priorities", v4::linux_4_8),
+    entry("linux-4.9-rc1", "fragmentation index for costly orders only", v4::linux_4_9_rc1),
+    entry("linux-4.9-rc1+nofs", "direct compaction for GFP_NOFS requests (Hocko)", v4::linux_4_9_rc1_nofs),
     entry("linux-4.20", "free and compatible pages are counted before a block is claimed", v4::linux_4_20),
     entry("linux-4.20+patch1", "fragmentation series 1: spread over zones before fragmenting", v4::linux_4_20_patch1),
     entry("linux-4.20+patch3", "fragmentation series 1-3: and boost watermarks", v4::linux_4_20_patch3),

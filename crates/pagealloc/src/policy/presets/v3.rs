@@ -79,6 +79,7 @@ const KSWAPD_3_11: KswapdRules = KswapdRules {
     hands_over: HandOver::BeforeSleep,
     sleeps_by_order: true,
     forgets_zones: false,
+    sleeps_when_all_balanced: false,
     proactive_compaction: false,
     failures: false,
     woken_amid_refill: false,

@@ -73,8 +73,8 @@ pub(super) fn linux_4_6_skip_fixed() -> Policy {
     Policy { name: "linux-4.6-rc1+skip-fixed", compaction, ..base }
 }
 
-/// 4.8.15: LRU lists per node (10.1), hence no fair zones (7.11) and kswapd woken by node (9.2); window skipping
-/// (11.6); compaction priorities (8.8).
+/// 4.8.15: LRU lists per node (10.1), hence no fair zones (7.11) and kswapd woken by node (9.2), though asleep by zone (9.9); window
+/// skipping (11.6); compaction priorities (8.8).
 pub(super) fn linux_4_8() -> Policy {
     let base = linux_4_6();
     Policy {
@@ -90,6 +90,7 @@ pub(super) fn linux_4_8() -> Policy {
             wake: KswapdWake::NoZoneBalanced,
             sleeps_by_order: false,
             forgets_zones: true,
+            sleeps_when_all_balanced: true,
             ..base.kswapd
         },
         compaction: CompactionRules {
@@ -102,16 +103,39 @@ pub(super) fn linux_4_8() -> Policy {
     }
 }
 
-/// 4.20.0. Since 4.8: mapped stacks (4.9), fragmentation index for costly orders only (4.9), NOFS compaction (4.10, 11.20); claims by free
-/// and compatible pages, smallest page for small Movable requests, async compaction of the request's own blocks,
-/// initial compaction of non-movable orders, and kswapd's failure count (4.12; 4.10, 11.7, 8.13, 9.2); doubled batches
-/// (4.19); slab scanned by priority (4.16), a batch at least (4.19); min in the suitability test of cheap orders, and stealing finishes the block (11.10, 11.14);
-/// huge pages swapped whole (10.12).
-pub(super) fn linux_4_20() -> Policy {
+/// 4.9-rc1, whose mm seed 003 was measured on (its diff is against a `compact_node` that sets `whole_zone`). Since 4.8: mapped stacks; the
+/// fragmentation index judges costly orders only, cheap ones need room above min (11.10); direct reclaim leaves more to compaction (10.4).
+pub(super) fn linux_4_9_rc1() -> Policy {
     let base = linux_4_8();
     Policy {
-        name: "linux-4.20",
+        name: "linux-4.9-rc1",
         stacks: KernelStacks::Mapped,
+        reclaim: ReclaimRules { compaction_ready: CompactionReady::OrderOrSuitable, ..base.reclaim },
+        compaction: CompactionRules {
+            suitable_mark: SuitableMark::LowIfCostly,
+            fragindex_all_orders: false,
+            ..base.compaction
+        },
+        ..base
+    }
+}
+
+/// Seed 003: direct compaction for requests without `__GFP_FS`, skipping pages with a mapping (11.5.9, 11.20).
+pub(super) fn linux_4_9_rc1_nofs() -> Policy {
+    let base = linux_4_9_rc1();
+    let compaction = CompactionRules { nofs: NofsCompaction::SkipMappings, ..base.compaction };
+    Policy { name: "linux-4.9-rc1+nofs", compaction, ..base }
+}
+
+/// 4.20.0. Since 4.9: NOFS compaction (4.10, 11.20); claims by free
+/// and compatible pages, smallest page for small Movable requests, async compaction of the request's own blocks,
+/// initial compaction of non-movable orders, and kswapd's failure count (4.12; 4.10, 11.7, 8.13, 9.2); doubled batches
+/// (4.19); slab scanned by priority (4.16), a batch at least (4.19); stealing finishes the block (11.14);
+/// huge pages swapped whole (10.12).
+pub(super) fn linux_4_20() -> Policy {
+    let base = linux_4_9_rc1();
+    Policy {
+        name: "linux-4.20",
         fallback: Fallback::FreeAndAlike,
         pcp: PcpRules { batch: PcpBatch::Managed1024, ..base.pcp },
         reclaim: ReclaimRules {
@@ -120,15 +144,17 @@ pub(super) fn linux_4_20() -> Policy {
             slab_pressure: SlabPressure::Priority,
             slab_minimum: true,
             swaps_huge_pages: true,
-            compaction_ready: CompactionReady::OrderOrSuitable,
             ..base.reclaim
         },
-        kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrKcompactd, failures: true, ..base.kswapd },
+        kswapd: KswapdRules {
+            wake: KswapdWake::NoZoneBalancedOrKcompactd,
+            failures: true,
+            sleeps_when_all_balanced: false,
+            ..base.kswapd
+        },
         compaction: CompactionRules {
             nofs: NofsCompaction::SkipMappings,
             async_same_type: true,
-            suitable_mark: SuitableMark::LowIfCostly,
-            fragindex_all_orders: false,
             finish: CompactFinish::FinishBlock,
             daemon: KcompactdRules { ignores_hints: false, drains: true, ..base.compaction.daemon },
             ..base.compaction
