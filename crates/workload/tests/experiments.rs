@@ -4,7 +4,7 @@ use workload::{Op, Scenario, on_paper};
 
 /// Digests of all operations owed at seed 1, at a scale that makes them few.
 const GOLDEN: &[(&str, &str, u64)] = &[
-    ("fsmark-xfs64k", "1/512", 0x3ac1_47e6_7739_3568),
+    ("fsmark-xfs64k", "1/512", 0x8551_0978_7ed4_bd41),
     ("kbuild-mix", "1/4", 0xb4d5_3dbd_6039_bd1b),
     ("kbuild-short", "1/4", 0xf5c5_3e4e_8ea2_2e44),
     ("kbuild-thp", "1/16", 0xee24_55a5_8ba7_9a01),
