@@ -56,6 +56,12 @@ pub trait Owner {
     fn walked(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {
         matches!(self.referenced(tag, pfn, now), References::Ptes(1..))
     }
+    /// Pushes the pages that are mapped next to a mapped one: of its page table and mapping, within a window of 64 entries
+    /// around its own (`lru_gen_look_around`). Which of them are in use is asked of each. Owners that don't know leave
+    /// `near` empty.
+    fn neighbours(&mut self, tag: Tag, near: &mut Vec<Pfn>) {
+        let _ = (tag, near);
+    }
     /// The page left memory: dropped (file) or swapped out (anonymous). Its frame is free after the call. `shadow` is to
     /// be kept in its place and given to [`State::refault`](crate::State::refault) when the page is read back.
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow);

@@ -70,6 +70,8 @@ pub struct State<W: World> {
     pub owner: W::Owner,
     /// Rules of generations if the policy says so at the start; `None`: classic lists.
     pub lru_gen: Option<GenerationRules>,
+    /// Lent to whoever collects the neighbours of a page, so that it is not allocated each time.
+    pub(crate) near: Vec<Pfn>,
     /// Pages of the machine that this one stands for, to pages here. Rules that go by gigabytes of memory see the former.
     pub stands_for: (u64, u64),
 }
@@ -89,7 +91,17 @@ impl<W: World> State<W> {
         let nodes = (0..alloc.nr_nodes()).map(|_| NodeState::default()).collect();
         let zones = (0..alloc.nr_zones()).map(|_| ZoneState::default()).collect();
         let lru_gen = alloc.policy.lru_gen();
-        State { alloc, pages, nodes, zones, swap: Swap::default(), owner, lru_gen, stands_for: (1, 1) }
+        State {
+            alloc,
+            pages,
+            nodes,
+            zones,
+            swap: Swap::default(),
+            owner,
+            lru_gen,
+            near: Vec::new(),
+            stands_for: (1, 1),
+        }
     }
 
     /// Loads what is about to be asked of pages and their owner, one page after the other: all at once, so that the cache

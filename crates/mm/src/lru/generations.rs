@@ -20,9 +20,13 @@ pub const MAX_NR_TIERS: usize = 4;
 /// Largest count of further uses that a page's bits hold.
 const MAX_REFS: u8 = 3;
 
-/// A page's byte: bits 0-1 generation, 2-3 generation whose list it hangs on, 4-5 uses beyond those that flags tell.
+/// A page's byte: bits 0-1 generation, 2-3 generation whose list it hangs on, 4-5 uses beyond those that flags tell, 6 whether a
+/// batch of eviction holds it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct GenBits(pub(crate) u8);
+
+/// Of [`GenBits`].
+const TAKEN: u8 = 1 << 6;
 
 impl GenBits {
     /// Index of the generation that the page counts in.
@@ -52,7 +56,13 @@ impl GenBits {
     }
 
     pub(crate) const fn with_refs(self, refs: u8) -> GenBits {
-        GenBits(self.0 & 0xf | refs << 4)
+        GenBits(self.0 & !0x30 | refs << 4)
+    }
+
+    /// Whether a batch of eviction holds the page: it hangs on no list then.
+    #[inline(always)]
+    pub(crate) const fn is_taken(self) -> bool {
+        self.0 & TAKEN != 0
     }
 }
 
@@ -204,8 +214,8 @@ impl<W: World> State<W> {
         let oldest = end == End::Tail;
         let generation = index_of(self.generations(node).entry_seq(flags, oldest, rules));
         self.pages.clear_flags(pfn, PageFlags::ACTIVE);
-        let bits = self.pages.bits(pfn).with_generation(generation);
-        self.pages.set_bits(pfn, bits);
+        let GenBits(bits) = self.pages.bits(pfn).with_generation(generation);
+        self.pages.set_bits(pfn, GenBits(bits & !TAKEN));
         self.hang(pfn, generation, if oldest { End::Tail } else { End::Head });
         self.count_page(pfn, generation, true);
     }
@@ -381,5 +391,6 @@ impl<W: World> State<W> {
         if !rules.second_look {
             self.pages.clear_flags(pfn, PageFlags::REFERENCED);
         }
+        self.pages.set_bits(pfn, GenBits(self.pages.bits(pfn).0 | TAKEN));
     }
 }

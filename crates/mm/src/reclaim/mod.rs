@@ -28,6 +28,7 @@ mod direct;
 mod dirty;
 mod evict;
 mod isolate;
+mod look_around;
 mod page_out;
 mod scan_balance;
 mod shrink_active;

@@ -40,6 +40,11 @@ impl Rules {
         }
     }
 
+    /// Whether kswapd runs.
+    pub fn is_kswapd(&self) -> bool {
+        self.kswapd
+    }
+
     /// When the batch began.
     pub fn now(&self) -> Nanos {
         self.now
@@ -140,7 +145,7 @@ impl<W: World> State<W> {
         if flags.contains(PageFlags::WRITEBACK) {
             return self.meet_writeback(pfn, flags, rules, batch);
         }
-        let usage = self.page_references(pfn, flags, rules.now);
+        let usage = self.page_references(pfn, flags, rules);
         match usage {
             Use::Activate => return Fate::Activate,
             Use::Keep => {
@@ -187,12 +192,12 @@ impl<W: World> State<W> {
     }
 
     /// Looks at the page's uses since the last look, and takes the REFERENCED flag.
-    fn page_references(&mut self, pfn: Pfn, flags: PageFlags, now: Nanos) -> Use {
+    fn page_references(&mut self, pfn: Pfn, flags: PageFlags, limits: &Rules) -> Use {
         if let Some(rules) = self.lru_gen {
-            return self.generation_references(pfn, flags, now, rules);
+            return self.generation_references(pfn, flags, limits, rules);
         }
         let tag = self.pages.tag(pfn);
-        let references = self.owner.referenced(tag, pfn, now);
+        let references = self.owner.referenced(tag, pfn, limits.now);
         let was_referenced = flags.contains(PageFlags::REFERENCED);
         let file = !flags.contains(PageFlags::ANON);
         self.pages.clear_flags(pfn, PageFlags::REFERENCED);
@@ -214,11 +219,16 @@ impl<W: World> State<W> {
     }
 
     /// The same with generations: only page tables tell, uses through file descriptors were judged by tier already.
-    fn generation_references(&mut self, pfn: Pfn, flags: PageFlags, now: Nanos, rules: GenerationRules) -> Use {
+    fn generation_references(&mut self, pfn: Pfn, flags: PageFlags, limits: &Rules, rules: GenerationRules) -> Use {
         if !flags.contains(PageFlags::MAPPED) {
             return Use::Reclaim;
         }
-        match self.owner.referenced(self.pages.tag(pfn), pfn, now) {
+        let tag = self.pages.tag(pfn);
+        let references = self.owner.referenced(tag, pfn, limits.now);
+        if matches!(references, References::Ptes(1..)) {
+            self.look_around(tag, limits, rules);
+        }
+        match references {
             References::Contended => Use::Keep,
             References::None | References::Ptes(0) => Use::Reclaim,
             References::Ptes(_) if rules.second_look => {

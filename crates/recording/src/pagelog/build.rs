@@ -9,7 +9,7 @@ use super::infer::may_be_cached;
 use super::metadata::Metadata;
 use super::migration::Migrations;
 use super::moves::{Moves, PageArray};
-use super::returns::Returns;
+use super::returns::{ALL_KEPT, Returns};
 use super::speed::{Measured, Running};
 use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
@@ -314,12 +314,17 @@ impl<'a> Builder<'a> {
             state.maybe_swapin = None;
         }
         self.metadata.entered(key, object);
-        let before = self.files.enter(key, object);
-        if let Some(before) = before.filter(|before| self.same_size(*before, object)) {
-            self.attribution.refaults_file += 1;
-            self.returns.came_back(&self.objects[before as usize], ts);
-            self.link_again(object, before);
+        let order = self.objects[object as usize].order;
+        let Some(before) = self.files.enter(key, order, object) else { return };
+        let was = self.objects[before as usize];
+        if self.phase == Phase::Running {
+            self.attribution.refault_pages += 1 << order;
         }
+        if was.order == order {
+            self.attribution.refaults_file += 1;
+            self.returns.came_back(&was, ts);
+        }
+        self.link(object, before, if was.order == order { AGAIN } else { RESIZED });
     }
 
     /// A page leaves the page cache: by truncation, or because reclaim is about to free it. Its name tells which object
@@ -337,14 +342,11 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn same_size(&self, a: ObjectId, b: ObjectId) -> bool {
-        self.objects[a as usize].order == self.objects[b as usize].order
-    }
-
-    fn link_again(&mut self, object: ObjectId, before: ObjectId) {
+    /// Notes what the object was before it was evicted: in which way, [`AGAIN`] or [`RESIZED`] says.
+    fn link(&mut self, object: ObjectId, before: ObjectId, how: u8) {
         let again = &mut self.objects[object as usize];
         if again.flags & !MEMALLOC == 0 {
-            again.flags |= AGAIN;
+            again.flags |= how;
             again.link = before;
         }
     }
@@ -357,7 +359,7 @@ impl<'a> Builder<'a> {
         if let Some(before) = state.swapped.pop_front().filter(|_| self.objects[object as usize].flags & !MEMALLOC == 0)
         {
             self.attribution.refaults_anon_assumed += 1;
-            self.link_again(object, before);
+            self.link(object, before, AGAIN);
         }
     }
 
@@ -385,6 +387,8 @@ impl<'a> Builder<'a> {
             start,
             speeds: self.measured.speeds(),
             file_return: self.returns.median(),
+            shadows_kept: ALL_KEPT,
+            askers: self.asker,
             dirty: Vec::new(),
             samples: self.beside.ticks.values().copied().filter(|ts| *ts > self.window.0).collect(),
             window: self.window,

@@ -83,6 +83,9 @@ pub enum Class {
 
 /// The object was evicted by the kernel's reclaim and [`Object::link`] names what it was before.
 pub const AGAIN: u8 = 1;
+/// The object is page cache in a place from which the kernel's reclaim had evicted a folio of another size: [`Object::link`]
+/// names that.
+pub const RESIZED: u8 = 32;
 /// The object is one of the base pages of the THP unit that [`Object::link`] names.
 pub const MEMBER: u8 = 2;
 /// The object stands for the whole THP unit that [`Object::link`] names.
@@ -104,7 +107,7 @@ pub const LEAVE_SHIFT: u32 = 16;
 pub struct Object {
     /// When the kernel's reclaim took it, in units of 2^16 ns of the trace clock, or [`NEVER`].
     pub leave: u32,
-    /// See [`AGAIN`], [`MEMBER`], [`UNIT`].
+    /// See [`AGAIN`], [`RESIZED`], [`MEMBER`], [`UNIT`].
     pub link: u32,
     /// Index into [`PageLog::gfps`].
     pub gfp: u8,
@@ -162,8 +165,10 @@ pub struct Attribution {
     pub metadata_held: u64,
     /// Requests for a frame that the log thought in use: the old object's free was not seen.
     pub frees_unseen: u64,
-    /// Pages that reclaim took and that came back: file pages by inode and index.
+    /// Pages that reclaim took and that came back: file pages by inode and index, in folios of the same size.
     pub refaults_file: u64,
+    /// Base pages of all folios in the window that came where page cache had been that reclaim took, of whatever size.
+    pub refault_pages: u64,
     /// The same for anonymous pages, by order of eviction within the task: an assumption.
     pub refaults_anon_assumed: u64,
     /// Refused requests that are not THP faults.
@@ -195,6 +200,10 @@ pub struct PageLog {
     pub file_return: Option<u64>,
     /// Times at which the recording sampled the machine: a replay samples at the same.
     pub samples: Vec<u64>,
+    /// Of 65,536 folios of the page cache that came back, those that found what eviction leaves behind (a shadow entry).
+    pub shadows_kept: u64,
+    /// By object: who asked for it, an index into [`PageLog::tasks`]; 0 for those of the start snapshot.
+    pub askers: Vec<u16>,
     /// How much page cache was dirty, pages (`nr_dirty`), at each tick by time; nothing where the recording has no ticks.
     pub dirty: Vec<(u64, u64)>,
     /// First and last nanosecond on the trace clock.

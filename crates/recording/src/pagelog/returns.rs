@@ -1,10 +1,22 @@
 //! How soon page cache that the recorded kernel's reclaim took was read back. A trace has no memory accesses; this tells how
 //! much time goes by between two uses of a page on the recorded machine, which hangs on its load, its size and its host.
+//!
+//! The kernel itself notices a return by the shadow entry that eviction leaves in the page's place. It is gone if the inode
+//! went in between, and its tree with it; how often tells the kernel's own count of refaults.
 
 use super::{LEAVE_SHIFT, NEVER, Object};
 
 /// Fewer returns than that say nothing.
 const FEWEST: usize = 1_000;
+
+/// Share of shadow entries, of 65,536, where none is lost.
+pub(super) const ALL_KEPT: u64 = 1 << 16;
+
+/// Share of returning page cache that found its shadow entry, of 65,536: of `returned` base pages the kernel counted that
+/// many as refaults (`workingset_refault_file`; both count a folio whole).
+pub(super) fn shadows_kept(counted: u64, returned: u64) -> u64 {
+    if returned < FEWEST as u64 { ALL_KEPT } else { (counted * ALL_KEPT / returned).min(ALL_KEPT) }
+}
 
 /// Times between leaving and coming back, in units of 2^16 ns.
 #[derive(Default)]
@@ -29,6 +41,13 @@ impl Returns {
 mod tests {
     use super::super::Class;
     use super::*;
+
+    #[test]
+    fn shadows_are_kept_as_often_as_the_kernel_noticed() {
+        assert_eq!(shadows_kept(60_000, 100_000), 39_321);
+        assert_eq!(shadows_kept(100_001, 100_000), ALL_KEPT, "more than the trace shows");
+        assert_eq!(shadows_kept(1, 999), ALL_KEPT, "too few to tell");
+    }
 
     #[test]
     fn the_median_of_enough_returns() {

@@ -5,6 +5,7 @@ use super::beside::Beside;
 use super::build::build;
 use super::infer;
 use super::moves::PageArray;
+use super::returns::shadows_kept;
 use super::share::FaultsInARow;
 use super::start::{InUse, Snapshot};
 use super::truth::{TimedTick, kernel_outcome};
@@ -16,6 +17,7 @@ use crate::proc::pagestate::Frame;
 use crate::proc::zoneinfo::ZoneInfo;
 use crate::{Error, Event, Record, Recording, Trace};
 use lab::outcome::Outcome;
+use pagealloc::Counter;
 
 /// Last CPU that an operation of the log has room for.
 const LAST_CPU: u16 = u8::MAX as u16;
@@ -46,6 +48,9 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
         timed_ticks(recording, &beside).filter_map(|(ts, tick)| Some((ts, tick.vmstat.get("nr_dirty")?))).collect();
     let failures = Some(std::mem::take(&mut beside.failures));
     let kernel = Outcome { failures, ..outcome_of(recording, beside, log.window) };
+    if let Some(&counted) = kernel.counters.get(Counter::WorkingsetRefaultFile.name()) {
+        log.shadows_kept = shadows_kept(counted, log.attribution.refault_pages);
+    }
     Ok(Normalised { log, kernel })
 }
 

@@ -18,6 +18,7 @@ mod requests;
 mod results;
 mod schedule;
 mod units;
+mod uses;
 
 pub use driver::replay;
 pub use policy::{RecordedPolicyError, policy_of, recorded_policy};

@@ -3,8 +3,9 @@
 //! A trace has no memory accesses. What it has is the time at which the recorded kernel's reclaim took a page: from
 //! then on (and shortly before) the page was cold. Until then it was in use, so a look at it finds it referenced, unless
 //! it was looked at a moment ago; and the first look at an anonymous page finds the access of its own fault. If the model
-//! takes a page in use all the same, it is read back after the same interval.
+//! takes a page in use all the same, it is read back when it is used next ([`super::uses`]).
 
+use super::uses::Reuse;
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, Object, ObjectId, PageLog, UNIT};
 use lab::Chance;
 use mm::reclaim::Shadow;
@@ -27,39 +28,18 @@ pub(super) const PIECES: u32 = u32::MAX - 4;
 /// A page that the kernel's reclaim took within this time from now counts as cold already: about the time that a page
 /// spends on the inactive list of the recorded machines before it reaches the tail.
 const COLD_AHEAD_NS: Nanos = 3_000_000_000;
-/// Median time after which evicted page cache comes back on the recordings that the next two were tuned on.
-const USUAL_RETURN_NS: Nanos = 6_400_000_000;
-/// Interval at which a page of the page cache that is in use is used there: two looks within it find it idle the second time.
-const FILE_REUSE_NS: Nanos = 20_000_000_000;
-/// The same for anonymous memory, which its task works in.
-const ANON_REUSE_NS: Nanos = 6_000_000_000;
 /// Objects of a reclaimable slab page that a shrinker counts as freeable. The rest is in use, or no shrinker's: a page
 /// holds 21 dentries or 3 to 4 ext4 inodes, but also nodes of page cache trees and buffer heads. With it the recorded
 /// kernel's `slabs_scanned` is met on the recording that it was tuned on.
 const FREEABLE_PER_SLAB_PAGE: u64 = 2;
 
+/// Neighbours in a page table, to either side, that a look at a page takes in (half of what a batch of eviction takes).
+/// Addresses are not in a trace: a task's anonymous pages lie in the order in which it asked for them, as far as they are
+/// found among this many objects, and those of before the recording nowhere.
+const NEIGHBOURS: usize = 32;
+const SEARCHED: u32 = 512;
+
 const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
-
-/// How often pages of a recorded machine that are in use are used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Reuse {
-    file: Nanos,
-    anon: Nanos,
-}
-
-impl Reuse {
-    /// On a larger machine, or one with a busier host, more time goes by between two uses of a page: by as much as evicted page
-    /// cache takes longer to come back. A short recording shows short times only: nothing follows from these.
-    fn of(log: &PageLog) -> Reuse {
-        let returned = u128::from(log.file_return.unwrap_or(0).max(USUAL_RETURN_NS));
-        let longer = |usual: Nanos| (u128::from(usual) * returned / u128::from(USUAL_RETURN_NS)) as Nanos;
-        Reuse { file: longer(FILE_REUSE_NS), anon: longer(ANON_REUSE_NS) }
-    }
-
-    fn interval(self, class: Class) -> Nanos {
-        if class == Class::Anon { self.anon } else { self.file }
-    }
-}
 
 /// What is known of an object while the replay goes on, beside what the log says of it, so that a look at both costs one
 /// cache miss: 24 bytes.
@@ -113,7 +93,7 @@ impl Objects {
         };
         let slots = log.objects.iter().map(slot).collect();
         Objects {
-            reuse: Reuse::of(&log),
+            reuse: Reuse::of(&log, seed),
             log,
             slots,
             pieces: BTreeMap::new(),
@@ -225,9 +205,26 @@ impl Objects {
 
     /// The object is `before` read back: what its eviction left is found again.
     pub fn inherit_shadow(&mut self, before: ObjectId, object: ObjectId) {
-        if let Some(shadow) = self.unlink_shadow(before) {
+        if let Some(shadow) = self.unlink_shadow(before)
+            && self.keeps_shadow(object)
+        {
             self.link_shadow(object, shadow);
         }
+    }
+
+    /// The object is where `before`, a folio of another size, had been: an entry that its eviction left is found. Others may
+    /// be left for the rest of its pages.
+    pub fn share_shadow(&mut self, before: ObjectId, object: ObjectId) {
+        if let Some(at) = self.slots[before as usize].shadow.checked_sub(1)
+            && self.keeps_shadow(object)
+        {
+            self.link_shadow(object, self.shadows[at as usize]);
+        }
+    }
+
+    /// Whether the entry of a page that comes back was not lost with its inode.
+    fn keeps_shadow(&self, object: ObjectId) -> bool {
+        self.of(object).class != Class::File || self.chance.one_in_65536(self.log.shadows_kept)
     }
 
     fn unlink_shadow(&mut self, object: ObjectId) -> Option<Shadow> {
@@ -266,7 +263,7 @@ impl Objects {
         let cold = self.is_cold(tag.0, now);
         let slot = &mut self.slots[tag.0 as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        let idle = cold || now - looked.min(now) < coarse(self.reuse.anon);
+        let idle = cold || now - looked.min(now) < coarse(self.reuse.interval(Class::Anon));
         // The fault that brought it has set the accessed bit of its only mapping.
         if looked == 0 || !idle { References::Ptes(1) } else { References::None }
     }
@@ -280,7 +277,7 @@ impl Objects {
         let now = coarse(now);
         let slot = &mut self.slots[object as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        now - looked.min(now) >= coarse(self.reuse.file)
+        now - looked.min(now) >= coarse(self.reuse.interval(Class::File))
     }
 
     /// A large folio whose base pages have no objects of their own: they keep its name.
@@ -332,6 +329,20 @@ impl Owner for Objects {
         self.of(tag.0).class == Class::Anon && self.look(tag, now) != References::None
     }
 
+    fn neighbours(&mut self, tag: Tag, near: &mut Vec<Pfn>) {
+        let of_task = |object: &ObjectId| {
+            let of = self.of(*object);
+            of.class == Class::Anon
+                && of.flags & UNIT == 0
+                && self.log.askers[*object as usize] == self.log.askers[tag.0 as usize]
+        };
+        let first = tag.0.saturating_sub(SEARCHED).max(self.log.start.used.len() as ObjectId);
+        let last = tag.0.saturating_add(SEARCHED).min(self.slots.len() as ObjectId - 1);
+        let before = (first..tag.0).rev().filter(of_task).take(NEIGHBOURS);
+        let after = (tag.0 + 1..=last).filter(of_task).take(NEIGHBOURS);
+        near.extend(before.chain(after).filter_map(|object| self.frame(object)));
+    }
+
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {
         let object = tag.0;
         let of = self.of(object);
@@ -346,7 +357,7 @@ impl Owner for Objects {
         self.link_shadow(object, shadow);
         if !self.is_cold(object, coarse(now)) {
             self.taken_while_hot += 1;
-            self.readback.push((now + self.reuse.interval(of.class), object));
+            self.readback.push((self.reuse.next_use(object, of.class, now), object));
         }
     }
 

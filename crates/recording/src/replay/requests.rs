@@ -3,7 +3,7 @@
 use super::driver::{Asked, Driver, Served};
 use super::objects::{DOOMED, GONE, NOWHERE, PENDING, PIECES};
 use super::place::{ReplayWorld, page_flags};
-use crate::pagelog::{AGAIN, Class, MEMALLOC, MEMBER, Object, ObjectId, Op, OpKind, UNIT};
+use crate::pagelog::{AGAIN, Class, MEMALLOC, MEMBER, Object, ObjectId, Op, OpKind, RESIZED, UNIT};
 use lab::outcome::SlowRequest;
 use mm::{Env, State, Tag, TaskContext, TaskFlags};
 use pagealloc::{CpuId, Gfp, Pfn, Request};
@@ -11,7 +11,7 @@ use pagealloc::{CpuId, Gfp, Pfn, Request};
 impl Driver<'_> {
     #[inline]
     pub(super) fn alloc(&mut self, op: Op) {
-        let there = self.object(op.object).flags & (MEMBER | AGAIN) != 0 && self.is_there(op.object);
+        let there = self.object(op.object).flags & (MEMBER | AGAIN | RESIZED) != 0 && self.is_there(op.object);
         if !there {
             self.request(op);
         }
@@ -21,6 +21,9 @@ impl Driver<'_> {
     #[inline(never)]
     fn is_there(&mut self, id: ObjectId) -> bool {
         let object = self.object(id);
+        if object.flags & RESIZED != 0 {
+            self.mm.state.borrow_mut().owner.share_shadow(object.link, id);
+        }
         object.flags & MEMBER != 0 && self.covered_by_huge_page(object.link)
             || object.flags & AGAIN != 0 && self.still_there(id, object.link)
     }

@@ -394,3 +394,30 @@ fn classic_kernels_know_no_generations() {
     policy.sysctl.lru_gen = 7;
     assert!(machine(policy).state.borrow().lru_gen.is_none());
 }
+
+#[test]
+fn neighbours_of_a_page_in_use_are_looked_at_with_it() {
+    for (era, kswapd) in [("linux-6.12", true), ("linux-6.18", true), ("linux-6.12", false), ("linux-6.18", false)] {
+        let mut policy = generational(era);
+        policy.set_sysctl("lru_gen/enabled", 1).unwrap();
+        let mm = machine(policy);
+        let pages = mm.fill(200, 0, FAULTED, 0);
+        let idle = pages[199];
+        {
+            let owner = &mut mm.state.borrow_mut().owner;
+            (owner.hot, owner.near) = ((0..199).map(crate::owner::Tag).collect(), pages.clone());
+        }
+        for _ in 0..10 {
+            if mm.count(Counter::PgscanAnon) == 0 {
+                let mut sc = run_at(0);
+                (sc.kswapd, sc.nr_to_reclaim) = (kswapd, 1);
+                shrink(&mm, &mut sc);
+            }
+        }
+        let taken = mm.count(Counter::PgscanAnon);
+        assert!((64..=128).contains(&taken), "{era}: {taken} in a batch or two, the rest on their lists");
+        let young = pages[..199].iter().filter(|&&page| seq(&mm, page) > seq(&mm, idle)).count();
+        assert!(young >= 199 - 128, "{era}, kswapd {kswapd}: {young} are younger without having been taken");
+        assert_eq!(mm.count(Counter::Pgactivate) > 0, !kswapd, "{era}: kswapd promotes without counting");
+    }
+}

@@ -61,6 +61,8 @@ fn touch_page(mm: &Mm<Toy>, rng: &mut Rng, pfn: Pfn) {
 
 fn reclaim(mm: &Mm<Toy>, rng: &mut Rng) {
     mm.state.borrow_mut().owner.hot = (0..rng.below(300)).map(Tag).collect();
+    let frames = mm.state.borrow().alloc.frames.len();
+    mm.state.borrow_mut().owner.near = (0..rng.below(64)).map(|_| Pfn(rng.below(frames))).collect();
     let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
     (sc.kswapd, sc.priority, sc.may_writepage) = (rng.below(2) == 0, rng.below(6) as u8, rng.below(4) != 0);
     run(mm.shrink_node(NODE, &mut sc, &TASK));

@@ -69,6 +69,8 @@ impl Env for ToyEnv {
 #[derive(Default)]
 pub struct ToyOwner {
     pub hot: Vec<Tag>,
+    /// Frames that lie next to any page in page tables, whatever is in them.
+    pub near: Vec<Pfn>,
     /// Used twice since they entered, which is told once.
     pub used_on_the_way: Vec<Tag>,
     pub swap_free: u64,
@@ -87,6 +89,9 @@ impl Owner for ToyOwner {
     fn used_on_the_way(&mut self, tag: Tag, _pfn: Pfn, _now: Nanos) -> bool {
         let found = self.used_on_the_way.iter().position(|used| *used == tag);
         found.map(|index| self.used_on_the_way.swap_remove(index)).is_some()
+    }
+    fn neighbours(&mut self, _tag: Tag, near: &mut Vec<Pfn>) {
+        near.extend(&self.near);
     }
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, _now: Nanos, shadow: Shadow) {
         self.evicted.push((tag, pfn, shadow));

@@ -123,7 +123,7 @@ impl Builder<'_> {
             self.attribution.frees_by_reclaim += 1;
             self.objects[object as usize].leave = leave_time(record.ts_ns);
             match class {
-                Class::File => self.files.evict(object),
+                Class::File => self.files.evict(object, self.objects[object as usize].order),
                 Class::Anon => {
                     let asker = usize::from(self.asker[object as usize]);
                     self.tasks.get(asker).swapped.push_back(object);
