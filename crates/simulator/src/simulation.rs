@@ -266,14 +266,13 @@ impl Run<'_> {
         let mut task = Task::new(sim, pid);
         let report = match ready {
             Ok(()) => drive(&mut task, &spawn, self.workload.program(&spawn), quota).await,
-            Err(_) => {
-                // No memory even for a process: it owes nothing any more.
-                if quota.is_some() {
-                    sim.roots_left.set(sim.roots_left.get().saturating_sub(1));
-                }
-                workload::TaskReport::new(&spawn)
-            }
+            // No memory even for a process.
+            Err(_) => workload::TaskReport::new(&spawn),
         };
+        if quota.is_some() && report.digest.is_none() {
+            // It will not do its share any more: it was killed, or never began.
+            sim.roots_left.set(sim.roots_left.get().saturating_sub(1));
+        }
         sim.reports.borrow_mut().push(report);
         sim.exit(pid).await;
         sim.roles.borrow_mut().remove(&pid);

@@ -6,7 +6,7 @@
 
 use super::{End, LruList};
 use crate::pages::PageFlags;
-use crate::reclaim::TierFeedback;
+use crate::reclaim::{TierFeedback, Walk};
 use crate::state::{State, World};
 use pagealloc::policy::GenerationRules;
 use pagealloc::{FrameList, FrameState, NR_ZONE_TYPES, NodeId, Pfn, ZoneId};
@@ -78,8 +78,8 @@ pub struct Generations {
     pub pages: [[[u64; NR_ZONE_TYPES]; 2]; MAX_NR_GENS as usize],
     /// Refaults against evictions by kind and tier.
     pub feedback: [TierFeedback; 2],
-    /// Somebody looks through page tables at this moment.
-    pub walking: bool,
+    /// The walk through page tables that goes on at this moment, if one does.
+    pub walk: Walk,
 }
 
 impl Default for Generations {
@@ -90,7 +90,7 @@ impl Default for Generations {
             lists: Default::default(),
             pages: Default::default(),
             feedback: Default::default(),
-            walking: false,
+            walk: Walk::default(),
         }
     }
 }

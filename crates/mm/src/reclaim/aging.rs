@@ -10,21 +10,66 @@ use pagealloc::policy::GenerationRules;
 use pagealloc::{FrameState, NR_ZONE_TYPES, NodeId, Pfn, ZoneId};
 
 impl<W: World> Mm<W> {
-    /// Makes a new youngest generation, after a look through the page tables for pages in use. `false`: somebody else is
-    /// at it.
+    /// Makes a new youngest generation, after a look through the page tables for pages in use. Who comes while somebody looks
+    /// takes part, and the last to end makes the generation. `false`: that is somebody else.
     pub(super) async fn age(&self, node: NodeId, swappiness: u64, rules: GenerationRules, task: &TaskContext) -> bool {
-        if core::mem::replace(&mut self.state.borrow_mut().generations_mut(node).walking, true) {
+        if !self.state.borrow_mut().join_walk(node, swappiness, rules, self.env.now()) {
             return false;
         }
-        if self.state.borrow().alloc.policy.lru_gen_walks() {
-            let now = self.env.now();
-            let entries = self.state.borrow_mut().walk_page_tables(node, swappiness, rules, now);
+        while let Some(entries) = self.next_step(node) {
             self.env.work(task, Work::WalkPageTables(entries)).await;
+        }
+        if !self.state.borrow_mut().generations_mut(node).walk.leave() {
+            return false;
         }
         let moved = self.state.borrow_mut().inc_max_seq(node, swappiness, rules);
         self.env.work(task, Work::Deactivate(moved)).await;
-        self.state.borrow_mut().generations_mut(node).walking = false;
         true
+    }
+
+    fn next_step(&self, node: NodeId) -> Option<u32> {
+        self.state.borrow_mut().generations_mut(node).walk.next_step()
+    }
+}
+
+/// A walk through the page tables of a node's tasks, which several may share. What they see is noted when it begins; the rest is
+/// time.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Walk {
+    /// Who is at it.
+    walkers: u32,
+    /// Entries that nobody has begun to look at.
+    left: u32,
+}
+
+/// Entries that a walker takes at a time. The kernel's unit is a task's address space; a smaller one has nobody who comes late
+/// spin through fruitless passes until the OOM killer is called, because here those cost next to nothing.
+const STEP: u32 = 64;
+
+impl Walk {
+    /// Takes part in the walk that goes on, if anything is left of it: `None` if there is none.
+    fn join(&mut self) -> Option<bool> {
+        if self.walkers == 0 {
+            return None;
+        }
+        self.walkers += u32::from(self.left > 0);
+        Some(self.left > 0)
+    }
+
+    fn begin(&mut self, entries: u32) {
+        *self = Walk { walkers: 1, left: entries };
+    }
+
+    fn next_step(&mut self) -> Option<u32> {
+        let entries = self.left.min(STEP);
+        self.left -= entries;
+        (entries > 0).then_some(entries)
+    }
+
+    /// Whether this was the last.
+    fn leave(&mut self) -> bool {
+        self.walkers -= 1;
+        self.walkers == 0
     }
 }
 
@@ -34,6 +79,17 @@ pub(super) fn evictable_kinds(swappiness: u64) -> core::ops::RangeInclusive<usiz
 }
 
 impl<W: World> State<W> {
+    /// Begins a walk, or takes part in one. `false`: nothing is left of it.
+    fn join_walk(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules, now: Nanos) -> bool {
+        if let Some(joined) = self.generations_mut(node).walk.join() {
+            return joined;
+        }
+        let walks = self.alloc.policy.lru_gen_walks();
+        let entries = if walks { self.walk_page_tables(node, swappiness, rules, now) } else { 0 };
+        self.generations_mut(node).walk.begin(entries);
+        true
+    }
+
     /// Looks at every mapped page of the node and promotes those in use: entries looked at.
     fn walk_page_tables(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules, now: Nanos) -> u32 {
         let mut entries = 0;

@@ -43,6 +43,7 @@ mod throttle;
 mod tiers;
 mod workingset;
 
+pub use aging::Walk;
 pub use throttle::ThrottleReason;
 pub use tiers::TierFeedback;
 pub use workingset::Shadow;
