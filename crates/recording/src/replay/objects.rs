@@ -34,9 +34,10 @@ const COLD_AHEAD_NS: Nanos = 3_000_000_000;
 const FREEABLE_PER_SLAB_PAGE: u64 = 2;
 
 /// Neighbours in a page table, to either side, that a look at a page takes in (half of what a batch of eviction takes).
-/// Addresses are not in a trace: a task's anonymous pages lie in the order in which it asked for them, as far as they are
-/// found among this many objects, and those of before the recording nowhere.
+/// Addresses are not in a trace: a task's anonymous pages are taken to lie in the order in which it asked for them.
 const NEIGHBOURS: usize = 32;
+/// Objects to either side among which they are looked for. Of those from before the recording, whose tasks are not known, the
+/// ones in the frames behind stand in.
 const SEARCHED: u32 = 512;
 
 const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
