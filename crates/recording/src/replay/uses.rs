@@ -49,7 +49,7 @@ impl Reuse {
     fn phase(self, object: ObjectId) -> Nanos {
         // Fibonacci hashing spreads neighbouring groups over the interval.
         let hash = (u64::from(object >> TOGETHER) ^ self.seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        (hash * self.anon) >> 32
+        (u128::from(hash) * u128::from(self.anon) >> 32) as Nanos
     }
 }
 
@@ -57,23 +57,24 @@ impl Reuse {
 mod tests {
     use super::*;
 
-    const REUSE: Reuse = Reuse { file: 20_000, anon: 6_000, seed: 1 };
+    const REUSE: Reuse = Reuse { file: 20 * SECOND, anon: 6 * SECOND, seed: 1 };
+    const SECOND: Nanos = 1_000_000_000;
 
     #[test]
     fn anonymous_pages_of_a_group_are_used_together_and_groups_are_not() {
-        let next = |object| REUSE.next_use(object, Class::Anon, 1_000_000);
+        let next = |object| REUSE.next_use(object, Class::Anon, 1_000 * SECOND);
         assert!((0..64).all(|object| next(object) == next(0)));
         let times: Vec<_> = (0..100).map(|group| next(group << TOGETHER)).collect();
-        assert!(times.iter().all(|time| (1_000_001..=1_006_000).contains(time)));
-        let late = times.iter().filter(|time| **time > 1_003_000).count();
+        assert!(times.iter().all(|time| (1_000 * SECOND + 1..=1_006 * SECOND).contains(time)));
+        let late = times.iter().filter(|time| **time > 1_003 * SECOND).count();
         assert!((40..=60).contains(&late), "{late} of 100 in the second half");
     }
 
     #[test]
     fn a_group_is_used_every_interval() {
         let first = REUSE.next_use(7, Class::Anon, 0);
-        assert_eq!(REUSE.next_use(7, Class::Anon, first), first + 6_000);
+        assert_eq!(REUSE.next_use(7, Class::Anon, first), first + 6 * SECOND);
         assert_eq!(REUSE.next_use(7, Class::Anon, first - 1), first);
-        assert_eq!(REUSE.next_use(7, Class::File, first), first + 20_000);
+        assert_eq!(REUSE.next_use(7, Class::File, first), first + 20 * SECOND);
     }
 }
