@@ -49,7 +49,7 @@ impl Reuse {
     fn phase(self, object: ObjectId) -> Nanos {
         // Fibonacci hashing spreads neighbouring groups over the interval.
         let hash = (u64::from(object >> TOGETHER) ^ self.seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        (u128::from(hash) * u128::from(self.anon) >> 32) as Nanos
+        ((u128::from(hash) * u128::from(self.anon)) >> 32) as Nanos
     }
 }
 
