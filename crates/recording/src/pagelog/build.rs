@@ -9,6 +9,7 @@ use super::infer::may_be_cached;
 use super::metadata::Metadata;
 use super::migration::Migrations;
 use super::moves::{Moves, PageArray};
+use super::once;
 use super::returns::{ALL_KEPT, Returns};
 use super::speed::{Measured, Running};
 use super::start::{NOBODY, Snapshot};
@@ -377,6 +378,7 @@ impl<'a> Builder<'a> {
         self.beside.failures.retain(|event| event.ts <= end);
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
         self.attribution.metadata_held = self.metadata.classify(&mut self.objects);
+        once::mark(&mut self.objects, &self.ops, self.window);
         self.attribution.in_use_at_start = start.used.len() as u64;
         let log = PageLog {
             ops: self.ops,

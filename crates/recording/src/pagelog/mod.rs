@@ -14,6 +14,7 @@ mod infer;
 mod metadata;
 mod migration;
 mod moves;
+mod once;
 mod returns;
 mod share;
 mod speed;
@@ -95,6 +96,9 @@ pub const UNIT: u8 = 4;
 pub const MEMALLOC: u8 = 8;
 /// Asked for by the recorded kernel's reclaim itself: no demand, and neither is its free.
 pub const INTERNAL: u8 = 16;
+
+/// Page cache that nothing shows to have been used after it came.
+pub const ONCE: u8 = 64;
 
 /// [`Object::leave`] of a page that reclaim never took.
 pub const NEVER: u32 = u32::MAX;

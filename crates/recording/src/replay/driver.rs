@@ -253,9 +253,7 @@ impl<'a> Driver<'a> {
             Asked::Readback(object) => {
                 self.install_or_drop(object, pfn);
                 self.faulting -= 1;
-                if let Some(next) = self.faults.pop_front() {
-                    self.fault(next);
-                }
+                self.next_faults();
             }
             Asked::Piece(object) => self.install_piece(object, pfn),
         }

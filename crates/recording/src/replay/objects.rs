@@ -1,12 +1,12 @@
 //! The owner of all pages in a replay: where each object of the log is, and how hot.
 //!
 //! A trace has no memory accesses. What it has is the time at which the recorded kernel's reclaim took a page: from
-//! then on (and shortly before) the page was cold. Until then it was in use, so a look at it finds it referenced, unless
-//! it was looked at a moment ago; and the first look at an anonymous page finds the access of its own fault. If the model
-//! takes a page in use all the same, it is read back when it is used next ([`super::uses`]).
+//! then on (and shortly before) the page was cold. Until then it was in use, but for page cache that nothing shows to have been
+//! used after it came ([`ONCE`]): how often, [`super::uses`] says; and the first look at an anonymous page finds the access of
+//! its own fault. If the model takes a page in use all the same, it is read back when it is used next.
 
 use super::uses::Reuse;
-use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, Object, ObjectId, PageLog, UNIT};
+use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ONCE, Object, ObjectId, PageLog, UNIT};
 use lab::Chance;
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
@@ -254,8 +254,13 @@ impl Objects {
     }
 
     fn is_cold(&self, object: ObjectId, now: u32) -> bool {
-        let leave = self.of(object).leave;
-        leave != NEVER && now + COLD_AHEAD >= leave
+        let of = self.of(object);
+        of.flags & ONCE != 0 || of.leave != NEVER && now + COLD_AHEAD >= of.leave
+    }
+
+    /// Whether the kernel's reclaim has taken the object by now, so that nobody uses it until the log asks for it again.
+    pub fn is_gone(&self, object: ObjectId, now: Nanos) -> bool {
+        self.of(object).leave <= coarse(now)
     }
 
     /// Looks at the use of an anonymous page since the last look.
@@ -264,9 +269,9 @@ impl Objects {
         let cold = self.is_cold(tag.0, now);
         let slot = &mut self.slots[tag.0 as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        let idle = cold || now - looked.min(now) < coarse(self.reuse.interval(Class::Anon));
         // The fault that brought it has set the accessed bit of its only mapping.
-        if looked == 0 || !idle { References::Ptes(1) } else { References::None }
+        let used = looked == 0 || !cold && self.reuse.used_between(tag.0, Class::Anon, looked, now);
+        if used { References::Ptes(1) } else { References::None }
     }
 
     /// Page cache is read and written by system calls: what is used twice is activated then, and a page that was not does
@@ -278,7 +283,7 @@ impl Objects {
         let now = coarse(now);
         let slot = &mut self.slots[object as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
-        now - looked.min(now) >= coarse(self.reuse.interval(Class::File))
+        self.reuse.used_between(object, Class::File, looked, now)
     }
 
     /// A large folio whose base pages have no objects of their own: they keep its name.

@@ -221,12 +221,27 @@ impl Driver<'_> {
     /// A fault of whoever uses the object. Who that is the object does not tell; as many are on their way at once as there
     /// are CPUs for their tasks, and the others wait.
     pub(super) fn fault(&mut self, object: ObjectId) {
-        if self.mm.state.borrow().owner.place(object) != NOWHERE {
-            return;
+        self.faults.push_back(object);
+        self.next_faults();
+    }
+
+    pub(super) fn next_faults(&mut self) {
+        while self.faulting < self.mm.state.borrow().alloc.nr_cpus()
+            && let Some(object) = self.faults.pop_front()
+        {
+            if self.is_missed(object) {
+                self.bring_back(object);
+            }
         }
-        if self.faulting >= self.mm.state.borrow().alloc.nr_cpus() {
-            return self.faults.push_back(object);
-        }
+    }
+
+    /// Whether the object is out, and whoever used it still would: the recorded kernel's reclaim has not taken it as well.
+    fn is_missed(&self, object: ObjectId) -> bool {
+        let owner = &self.mm.state.borrow().owner;
+        owner.place(object) == NOWHERE && !owner.is_gone(object, self.mm.env.clock.get())
+    }
+
+    fn bring_back(&mut self, object: ObjectId) {
         self.tally.readbacks += 1;
         let of = self.object(object);
         let request = Request::new(of.order, self.log.gfps[usize::from(of.gfp)], CpuId(0));

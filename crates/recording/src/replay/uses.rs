@@ -1,24 +1,31 @@
-//! When is a page that is in use used next? The trace does not say. Between two uses a fixed time goes by, the same for all
-//! pages of a kind; where in it a page is now hangs on its place among the pages that were asked for: what was asked for
-//! together is used together.
+//! When is a page that is in use used next? The trace does not say. Between two uses a time goes by that differs from page to
+//! page by orders of magnitude; pages that were asked for together are used together.
 
-use crate::pagelog::{Class, ObjectId, PageLog};
+use crate::pagelog::{Class, LEAVE_SHIFT, ObjectId, PageLog};
 use mm::Nanos;
 
 /// Median time after which evicted page cache comes back on the recordings that the next two were tuned on.
 const USUAL_RETURN_NS: Nanos = 6_400_000_000;
 /// Interval at which a page of the page cache that is in use is used there: two looks within it find it idle the second time.
 const FILE_REUSE_NS: Nanos = 20_000_000_000;
-/// The same for anonymous memory, which its task works in.
+/// Median interval at which anonymous memory is used that its task works in.
 const ANON_REUSE_NS: Nanos = 6_000_000_000;
+
 /// Objects in a row, 2 to this, that are used at one time: 256 KiB of single pages.
 const TOGETHER: u32 = 6;
+
+/// Intervals of anonymous memory there are: a hundredth of the median to a hundred times it, each one 10^(1/16) times the one
+/// before. What is known of a time is its order of magnitude, so each of these is as likely.
+const INTERVALS: usize = 64;
+const SHORTEST: Nanos = 100;
+/// 10^(1/16), of 65,536.
+const LONGER: Nanos = 75_680;
 
 /// How often pages of a recorded machine that are in use are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reuse {
     file: Nanos,
-    anon: Nanos,
+    anon: [Nanos; INTERVALS],
     seed: u64,
 }
 
@@ -28,53 +35,109 @@ impl Reuse {
     pub fn of(log: &PageLog, seed: u64) -> Reuse {
         let returned = u128::from(log.file_return.unwrap_or(0).max(USUAL_RETURN_NS));
         let longer = |usual: Nanos| (u128::from(usual) * returned / u128::from(USUAL_RETURN_NS)) as Nanos;
-        Reuse { file: longer(FILE_REUSE_NS), anon: longer(ANON_REUSE_NS), seed }
-    }
-
-    /// Between two uses.
-    pub fn interval(self, class: Class) -> Nanos {
-        if class == Class::Anon { self.anon } else { self.file }
+        Reuse { file: longer(FILE_REUSE_NS), anon: intervals(longer(ANON_REUSE_NS)), seed }
     }
 
     /// When an object that was taken now, while it was in use, is used again. Page cache had just been judged by its whole
-    /// interval; anonymous memory is anywhere in it.
-    pub fn next_use(self, object: ObjectId, class: Class, now: Nanos) -> Nanos {
+    /// interval; anonymous memory is anywhere in its own.
+    pub fn next_use(&self, object: ObjectId, class: Class, now: Nanos) -> Nanos {
         if class != Class::Anon {
             return now + self.file;
         }
-        now + self.anon - (now + self.phase(object)) % self.anon
+        let (interval, phase) = self.rhythm(object);
+        now + interval - (now + phase) % interval
     }
 
-    /// How far into the interval of anonymous memory the object was at time 0.
-    fn phase(self, object: ObjectId) -> Nanos {
-        // Fibonacci hashing spreads neighbouring groups over the interval.
-        let hash = (u64::from(object >> TOGETHER) ^ self.seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
-        ((u128::from(hash) * u128::from(self.anon)) >> 32) as Nanos
+    /// Whether an object that is in use was used between two looks, the first of which forgot the uses before it. Times in units
+    /// of 2^16 ns.
+    pub fn used_between(&self, object: ObjectId, class: Class, looked: u32, now: u32) -> bool {
+        let [looked, now] = [looked.min(now), now].map(|time| Nanos::from(time) << LEAVE_SHIFT);
+        if class != Class::Anon {
+            return now - looked >= self.file;
+        }
+        let (interval, phase) = self.rhythm(object);
+        (looked + phase) / interval != (now + phase) / interval
     }
+
+    /// Interval of an anonymous object, and how far into it it was at time 0.
+    fn rhythm(&self, object: ObjectId) -> (Nanos, Nanos) {
+        let hash = self.hash(object);
+        let interval = self.anon[(hash >> (64 - INTERVALS.ilog2())) as usize];
+        // The bits below those that tell the interval tell the phase.
+        let phase = (hash << INTERVALS.ilog2()) >> 32;
+        (interval, ((u128::from(phase) * u128::from(interval)) >> 32) as Nanos)
+    }
+
+    /// Of the object's group: all bits of its number, and of the seed, have a part in all of those that come out (the finalizer of
+    /// MurmurHash3, which is in the public domain).
+    fn hash(&self, object: ObjectId) -> u64 {
+        let mut hash = u64::from(object >> TOGETHER) ^ self.seed << 32;
+        hash = (hash ^ hash >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        hash = (hash ^ hash >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
+        hash ^ hash >> 33
+    }
+}
+
+fn intervals(median: Nanos) -> [Nanos; INTERVALS] {
+    let mut interval = median / SHORTEST;
+    std::array::from_fn(|_| {
+        let this = interval;
+        interval = ((u128::from(this) * u128::from(LONGER)) >> 16) as Nanos;
+        this
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const REUSE: Reuse = Reuse { file: 20 * SECOND, anon: 6 * SECOND, seed: 1 };
     const SECOND: Nanos = 1_000_000_000;
 
-    #[test]
-    fn anonymous_pages_of_a_group_are_used_together_and_groups_are_not() {
-        let next = |object| REUSE.next_use(object, Class::Anon, 1_000 * SECOND);
-        assert!((0..64).all(|object| next(object) == next(0)));
-        let times: Vec<_> = (0..100).map(|group| next(group << TOGETHER)).collect();
-        assert!(times.iter().all(|time| (1_000 * SECOND + 1..=1_006 * SECOND).contains(time)));
-        let late = times.iter().filter(|time| **time > 1_003 * SECOND).count();
-        assert!((40..=60).contains(&late), "{late} of 100 in the second half");
+    fn reuse() -> Reuse {
+        Reuse { file: 20 * SECOND, anon: intervals(6 * SECOND), seed: 1 }
+    }
+
+    fn coarse(time: Nanos) -> u32 {
+        (time >> LEAVE_SHIFT) as u32
     }
 
     #[test]
-    fn a_group_is_used_every_interval() {
-        let first = REUSE.next_use(7, Class::Anon, 0);
-        assert_eq!(REUSE.next_use(7, Class::Anon, first), first + 6 * SECOND);
-        assert_eq!(REUSE.next_use(7, Class::Anon, first - 1), first);
-        assert_eq!(REUSE.next_use(7, Class::File, first), first + 20 * SECOND);
+    fn intervals_lie_in_the_four_decades_around_their_median() {
+        let all = intervals(6 * SECOND);
+        assert_eq!(all[0], SECOND * 6 / 100);
+        assert!((5_990_000_000..6_010_000_000).contains(&all[32]), "{}", all[32]);
+        assert!((518 * SECOND..521 * SECOND).contains(&all[63]), "{}", all[63]);
+    }
+
+    #[test]
+    fn anonymous_pages_of_a_group_are_used_together_and_groups_are_not() {
+        let reuse = reuse();
+        assert!((0..64).all(|object| reuse.rhythm(object) == reuse.rhythm(0)));
+        let groups: Vec<_> = (0..6_400).map(|group| reuse.rhythm(group << TOGETHER)).collect();
+        let often = groups.iter().filter(|(interval, _)| *interval < 6 * SECOND).count();
+        assert!((3_000..3_400).contains(&often), "{often} of 6,400 more often than the median");
+        let late = groups.iter().filter(|(interval, phase)| *phase > interval / 2).count();
+        assert!((3_000..3_400).contains(&late), "{late} of 6,400 in the second half");
+    }
+
+    #[test]
+    fn looks_and_faults_go_by_the_same_clock() {
+        let reuse = reuse();
+        for object in (0..6_400).step_by(64) {
+            let taken = 1_000 * SECOND;
+            let next = reuse.next_use(object, Class::Anon, taken);
+            assert_eq!(next, reuse.next_use(object, Class::Anon, next - 1));
+            let used = |from, to| reuse.used_between(object, Class::Anon, coarse(from), coarse(to));
+            assert!(used(taken, next + 131_072), "{object}");
+            assert!(next < taken + 131_072 || !used(taken, next - 131_072), "{object}");
+        }
+    }
+
+    #[test]
+    fn page_cache_is_judged_by_a_whole_interval() {
+        let reuse = reuse();
+        assert_eq!(reuse.next_use(7, Class::File, SECOND), 21 * SECOND);
+        let used = |to| reuse.used_between(7, Class::File, coarse(SECOND), coarse(to));
+        assert_eq!([used(20 * SECOND), used(22 * SECOND)], [false, true]);
     }
 }
