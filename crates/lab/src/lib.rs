@@ -54,6 +54,6 @@ pub use executor::Executor;
 pub use livelock::Livelock;
 pub use speeds::Speeds;
 pub use spread::{Lasted, Spread};
-pub use turns::Turns;
+pub use turns::{Turns, TurnsByJob};
 pub use watch::Watch;
 pub use zones::{extfrag_by_node, sample, zones};

@@ -1,7 +1,7 @@
 //! How fast a machine reclaims, compacts and writes: measured from a recording, or given by a cost model.
 
 use crate::spread::Spread;
-use crate::turns::Turns;
+use crate::turns::TurnsByJob;
 
 /// Nanoseconds a page for each kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,10 +14,8 @@ pub struct Speeds {
     pub shrink_kswapd: u64,
     /// Anonymous memory, for kswapd.
     pub shrink_kswapd_anon: u64,
-    /// kswapd's turns on a CPU: while it is away, others use up what it has freed. Nothing: it never loses it.
-    pub turns_kswapd: Option<Turns>,
-    /// Turns of tasks that reclaim or compact for themselves, and of kcompactd.
-    pub turns: Option<Turns>,
+    /// Turns on a CPU of those who reclaim and compact.
+    pub turns: TurnsByJob,
     /// From the moment at which kswapd is woken until it runs. Nothing: at once.
     pub kswapd_latency: Option<Spread>,
     /// Looking at a page for migration.
@@ -50,8 +48,7 @@ impl Default for Speeds {
             shrink_anon: 500,
             shrink_kswapd: 500,
             shrink_kswapd_anon: 500,
-            turns_kswapd: None,
-            turns: None,
+            turns: TurnsByJob::NONE,
             kswapd_latency: None,
             scan_migrate: 20,
             scan_free: 10,

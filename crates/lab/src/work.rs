@@ -1,6 +1,7 @@
 //! Work: the time that it takes, and on which CPU.
 
 use crate::env::VirtualEnv;
+use crate::turns::Job;
 use mm::{Env, Nanos, TaskContext, TaskFlags, Work};
 use std::cell::Cell;
 use std::future::Future;
@@ -56,13 +57,13 @@ impl VirtualEnv {
     /// The machinery's work for a task.
     pub(crate) fn spend_time(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
         let cost = self.cost(task, work);
-        let task = *task;
+        let job = Job::of(task, work);
         async move {
             if cost == 0 {
                 return;
             }
             match self.free_lane() {
-                Some(lane) => drop(self.sleep(self.work_in(lane, cost, &task)).await),
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost, job)).await),
                 None => self.run(cost).await,
             }
         }
@@ -96,14 +97,12 @@ impl VirtualEnv {
     }
 
     /// Time until a task's work that costs this much is done there, and the task has a CPU for more.
-    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, task: &TaskContext) -> Nanos {
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, job: Job) -> Nanos {
         let waited = lane.get().saturating_sub(self.now());
         lane.set(self.now() + waited + cost);
         let took = waited + cost;
-        let kswapd = task.flags.contains(TaskFlags::KSWAPD);
-        let turns = if kswapd { &self.speeds.turns_kswapd } else { &self.speeds.turns };
-        let Some(turns) = turns else { return took };
-        took + self.turns.borrow_mut().away(self.current.get(), turns, cost, waited, &self.chance)
+        let Some(turns) = self.speeds.turns.of(job) else { return took };
+        took + self.turns.borrow_mut().away((self.current.get(), job), turns, cost, waited, &self.chance)
     }
 }
 

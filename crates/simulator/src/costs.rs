@@ -3,7 +3,7 @@
 //! Nanoseconds of CPU time unless a field says otherwise. Where a figure comes from stands beside it;
 //! `docs/simulator.md` has the measurements.
 
-use lab::Speeds;
+use lab::{Speeds, TurnsByJob};
 use mm::Nanos;
 
 /// A cost model.
@@ -103,8 +103,7 @@ impl Costs {
             shrink_anon: 500,
             shrink_kswapd: 500,
             shrink_kswapd_anon: 500,
-            turns_kswapd: None,
-            turns: None,
+            turns: TurnsByJob::NONE,
             kswapd_latency: None,
             failed_request: 1_000,
             scan_migrate: 20,
@@ -162,8 +161,7 @@ impl Costs {
             // kswapd pays a third of what a task does: 64 pages at once, and it goes on where it was.
             shrink_kswapd: 2_300,
             shrink_kswapd_anon: 2_300,
-            turns_kswapd: None,
-            turns: None,
+            turns: TurnsByJob::NONE,
             kswapd_latency: None,
             failed_request: 20_000,
             scan_migrate: 195,

@@ -2,7 +2,7 @@
 //! that a task in reclaim or compaction reports. A replay spends the same virtual time for the same work.
 
 use super::turns::{KswapdTurns, TaskTurns};
-use lab::Speeds;
+use lab::{Speeds, TurnsByJob};
 
 /// Longest gap between two steps that is taken as work; a longer one is a wait.
 pub(super) const LONGEST_STEP_NS: u64 = 20_000_000;
@@ -80,8 +80,10 @@ pub(super) struct Measured {
     /// Scanning by tasks for themselves, and by kswapd, which has more pages to share the fixed costs.
     shrink: [[Cost; 2]; 2],
     pub kswapd: KswapdTurns,
-    /// Turns of tasks. Reclaim tells nothing about them: there they are also put to sleep (10.14).
-    pub tasks: TaskTurns,
+    /// Turns of kcompactd, and of tasks that compact or reclaim for themselves.
+    pub kcompactd: TaskTurns,
+    pub compaction: TaskTurns,
+    pub reclaim: TaskTurns,
     pub scan_migrate: Cost,
     pub scan_free: Cost,
     pub migrate: Cost,
@@ -118,6 +120,11 @@ impl Measured {
         }
     }
 
+    /// Turns of who compacts.
+    pub fn compaction_turns(&mut self, kcompactd: bool) -> &mut TaskTurns {
+        if kcompactd { &mut self.kcompactd } else { &mut self.compaction }
+    }
+
     /// A step of reclaim.
     pub fn shrank(&mut self, kswapd: bool, anon: bool, worked: Option<u64>, wall: Option<u64>, pages: u64) {
         self.shrink[usize::from(kswapd)][usize::from(anon)].step(worked, pages);
@@ -137,6 +144,17 @@ impl Measured {
         }
     }
 
+    /// Turns on a CPU; `shrink_kswapd`: what a page costs kswapd. Who was not seen at work has those of tasks that compact.
+    fn turns(&self, shrink_kswapd: u64) -> TurnsByJob {
+        let compaction = self.compaction.turns();
+        TurnsByJob {
+            kswapd: self.kswapd.turns(shrink_kswapd),
+            kcompactd: self.kcompactd.turns().or(compaction),
+            reclaim: self.reclaim.turns().or(compaction),
+            compaction,
+        }
+    }
+
     /// The speeds; where the trace has no such step, the default's.
     pub fn speeds(&self) -> Speeds {
         let default = Speeds::default();
@@ -148,8 +166,7 @@ impl Measured {
             shrink_anon: anon(0, shrink),
             shrink_kswapd,
             shrink_kswapd_anon: anon(1, shrink_kswapd),
-            turns: self.tasks.turns(),
-            turns_kswapd: self.kswapd.turns(shrink_kswapd),
+            turns: self.turns(shrink_kswapd),
             kswapd_latency: self.kswapd.latency(),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),
             scan_free: self.scan_free.mean(default.scan_free),

@@ -18,6 +18,8 @@ pub(super) struct Task {
     pub compacting: bool,
     /// It is a kswapd.
     pub kswapd: bool,
+    /// It is kcompactd.
+    pub kcompactd: bool,
     /// That compaction is asynchronous.
     pub async_compaction: bool,
     /// Frames without a known owner that it freed since the last list of pages was migrated: frame, order, when last seen.
@@ -38,7 +40,7 @@ pub(super) struct Task {
     pub swapped: VecDeque<ObjectId>,
     /// Time of its last step of reclaim or compaction, for [`super::speed`].
     pub last_step: Option<Step>,
-    /// What it has worked in its turn, nanoseconds, while it compacts.
+    /// What it has worked in its turn, nanoseconds, while it compacts or reclaims for itself.
     pub worked: u64,
     /// Time of its last request for a swap table that failed in the same step.
     pub last_failure: Option<Step>,

@@ -93,7 +93,8 @@ impl KswapdTurns {
     }
 }
 
-/// The turns of tasks that compact. When in its turn a task begins to is not known, and they don't sleep meanwhile.
+/// The turns of tasks that compact or reclaim. When in its turn a task begins to is not known. Reclaim may also put it to sleep (10.14),
+/// which counts as an absence unless it lasts longer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TaskTurns {
     works: Vec<Lasted>,
@@ -101,11 +102,11 @@ pub(super) struct TaskTurns {
 }
 
 impl TaskTurns {
-    /// A task that has worked undisturbed for `worked` in this turn made a step: the time that it took if nobody else had a turn,
+    /// A task that has worked undisturbed for `worked` in this turn, and compacts or reclaims, made a step: the time that it took if nobody else had a turn,
     /// and the time that passed in any case.
     pub fn step(&mut self, worked: &mut u64, undisturbed: Option<u64>, wall: Option<u64>) {
         match (undisturbed, wall) {
-            (Some(took), _) => *worked += took,
+            (Some(took), _) if took <= LONGEST_STEP_NS => *worked += took,
             (None, Some(wall)) if wall < LONGEST_ABSENCE_NS => {
                 self.works.push(Lasted { took: std::mem::take(worked), cut: false });
                 self.away.push(Lasted { took: wall, cut: false });

@@ -35,8 +35,11 @@ impl Builder<'_> {
             Event::VmscanDirectReclaimBegin(_) => state.direct_reclaim = true,
             Event::VmscanDirectReclaimEnd(_) => {
                 state.direct_reclaim = false;
+                self.measured.reclaim.step(&mut state.worked, elapsed, wall);
+                self.measured.reclaim.ends(&mut state.worked);
                 return state.last_step = None;
             }
+            Event::CompactionKcompactdWake(_) => return state.kcompactd = true,
             Event::CompactionBegin(begin) => {
                 state.compacting = true;
                 state.async_compaction = !begin.sync;
@@ -46,12 +49,15 @@ impl Builder<'_> {
             }
             Event::CompactionEnd(_) => {
                 state.compacting = false;
-                self.measured.tasks.ends(&mut state.worked);
+                self.measured.compaction_turns(state.kcompactd).ends(&mut state.worked);
                 self.attribution.targets_returned += state.unsettled.drain(..).count() as u64;
                 return state.last_step = None;
             }
             Event::VmscanLruShrinkInactive(shrink) => {
                 self.measured.judged(shrink);
+                if state.direct_reclaim {
+                    self.measured.reclaim.step(&mut state.worked, elapsed, wall);
+                }
                 let failed = state.last_failure.take().is_some();
                 if !failed {
                     let anon = shrink.reclaim_flags & ANON_BATCH != 0;
@@ -69,23 +75,23 @@ impl Builder<'_> {
                 state.isolated_metadata += self.metadata.count(scanned);
                 self.measured.async_blocks += u64::from(state.async_compaction);
                 self.measured.scan_migrate.step(elapsed, scan.nr_scanned);
-                self.measured.tasks.step(&mut state.worked, elapsed, wall);
+                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall);
             }
             Event::CompactionIsolateFreepages(scan) => {
                 self.measured.scan_free.step(elapsed, scan.nr_scanned);
-                self.measured.tasks.step(&mut state.worked, elapsed, wall);
+                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall);
                 let run = state.run;
                 self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
             }
             Event::CompactionFastIsolateFreepages(scan) => {
                 self.measured.scan_free.step(elapsed, scan.nr_scanned);
-                self.measured.tasks.step(&mut state.worked, elapsed, wall);
+                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall);
                 let run = state.run;
                 self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
             }
             Event::CompactionMigratepages(migrate) => {
                 self.measured.migrate.step(elapsed, migrate.nr_migrated.saturating_add(migrate.nr_failed));
-                self.measured.tasks.step(&mut state.worked, elapsed, wall);
+                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall);
             }
             _ => return,
         }
