@@ -1,7 +1,7 @@
 //! How fast the recorded machine reclaimed and migrated: nanoseconds a page, measured from the gaps between the steps
 //! that a task in reclaim or compaction reports. A replay spends the same virtual time for the same work.
 
-use super::turns::{KswapdTurns, TaskTurns};
+use super::turns::{Did, KswapdTurns, TaskTurns};
 use lab::{Speeds, TurnsByJob};
 
 /// Longest gap between two steps that is taken as work; a longer one is a wait.
@@ -129,7 +129,7 @@ impl Measured {
     pub fn shrank(&mut self, kswapd: bool, anon: bool, worked: Option<u64>, wall: Option<u64>, pages: u64) {
         self.shrink[usize::from(kswapd)][usize::from(anon)].step(worked, pages);
         if kswapd {
-            self.kswapd.step(worked, wall, pages);
+            self.kswapd.step(worked, wall, Did::Shrink { anon, pages });
         }
     }
 
@@ -144,13 +144,27 @@ impl Measured {
         }
     }
 
-    /// Turns on a CPU; `shrink_kswapd`: what a page costs kswapd. Who was not seen at work has those of tasks that compact.
-    fn turns(&self, shrink_kswapd: u64) -> TurnsByJob {
-        let compaction = self.compaction.turns();
+    /// Turns on a CPU at these speeds. Who was not seen at work has those of tasks that compact.
+    fn turns(&self, speeds: &Speeds) -> TurnsByJob {
+        let cost = |shrink: u64, shrink_anon: u64| {
+            move |did: Did| {
+                let (pages, ns) = match did {
+                    Did::Shrink { anon: false, pages } => (pages, shrink),
+                    Did::Shrink { anon: true, pages } => (pages, shrink_anon),
+                    Did::ScanMigrate(pages) => (pages, speeds.scan_migrate),
+                    Did::ScanFree(pages) => (pages, speeds.scan_free),
+                    Did::Migrate(pages) => (pages, speeds.migrate),
+                    Did::Rest => (0, 0),
+                };
+                pages.saturating_mul(ns)
+            }
+        };
+        let task = cost(speeds.shrink, speeds.shrink_anon);
+        let compaction = self.compaction.turns(task);
         TurnsByJob {
-            kswapd: self.kswapd.turns(shrink_kswapd),
-            kcompactd: self.kcompactd.turns().or(compaction),
-            reclaim: self.reclaim.turns().or(compaction),
+            kswapd: self.kswapd.turns(cost(speeds.shrink_kswapd, speeds.shrink_kswapd_anon)),
+            kcompactd: self.kcompactd.turns(task).or(compaction),
+            reclaim: self.reclaim.turns(task).or(compaction),
             compaction,
         }
     }
@@ -161,12 +175,11 @@ impl Measured {
         let file = |kswapd: usize, default: u64| self.shrink[kswapd][0].mean(default);
         let anon = |kswapd: usize, file: u64| self.shrink[kswapd][1].mean(file);
         let (shrink, shrink_kswapd) = (file(0, default.shrink), file(1, default.shrink_kswapd));
-        Speeds {
+        let speeds = Speeds {
             shrink,
             shrink_anon: anon(0, shrink),
             shrink_kswapd,
             shrink_kswapd_anon: anon(1, shrink_kswapd),
-            turns: self.turns(shrink_kswapd),
             kswapd_latency: self.kswapd.latency(),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),
             scan_free: self.scan_free.mean(default.scan_free),
@@ -176,6 +189,7 @@ impl Measured {
             rmap_contention: (self.unjudged << 16).checked_div(self.looked).unwrap_or(0),
             lock_contention: (self.async_contended << 16).checked_div(self.async_blocks).unwrap_or(0),
             ..default
-        }
+        };
+        Speeds { turns: self.turns(&speeds), ..speeds }
     }
 }

@@ -7,11 +7,25 @@ use lab::{Lasted, Spread, Turns};
 /// Others have their turns for less than this: reclaim that is throttled sleeps for as long, or longer (10.14).
 const LONGEST_ABSENCE_NS: u64 = 100_000_000;
 
+/// What was done in a step, and to how many pages.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Did {
+    Shrink {
+        anon: bool,
+        pages: u64,
+    },
+    ScanMigrate(u64),
+    ScanFree(u64),
+    Migrate(u64),
+    /// What follows the last step that tells.
+    Rest,
+}
+
 /// What ended a turn.
 #[derive(Clone, Copy, Debug)]
 enum End {
-    /// Others had the CPU during a step of so many pages that took this long.
-    Lost { pages: u64, wall: u64 },
+    /// Others had the CPU during this step, which took so long.
+    Lost { did: Did, wall: u64 },
     /// It went to sleep.
     Slept,
 }
@@ -56,10 +70,10 @@ impl KswapdTurns {
     }
 
     /// It made a step: the time that it took if nobody else had a turn, and the time that passed in any case.
-    pub fn step(&mut self, worked: Option<u64>, wall: Option<u64>, pages: u64) {
+    pub fn step(&mut self, worked: Option<u64>, wall: Option<u64>, did: Did) {
         match (worked, wall) {
             (Some(worked), _) if worked <= LONGEST_STEP_NS => self.worked += worked,
-            (None, Some(wall)) if wall < LONGEST_ABSENCE_NS => self.ends(End::Lost { pages, wall }),
+            (None, Some(wall)) if wall < LONGEST_ABSENCE_NS => self.ends(End::Lost { did, wall }),
             _ => self.sleeps(),
         }
     }
@@ -77,13 +91,12 @@ impl KswapdTurns {
         self.fresh = false;
     }
 
-    /// The turns, if kswapd ever lost its CPU; `ns_a_page`: what a page costs undisturbed.
-    pub fn turns(&self, ns_a_page: u64) -> Option<Turns> {
-        let works = |fresh: bool| {
-            self.ended.iter().filter(|turn| turn.fresh == fresh).map(|turn| turn.lasted(ns_a_page)).collect()
-        };
+    /// The turns, if kswapd ever lost its CPU; `cost`: of a step, undisturbed, nanoseconds.
+    pub fn turns(&self, cost: impl Fn(Did) -> u64) -> Option<Turns> {
+        let works =
+            |fresh: bool| self.ended.iter().filter(|turn| turn.fresh == fresh).map(|turn| turn.lasted(&cost)).collect();
         let again = Spread::of(works(false))?;
-        let away = Spread::of(self.ended.iter().filter_map(|turn| turn.away(ns_a_page)).collect())?;
+        let away = Spread::of(self.ended.iter().filter_map(|turn| turn.away(&cost)).collect())?;
         Some(Turns { fresh: Spread::of(works(true)).unwrap_or(again), again, away })
     }
 
@@ -96,20 +109,16 @@ impl KswapdTurns {
 /// The turns of tasks that compact or reclaim. When in its turn a task begins to is not known. Reclaim may also put it to sleep (10.14),
 /// which counts as an absence unless it lasts longer.
 #[derive(Clone, Debug, Default)]
-pub(super) struct TaskTurns {
-    works: Vec<Lasted>,
-    away: Vec<Lasted>,
-}
+pub(super) struct TaskTurns(Vec<Turn>);
 
 impl TaskTurns {
-    /// A task that has worked undisturbed for `worked` in this turn, and compacts or reclaims, made a step: the time that it took if nobody else had a turn,
+    /// A task that has worked undisturbed for `worked` in this turn made a step: the time that it took if nobody else had a turn,
     /// and the time that passed in any case.
-    pub fn step(&mut self, worked: &mut u64, undisturbed: Option<u64>, wall: Option<u64>) {
+    pub fn step(&mut self, worked: &mut u64, undisturbed: Option<u64>, wall: Option<u64>, did: Did) {
         match (undisturbed, wall) {
             (Some(took), _) if took <= LONGEST_STEP_NS => *worked += took,
             (None, Some(wall)) if wall < LONGEST_ABSENCE_NS => {
-                self.works.push(Lasted { took: std::mem::take(worked), cut: false });
-                self.away.push(Lasted { took: wall, cut: false });
+                self.0.push(Turn { fresh: true, worked: std::mem::take(worked), end: End::Lost { did, wall } });
             }
             _ => self.ends(worked),
         }
@@ -117,32 +126,33 @@ impl TaskTurns {
 
     /// It has done what it wanted.
     pub fn ends(&mut self, worked: &mut u64) {
-        let took = std::mem::take(worked);
-        if took > 0 {
-            self.works.push(Lasted { took, cut: true });
+        let worked = std::mem::take(worked);
+        if worked > 0 {
+            self.0.push(Turn { fresh: true, worked, end: End::Slept });
         }
     }
 
-    /// The turns, if a task ever lost its CPU.
-    pub fn turns(&self) -> Option<Turns> {
-        let works = Spread::of(self.works.clone())?;
-        Some(Turns { fresh: works, again: works, away: Spread::of(self.away.clone())? })
+    /// The turns, if a task ever lost its CPU; `cost`: of a step, undisturbed, nanoseconds.
+    pub fn turns(&self, cost: impl Fn(Did) -> u64) -> Option<Turns> {
+        let away = Spread::of(self.0.iter().filter_map(|turn| turn.away(&cost)).collect())?;
+        let works = Spread::of(self.0.iter().map(|turn| turn.lasted(&cost)).collect())?;
+        Some(Turns { fresh: works, again: works, away })
     }
 }
 
 impl Turn {
     /// How long it would have worked on.
-    fn lasted(&self, ns_a_page: u64) -> Lasted {
+    fn lasted(&self, cost: &impl Fn(Did) -> u64) -> Lasted {
         match self.end {
-            End::Lost { pages, wall } => Lasted { took: self.worked + wall.min(pages * ns_a_page), cut: false },
+            End::Lost { did, wall } => Lasted { took: self.worked + wall.min(cost(did)), cut: false },
             End::Slept => Lasted { took: self.worked, cut: true },
         }
     }
 
     /// How long it was away: what its last step took beyond its work.
-    fn away(&self, ns_a_page: u64) -> Option<Lasted> {
+    fn away(&self, cost: &impl Fn(Did) -> u64) -> Option<Lasted> {
         match self.end {
-            End::Lost { pages, wall } => Some(Lasted { took: wall.saturating_sub(pages * ns_a_page), cut: false }),
+            End::Lost { did, wall } => Some(Lasted { took: wall.saturating_sub(cost(did)), cut: false }),
             End::Slept => None,
         }
     }
@@ -152,20 +162,31 @@ impl Turn {
 mod tests {
     use super::*;
 
+    fn pages(pages: u64) -> Did {
+        Did::Shrink { anon: false, pages }
+    }
+
+    fn cost(did: Did) -> u64 {
+        match did {
+            Did::Shrink { pages, .. } | Did::Migrate(pages) => 100 * pages,
+            _ => 0,
+        }
+    }
+
     #[test]
     fn a_turn_is_the_work_between_sleep_and_loss_or_two_losses() {
         let mut turns = KswapdTurns::default();
         turns.woken(100);
         turns.runs(2_100);
         for worked in [1_000, 2_000] {
-            turns.step(Some(worked), Some(worked), 10);
+            turns.step(Some(worked), Some(worked), pages(10));
         }
-        turns.step(None, Some(16_000), 10);
-        turns.step(Some(500), Some(500), 5);
-        turns.step(None, Some(9_000), 10);
-        turns.step(Some(800), Some(800), 8);
+        turns.step(None, Some(16_000), pages(10));
+        turns.step(Some(500), Some(500), pages(5));
+        turns.step(None, Some(9_000), pages(10));
+        turns.step(Some(800), Some(800), pages(8));
         turns.sleeps();
-        let found = turns.turns(100).unwrap();
+        let found = turns.turns(cost).unwrap();
         assert_eq!(found.fresh, Spread::always(4_000), "3,000 and ten pages of the step in which it was lost");
         assert_eq!(found.again, Spread::always(1_500), "the turn that sleep cut short took no longer");
         assert_eq!(found.away.mean(), (15_000 + 8_000) / 2);
@@ -178,20 +199,20 @@ mod tests {
         for (undisturbed, wall) in
             [(Some(2_000), 2_000), (None, 9_000), (Some(1_000), 1_000), (Some(1_000), 1_000), (None, 5_000)]
         {
-            turns.step(&mut worked, undisturbed, Some(wall));
+            turns.step(&mut worked, undisturbed, Some(wall), Did::Migrate(10));
         }
         worked = 100;
         turns.ends(&mut worked);
-        let found = turns.turns().unwrap();
-        assert_eq!((found.again, worked), (Spread::always(2_000), 0), "what was done after 100 took no longer");
-        assert_eq!(found.away.mean(), 7_000);
-        assert_eq!(TaskTurns::default().turns(), None);
+        let found = turns.turns(cost).unwrap();
+        assert_eq!((found.again, worked), (Spread::always(3_000), 0), "what was done after 100 took no longer");
+        assert_eq!(found.away.mean(), 6_000);
+        assert_eq!(TaskTurns::default().turns(cost), None);
     }
 
     #[test]
     fn throttled_reclaim_has_slept() {
         let mut turns = KswapdTurns::default();
-        turns.step(None, Some(LONGEST_ABSENCE_NS), 32);
-        assert_eq!(turns.turns(100), None);
+        turns.step(None, Some(LONGEST_ABSENCE_NS), pages(32));
+        assert_eq!(turns.turns(cost), None);
     }
 }

@@ -4,6 +4,7 @@ use super::Builder;
 use crate::Record;
 use crate::event::Event;
 use crate::pagelog::speed::{ANON_BATCH, Step};
+use crate::pagelog::turns::Did;
 use pagealloc::Geometry;
 
 /// Frames of a pageblock.
@@ -35,7 +36,7 @@ impl Builder<'_> {
             Event::VmscanDirectReclaimBegin(_) => state.direct_reclaim = true,
             Event::VmscanDirectReclaimEnd(_) => {
                 state.direct_reclaim = false;
-                self.measured.reclaim.step(&mut state.worked, elapsed, wall);
+                self.measured.reclaim.step(&mut state.worked, elapsed, wall, Did::Rest);
                 self.measured.reclaim.ends(&mut state.worked);
                 return state.last_step = None;
             }
@@ -55,12 +56,13 @@ impl Builder<'_> {
             }
             Event::VmscanLruShrinkInactive(shrink) => {
                 self.measured.judged(shrink);
+                let anon = shrink.reclaim_flags & ANON_BATCH != 0;
                 if state.direct_reclaim {
-                    self.measured.reclaim.step(&mut state.worked, elapsed, wall);
+                    let did = Did::Shrink { anon, pages: shrink.nr_scanned };
+                    self.measured.reclaim.step(&mut state.worked, elapsed, wall, did);
                 }
                 let failed = state.last_failure.take().is_some();
                 if !failed {
-                    let anon = shrink.reclaim_flags & ANON_BATCH != 0;
                     self.measured.shrank(state.kswapd, anon, elapsed, wall, shrink.nr_scanned);
                 }
             }
@@ -75,23 +77,28 @@ impl Builder<'_> {
                 state.isolated_metadata += self.metadata.count(scanned);
                 self.measured.async_blocks += u64::from(state.async_compaction);
                 self.measured.scan_migrate.step(elapsed, scan.nr_scanned);
-                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall);
+                let did = Did::ScanMigrate(scan.nr_scanned);
+                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall, did);
             }
             Event::CompactionIsolateFreepages(scan) => {
                 self.measured.scan_free.step(elapsed, scan.nr_scanned);
-                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall);
+                let did = Did::ScanFree(scan.nr_scanned);
+                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall, did);
                 let run = state.run;
                 self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
             }
             Event::CompactionFastIsolateFreepages(scan) => {
                 self.measured.scan_free.step(elapsed, scan.nr_scanned);
-                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall);
+                let did = Did::ScanFree(scan.nr_scanned);
+                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall, did);
                 let run = state.run;
                 self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
             }
             Event::CompactionMigratepages(migrate) => {
-                self.measured.migrate.step(elapsed, migrate.nr_migrated.saturating_add(migrate.nr_failed));
-                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall);
+                let pages = migrate.nr_migrated.saturating_add(migrate.nr_failed);
+                self.measured.migrate.step(elapsed, pages);
+                let did = Did::Migrate(pages);
+                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall, did);
             }
             _ => return,
         }
