@@ -4,6 +4,7 @@ mod frees;
 mod steps;
 
 use super::beside::Beside;
+use super::exits;
 use super::files::{FileKey, Files};
 use super::infer::may_be_cached;
 use super::metadata::Metadata;
@@ -378,6 +379,7 @@ impl<'a> Builder<'a> {
         self.beside.failures.retain(|event| event.ts <= end);
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
         self.attribution.metadata_held = self.metadata.classify(&mut self.objects);
+        self.attribution.swapped_at_exit = exits::add_frees(&mut self.ops, &self.objects, &self.asker);
         once::mark(&mut self.objects, &self.ops, self.window);
         self.attribution.in_use_at_start = start.used.len() as u64;
         let log = PageLog {

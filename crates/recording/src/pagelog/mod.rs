@@ -9,6 +9,7 @@
 
 mod beside;
 mod build;
+mod exits;
 mod files;
 mod infer;
 mod metadata;
@@ -175,6 +176,8 @@ pub struct Attribution {
     pub refault_pages: u64,
     /// The same for anonymous pages, by order of eviction within the task: an assumption.
     pub refaults_anon_assumed: u64,
+    /// Pages on swap that were freed with their task, taken to end with its last free.
+    pub swapped_at_exit: u64,
     /// Refused requests that are not THP faults.
     pub attempts_refused: u64,
     /// THP faults.
