@@ -51,6 +51,12 @@ pub trait Owner {
         let _ = (tag, pfn, now);
         false
     }
+    /// How often a page of the page cache that is the next to be evicted from the oldest generation was used through file descriptors
+    /// since that was asked last. For the same owners: the uses are counted then.
+    fn uses_meanwhile(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> u8 {
+        let _ = (tag, pfn, now);
+        0
+    }
     /// Looks at and clears the references of a mapped page by a walk through page tables, which needs no lock that leads
     /// from the page to them: whether it was used.
     fn walked(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {

@@ -5,8 +5,9 @@ use super::isolate::Taken;
 use super::page_out::Rules;
 use super::tiers::choose_kind;
 use super::{Batch, FILE, ScanControl};
-use crate::env::{Env, TaskContext};
+use crate::env::{Env, Nanos, TaskContext};
 use crate::lru::{MIN_NR_GENS, index_of, is_full, tier_of};
+use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
@@ -28,6 +29,7 @@ struct Scan {
     sorted: u32,
     /// Pages that may still be looked at.
     remaining: u64,
+    now: Nanos,
     /// Base pages of dirty page cache that it met, and of these, those that nobody was writing.
     dirty: u32,
     unqueued: u32,
@@ -55,7 +57,7 @@ impl<W: World> Mm<W> {
         let (batch, kind, progress, mut writes) = {
             let mut state = self.state.borrow_mut();
             let quota = if rules.exact_batches { quota.min(MAX_BATCH) } else { MAX_BATCH };
-            let (scan, kind) = state.scan_kinds(node, quota, swappiness, rules, sc);
+            let (scan, kind) = state.scan_kinds(node, quota, swappiness, rules, sc, now);
             let dropped = state.drop_empty_generations(node, swappiness, rules);
             let out_of_old =
                 state.evictable_min_seq(node, swappiness, rules) + MIN_NR_GENS > state.generations(node).max_seq;
@@ -99,14 +101,16 @@ impl<W: World> State<W> {
         swappiness: u64,
         rules: GenerationRules,
         sc: &ScanControl,
+        now: Nanos,
     ) -> (Scan, usize) {
+        let fresh = || Scan { remaining: quota, now, ..Scan::default() };
         let generations = self.generations(node);
         let (mut kind, mut tier) = choose_kind(&generations.feedback, generations.min_seq, swappiness, rules);
-        let mut scan = self.scan_oldest(node, kind, tier, quota, rules, sc);
+        let mut scan = self.scan_oldest(node, kind, tier, rules, sc, fresh());
         if scan.progress() == 0 && evictable_kinds(swappiness).contains(&(1 - kind)) {
             kind = 1 - kind;
             tier = self.generations(node).feedback[kind].evictable_tier(rules);
-            scan = self.scan_oldest(node, kind, tier, quota, rules, sc);
+            scan = self.scan_oldest(node, kind, tier, rules, sc, fresh());
         }
         (scan, kind)
     }
@@ -117,11 +121,10 @@ impl<W: World> State<W> {
         node: NodeId,
         kind: usize,
         tier: usize,
-        quota: u64,
         rules: GenerationRules,
         sc: &ScanControl,
+        mut scan: Scan,
     ) -> Scan {
-        let mut scan = Scan { remaining: quota, ..Scan::default() };
         if self.generations(node).nr_gens(kind) <= MIN_NR_GENS {
             return scan;
         }
@@ -197,13 +200,16 @@ impl<W: World> State<W> {
         sc: &ScanControl,
         scan: &mut Scan,
     ) -> bool {
-        let (flags, bits) = (self.pages.flags(pfn), self.pages.bits(pfn));
         let pages = 1 << self.alloc.frames.order(pfn);
-        let generation = bits.generation();
+        let generation = self.pages.bits(pfn).generation();
         if generation != index_of(self.generations(node).min_seq[kind]) {
             self.rehang(pfn, generation, true);
             return true;
         }
+        if kind == FILE {
+            self.catch_up_on_uses(pfn, scan.now);
+        }
+        let (flags, bits) = (self.pages.flags(pfn), self.pages.bits(pfn));
         let (tier, full) = (tier_of(flags, bits, rules), is_full(flags, bits, rules));
         if tier > evictable_tier || full {
             let next = self.grow_younger(pfn, rules);
@@ -229,6 +235,13 @@ impl<W: World> State<W> {
             return true;
         }
         false
+    }
+
+    /// Counts uses that the owner learns of too late to tell.
+    fn catch_up_on_uses(&mut self, pfn: Pfn, now: Nanos) {
+        for _ in 0..self.owner.uses_meanwhile(self.pages.tag(pfn), pfn, now) {
+            self.mark_accessed(pfn);
+        }
     }
 
     fn note_protected(

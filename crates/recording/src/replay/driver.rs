@@ -95,7 +95,7 @@ pub fn replay(
     progress: &mut dyn FnMut(f64),
 ) -> Result<Replayed, ReplayError> {
     let clock = Rc::new(Cell::new(log.window.0));
-    let objects = Objects::new(Arc::clone(log), SWAP_PAGES, options.seed);
+    let objects = Objects::new(Arc::clone(log), SWAP_PAGES, &options.policy, options.seed);
     let mut state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
     let (cpus, kthreads_on) = (state.alloc.nr_cpus(), state.alloc.add_kthread_cpu(NodeId(0)));
     let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus, kthreads_on));

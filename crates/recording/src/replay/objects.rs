@@ -10,6 +10,7 @@ use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ONCE, Object, ObjectId, PageLog,
 use lab::Chance;
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
+use pagealloc::policy::Policy;
 use pagealloc::{NodeId, Pfn};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -28,6 +29,10 @@ pub(super) const PIECES: u32 = u32::MAX - 4;
 /// A page that the kernel's reclaim took within this time from now counts as cold already: about the time that a page
 /// spends on the inactive list of the recorded machines before it reaches the tail.
 const COLD_AHEAD_NS: Nanos = 3_000_000_000;
+/// A page that generations look at for the first time is taken to have come so long ago: about as long as page cache has to the tail.
+const TO_THE_TAIL: Nanos = 5_000_000_000;
+/// As many uses at a time as tell the tiers apart.
+const MAX_USES: u64 = 3;
 /// Objects of a reclaimable slab page that a shrinker counts as freeable. The rest is in use, or no shrinker's: a page
 /// holds 21 dentries or 3 to 4 ext4 inodes, but also nodes of page cache trees and buffer heads. With it the recorded
 /// kernel's `slabs_scanned` is met on the recording that it was tuned on.
@@ -83,7 +88,7 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    pub fn new(log: Arc<PageLog>, swap_total: u64, seed: u64) -> Objects {
+    pub fn new(log: Arc<PageLog>, swap_total: u64, policy: &Policy, seed: u64) -> Objects {
         let slot = |of: &Object| {
             let last = if of.flags & UNIT == 0 {
                 of.leave
@@ -94,7 +99,7 @@ impl Objects {
         };
         let slots = log.objects.iter().map(slot).collect();
         Objects {
-            reuse: Reuse::of(&log, seed),
+            reuse: Reuse::of(&log, policy, seed),
             log,
             slots,
             pieces: BTreeMap::new(),
@@ -286,6 +291,20 @@ impl Objects {
         self.reuse.used_between(object, Class::File, looked, now)
     }
 
+    /// The same where generations count uses.
+    fn uses_through_files(&mut self, object: ObjectId, now: Nanos) -> u8 {
+        let now = coarse(now);
+        if self.of(object).class != Class::File || self.is_cold(object, now) {
+            return 0;
+        }
+        let slot = &mut self.slots[object as usize];
+        let looked = match std::mem::replace(&mut slot.looked, now) {
+            0 => now.saturating_sub(coarse(TO_THE_TAIL)),
+            looked => looked,
+        };
+        self.reuse.uses_between(object, Class::File, looked, now).min(MAX_USES) as u8
+    }
+
     /// A large folio whose base pages have no objects of their own: they keep its name.
     fn split_into_pieces(&mut self, tag: Tag, index: u32) -> Tag {
         if index == 0 {
@@ -329,6 +348,10 @@ impl Owner for Objects {
 
     fn used_on_the_way(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> bool {
         self.used_through_files(tag.0, now)
+    }
+
+    fn uses_meanwhile(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> u8 {
+        self.uses_through_files(tag.0, now)
     }
 
     fn walked(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> bool {

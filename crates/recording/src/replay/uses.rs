@@ -3,18 +3,23 @@
 
 use crate::pagelog::{Class, LEAVE_SHIFT, ObjectId, PageLog};
 use mm::Nanos;
+use pagealloc::policy::Policy;
 
 /// Median time after which evicted page cache comes back on the recordings that the next two were tuned on.
 const USUAL_RETURN_NS: Nanos = 6_400_000_000;
-/// Interval at which a page of the page cache that is in use is used there: two looks within it find it idle the second time.
+/// On classic lists, the interval at which a page of the page cache that is in use is used there: two looks within it find it idle the second
+/// time.
 const FILE_REUSE_NS: Nanos = 20_000_000_000;
+/// Where generations count uses, the median of its intervals. Both were tuned on the recordings: drawn intervals are worse than the fixed one on
+/// classic lists, which see whether there was a use and not how many.
+const COUNTED_REUSE_NS: Nanos = 2_000_000_000;
 /// Median interval at which anonymous memory is used that its task works in.
 const ANON_REUSE_NS: Nanos = 6_000_000_000;
 
 /// Objects in a row, 2 to this, that are used at one time: 256 KiB of single pages.
 const TOGETHER: u32 = 6;
 
-/// Intervals of anonymous memory there are: a hundredth of the median to a hundred times it, each one 10^(1/16) times the one
+/// Intervals there are around a median: a hundredth of the median to a hundred times it, each one 10^(1/16) times the one
 /// before. What is known of a time is its order of magnitude, so each of these is as likely.
 const INTERVALS: usize = 64;
 const SHORTEST: Nanos = 100;
@@ -24,7 +29,9 @@ const LONGER: Nanos = 75_680;
 /// How often pages of a recorded machine that are in use are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reuse {
-    file: Nanos,
+    /// Page cache's fixed interval, where it has one.
+    file_fixed: Option<Nanos>,
+    file: [Nanos; INTERVALS],
     anon: [Nanos; INTERVALS],
     seed: u64,
 }
@@ -32,37 +39,52 @@ pub(super) struct Reuse {
 impl Reuse {
     /// On a larger machine, or one with a busier host, more time goes by between two uses of a page: by as much as evicted page
     /// cache takes longer to come back. A short recording shows short times only: nothing follows from these.
-    pub fn of(log: &PageLog, seed: u64) -> Reuse {
+    pub fn of(log: &PageLog, policy: &Policy, seed: u64) -> Reuse {
         let returned = u128::from(log.file_return.unwrap_or(0).max(USUAL_RETURN_NS));
         let longer = |usual: Nanos| (u128::from(usual) * returned / u128::from(USUAL_RETURN_NS)) as Nanos;
-        Reuse { file: longer(FILE_REUSE_NS), anon: intervals(longer(ANON_REUSE_NS)), seed }
+        Reuse {
+            file_fixed: policy.lru_gen().is_none().then(|| longer(FILE_REUSE_NS)),
+            file: intervals(longer(COUNTED_REUSE_NS)),
+            anon: intervals(longer(ANON_REUSE_NS)),
+            seed,
+        }
     }
 
-    /// When an object that was taken now, while it was in use, is used again. Page cache had just been judged by its whole
-    /// interval; anonymous memory is anywhere in its own.
+    fn fixed(&self, class: Class) -> Option<Nanos> {
+        self.file_fixed.filter(|_| class != Class::Anon)
+    }
+
+    /// When an object that was taken now, while it was in use, is used again. What has a fixed interval had just been judged by the whole of it;
+    /// all else is anywhere in its own.
     pub fn next_use(&self, object: ObjectId, class: Class, now: Nanos) -> Nanos {
-        if class != Class::Anon {
-            return now + self.file;
+        if let Some(interval) = self.fixed(class) {
+            return now + interval;
         }
-        let (interval, phase) = self.rhythm(object);
+        let (interval, phase) = self.rhythm(object, class);
         now + interval - (now + phase) % interval
     }
 
     /// Whether an object that is in use was used between two looks, the first of which forgot the uses before it. Times in units
     /// of 2^16 ns.
     pub fn used_between(&self, object: ObjectId, class: Class, looked: u32, now: u32) -> bool {
-        let [looked, now] = [looked.min(now), now].map(|time| Nanos::from(time) << LEAVE_SHIFT);
-        if class != Class::Anon {
-            return now - looked >= self.file;
+        match self.fixed(class) {
+            Some(interval) => u64::from(now - looked.min(now)) << LEAVE_SHIFT >= interval,
+            None => self.uses_between(object, class, looked, now) > 0,
         }
-        let (interval, phase) = self.rhythm(object);
-        (looked + phase) / interval != (now + phase) / interval
     }
 
-    /// Interval of an anonymous object, and how far into it it was at time 0.
-    fn rhythm(&self, object: ObjectId) -> (Nanos, Nanos) {
+    /// How often it was used, where intervals are drawn.
+    pub fn uses_between(&self, object: ObjectId, class: Class, looked: u32, now: u32) -> u64 {
+        let (interval, phase) = self.rhythm(object, class);
+        let number = |time: u32| ((Nanos::from(time) << LEAVE_SHIFT) + phase) / interval;
+        number(now) - number(looked.min(now))
+    }
+
+    /// Interval of an object, and how far into it it was at time 0.
+    fn rhythm(&self, object: ObjectId, class: Class) -> (Nanos, Nanos) {
         let hash = self.hash(object);
-        let interval = self.anon[(hash >> (64 - INTERVALS.ilog2())) as usize];
+        let intervals = if class == Class::Anon { &self.anon } else { &self.file };
+        let interval = intervals[(hash >> (64 - INTERVALS.ilog2())) as usize];
         // The bits below those that tell the interval tell the phase.
         let phase = (hash << INTERVALS.ilog2()) >> 32;
         (interval, ((u128::from(phase) * u128::from(interval)) >> 32) as Nanos)
@@ -94,7 +116,7 @@ mod tests {
     const SECOND: Nanos = 1_000_000_000;
 
     fn reuse() -> Reuse {
-        Reuse { file: 20 * SECOND, anon: intervals(6 * SECOND), seed: 1 }
+        Reuse { file_fixed: Some(20 * SECOND), file: intervals(2 * SECOND), anon: intervals(6 * SECOND), seed: 1 }
     }
 
     fn coarse(time: Nanos) -> u32 {
@@ -112,8 +134,8 @@ mod tests {
     #[test]
     fn anonymous_pages_of_a_group_are_used_together_and_groups_are_not() {
         let reuse = reuse();
-        assert!((0..64).all(|object| reuse.rhythm(object) == reuse.rhythm(0)));
-        let groups: Vec<_> = (0..6_400).map(|group| reuse.rhythm(group << TOGETHER)).collect();
+        assert!((0..64).all(|object| reuse.rhythm(object, Class::Anon) == reuse.rhythm(0, Class::Anon)));
+        let groups: Vec<_> = (0..6_400).map(|group| reuse.rhythm(group << TOGETHER, Class::Anon)).collect();
         let often = groups.iter().filter(|(interval, _)| *interval < 6 * SECOND).count();
         assert!((3_000..3_400).contains(&often), "{often} of 6,400 more often than the median");
         let late = groups.iter().filter(|(interval, phase)| *phase > interval / 2).count();
@@ -130,6 +152,17 @@ mod tests {
             let used = |from, to| reuse.used_between(object, Class::Anon, coarse(from), coarse(to));
             assert!(used(taken, next + 131_072), "{object}");
             assert!(next < taken + 131_072 || !used(taken, next - 131_072), "{object}");
+        }
+    }
+
+    #[test]
+    fn uses_are_counted_by_the_interval() {
+        let reuse = Reuse { file_fixed: None, ..reuse() };
+        for object in (0..6_400).step_by(64) {
+            let (interval, _) = reuse.rhythm(object, Class::File);
+            let uses = reuse.uses_between(object, Class::File, coarse(SECOND), coarse(10 * SECOND));
+            assert!(uses.abs_diff(9 * SECOND / interval) <= 1, "{object}: {uses} at {interval}");
+            assert_eq!(reuse.used_between(object, Class::File, coarse(SECOND), coarse(10 * SECOND)), uses > 0);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::world::*;
 use crate::lru::{LruList, MAX_NR_GENS};
+use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::reclaim::{SWAP_CLUSTER_MAX, ScanControl};
 use crate::state::Mm;
@@ -226,6 +227,23 @@ fn the_oldest_page_cache_goes_first_and_in_order() {
     assert_eq!(tags_evicted(&mm), (0..64).collect::<Vec<_>>(), "one batch, from the tail");
     assert_eq!((mm.count(Counter::PgscanKswapd), mm.count(Counter::PgscanFile)), (64, 64));
     assert_eq!((sc.nr_reclaimed, mm.count(Counter::PgstealKswapd)), (64, 64));
+}
+
+#[test]
+fn uses_that_are_told_late_are_counted_before_a_page_goes() {
+    let mm = linux_6_18();
+    mm.fill(300, 0, PageFlags::NONE, 0);
+    mm.state.borrow_mut().owner.read_meanwhile.push(Tag(7));
+    let mut sc = run_at(2);
+    sc.nr_to_reclaim = 64;
+    shrink(&mm, &mut sc);
+    let state = mm.state.borrow();
+    let uses: Vec<u8> = state.owner.evicted.iter().take(9).map(|(_, _, shadow)| shadow.uses).collect();
+    assert_eq!(
+        uses,
+        [0, 0, 0, 0, 0, 0, 0, 3, 0],
+        "nothing tells yet that pages which are used come back: they go, too"
+    );
 }
 
 #[test]

@@ -73,6 +73,8 @@ pub struct ToyOwner {
     pub near: Vec<Pfn>,
     /// Used twice since they entered, which is told once.
     pub used_on_the_way: Vec<Tag>,
+    /// Read three times meanwhile.
+    pub read_meanwhile: Vec<Tag>,
     pub swap_free: u64,
     pub evicted: Vec<(Tag, Pfn, Shadow)>,
     pub contiguous_swap: bool,
@@ -89,6 +91,9 @@ impl Owner for ToyOwner {
     fn used_on_the_way(&mut self, tag: Tag, _pfn: Pfn, _now: Nanos) -> bool {
         let found = self.used_on_the_way.iter().position(|used| *used == tag);
         found.map(|index| self.used_on_the_way.swap_remove(index)).is_some()
+    }
+    fn uses_meanwhile(&mut self, tag: Tag, _pfn: Pfn, _now: Nanos) -> u8 {
+        if self.read_meanwhile.contains(&tag) { 3 } else { 0 }
     }
     fn neighbours(&mut self, _tag: Tag, near: &mut Vec<Pfn>) {
         near.extend(&self.near);
