@@ -3,7 +3,7 @@
 
 use pagealloc::Policy;
 use pagealloc::policy::{
-    PRESETS, Preset, SetSysctlError, Sysctl, SysctlRange, closest, full_name, neighbours, preset, version_of,
+    PRESETS, Preset, SetSysctlError, Sysctl, SysctlRange, Version, closest, full_name, neighbours, preset, version_of,
 };
 use std::fmt;
 use std::str::FromStr;
@@ -79,7 +79,9 @@ pub enum SpecError {
 fn near_policy(name: &str) -> String {
     if let Some(version) = asked_version(name) {
         return match (neighbours(version).at_most, neighbours(version).newer) {
-            (Some(Preset { name, .. }), _) if asked_version(name) == Some(version) => did_you_mean(&Some(name)),
+            (Some(Preset { name, .. }), _) if asked_version(name).map(|near| near.series) == Some(version.series) => {
+                did_you_mean(&Some(name))
+            }
             (Some(older), Some(newer)) => {
                 format!("; its neighbours by version are `{}` and `{}`", older.name, newer.name)
             }
@@ -92,11 +94,11 @@ fn near_policy(name: &str) -> String {
 }
 
 /// The version in `linux-6.17`, `v6.17.3` or `7`. No series since 3.0 had more than 20 minor versions: 6.188 is a slip.
-fn asked_version(name: &str) -> Option<(u32, u32)> {
+fn asked_version(name: &str) -> Option<Version> {
     const LAST_MINOR: u32 = 20;
     let release = name.strip_prefix("linux-").or(name.strip_prefix('v')).unwrap_or(name);
     let plain = release.chars().all(|c| c.is_ascii_digit() || c == '.');
-    version_of(&format!("{release}.0")).filter(|(_, minor)| plain && *minor <= LAST_MINOR)
+    version_of(&format!("{release}.0")).filter(|version| plain && version.series.1 <= LAST_MINOR)
 }
 
 fn did_you_mean(suggestion: &Option<impl fmt::Display>) -> String {
@@ -282,6 +284,7 @@ mod tests {
         assert_eq!(near("linux-6.17"), "its neighbours by version are `linux-6.15` and `linux-6.18`");
         assert_eq!(near("linux-5.15"), "its neighbours by version are `linux-5.0` and `linux-6.1`");
         assert_eq!(near("v6.18.3"), "did you mean `linux-6.18`?");
+        assert_eq!(near("v6.18.20"), "did you mean `linux-6.18.5`?");
         assert_eq!(near("linux-7.0"), "the newest kernel that is modelled is `linux-6.19`");
         assert_eq!(near("linux-2.6.32"), "the oldest kernel that is modelled is `linux-3.10`");
     }

@@ -43,6 +43,7 @@ pub fn of(recording: &Recording, inspection: &Inspection) -> Vec<Fact> {
 
 fn machine(facts: &mut Facts, recording: &Recording) {
     facts.add_known("machine", "kernel", recording.kernel_version.as_ref());
+    facts.add_known("machine", "built from", recording.kernel_base.as_ref());
     facts.add_known("machine", "CPUs", recording.cpus);
     facts.add_known("machine", "page frames", recording.frames());
     let start = recording.snapshots.get("start").and_then(|snapshot| snapshot.zoneinfo.as_ref());

@@ -69,6 +69,7 @@ pub use event::{Event, EventKind, Record};
 pub use ftrace_text::{TextRecords, TextTrace};
 pub use inspect::{Coverage, Inspection};
 pub use marker::{Edge, Mark, Marker};
+pub use meta::kernel_base;
 pub use snapshot::Snapshot;
 pub use source::Recording;
 pub use symbols::{CompactResult, ZoneType};

@@ -13,6 +13,8 @@ const MM_DIRECTORIES: [&str; 5] = ["transparent_hugepage", "lru_gen", "ksm", "nu
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meta {
     pub(crate) kernel_version: Option<String>,
+    /// The kernel that the distribution built it from, where that says more.
+    pub(crate) kernel_base: Option<String>,
     pub(crate) cmdline: Option<String>,
     pub(crate) cpus: Option<u32>,
     pub(crate) settings: BTreeMap<String, String>,
@@ -38,7 +40,10 @@ impl Meta {
             let text = text.trim();
             match file {
                 // `Linux version 6.18.15+deb13-cloud-amd64 (...`
-                "proc_version" => meta.kernel_version = text.split(' ').nth(2).map(str::to_owned),
+                "proc_version" => {
+                    meta.kernel_version = text.split(' ').nth(2).map(str::to_owned);
+                    meta.kernel_base = kernel_base(text).map(str::to_owned);
+                }
                 "proc_cmdline" => meta.cmdline = Some(text.to_owned()),
                 "proc_cpuinfo" => {
                     let cpus = text.lines().filter(|line| line.starts_with("processor")).count();
@@ -53,6 +58,14 @@ impl Meta {
         }
         Ok(meta)
     }
+}
+
+/// The kernel that a distribution's is built from, by `/proc/version`. Debian's release `6.1.0-56-cloud-amd64` hides that it is
+/// 6.1.192; the text after the build number says `Debian 6.1.192-2`.
+pub fn kernel_base(proc_version: &str) -> Option<&str> {
+    let (_, build) = proc_version.rsplit_once('#')?;
+    let mut words = build.split_ascii_whitespace().skip_while(|word| *word != "Debian");
+    words.nth(1)
 }
 
 /// `proc_sys_vm_defrag_mode` is `vm.defrag_mode`; `sys_kernel_mm_lru_gen_enabled` is `lru_gen/enabled`.
@@ -71,6 +84,17 @@ fn setting_name(file: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn debian_says_what_its_kernel_is_built_from() {
+        let debian = "Linux version 6.1.0-56-cloud-amd64 (debian-kernel@lists.debian.org) (gcc-12 (Debian 12.2.0-14+deb12u1) \
+                      12.2.0, GNU ld (GNU Binutils for Debian) 2.40) #1 SMP PREEMPT_DYNAMIC Debian 6.1.192-2 (2026-11-16)";
+        assert_eq!(kernel_base(debian), Some("6.1.192-2"));
+        let own =
+            "Linux version 6.18.15 (me@here) (gcc (Debian 14.2.0-19) 14.2.0) #3 SMP PREEMPT_DYNAMIC Mon Nov 23 2026";
+        assert_eq!(kernel_base(own), None);
+        assert_eq!(kernel_base(""), None);
+    }
 
     #[test]
     fn file_names_become_setting_names() {

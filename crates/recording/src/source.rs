@@ -22,6 +22,9 @@ pub struct Recording {
     pub path: PathBuf,
     /// Release of the recorded kernel, for instance `6.18.15+deb13-cloud-amd64`.
     pub kernel_version: Option<String>,
+    /// Version that the distribution built it from, for instance `6.1.192-2` of release `6.1.0-56-cloud-amd64`; `None` where
+    /// `/proc/version` names none (it does on Debian).
+    pub kernel_base: Option<String>,
     /// Settings of the recorded machine; see [`Recording::setting`].
     pub sysctls: BTreeMap<String, String>,
     /// What fraglab's recorder noted of what it recorded: `events`, `probes`, `pagestate` and so on (docs/recording.md).
@@ -74,6 +77,7 @@ impl Recording {
         Self {
             path: path.to_path_buf(),
             kernel_version: None,
+            kernel_base: None,
             sysctls: BTreeMap::new(),
             recorder: BTreeMap::new(),
             cmdline: None,
@@ -116,6 +120,7 @@ impl Recording {
         let word = cut.as_ref().and_then(|(_, text)| text.split_ascii_whitespace().next());
         recording.cut_tag = word.map(str::to_owned).or_else(|| tag_in_name(recording.page_trace_name.as_deref()?));
         recording.kernel_version = meta.kernel_version;
+        recording.kernel_base = meta.kernel_base;
         recording.cmdline = meta.cmdline;
         recording.recorder = meta.recorder;
         recording.cpus = meta.cpus;

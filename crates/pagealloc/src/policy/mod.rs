@@ -18,7 +18,7 @@ pub use fastpath::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use slowpath::*;
 pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, SysctlRange, full_name};
-pub use versions::{Neighbours, neighbours, version_of};
+pub use versions::{Neighbours, Version, neighbours, version_of};
 
 /// All behaviour that differs between kernels or patches, plus the sysctl values in force.
 #[derive(Clone, Debug, PartialEq, Eq)]

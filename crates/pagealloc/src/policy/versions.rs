@@ -2,10 +2,21 @@
 
 use super::{PRESETS, Preset};
 
-/// (major, minor) of a kernel's release such as `6.18.15+deb13-cloud-amd64`.
-pub fn version_of(release: &str) -> Option<(u32, u32)> {
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
-    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+/// A kernel's version: 6.18 is series (6, 18), update 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Version {
+    /// Major and minor number.
+    pub series: (u32, u32),
+    /// Number of the stable update.
+    pub update: u32,
+}
+
+/// Version of a kernel's release such as `6.18.15+deb13-cloud-amd64`.
+pub fn version_of(release: &str) -> Option<Version> {
+    let numbers = release.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    let mut numbers = numbers.split('.').map(str::parse::<u32>);
+    let series = (numbers.next()?.ok()?, numbers.next()?.ok()?);
+    Some(Version { series, update: numbers.next().and_then(Result::ok).unwrap_or(0) })
 }
 
 /// Presets of kernels as released on both sides of a version.
@@ -18,7 +29,7 @@ pub struct Neighbours {
 }
 
 /// The presets next to a version. Patches (`linux-6.18+defrag`) are nobody's neighbours.
-pub fn neighbours(version: (u32, u32)) -> Neighbours {
+pub fn neighbours(version: Version) -> Neighbours {
     let released = |preset: &&Preset| version_of(release(preset)).is_some() && !preset.name.contains('+');
     let of = |preset: &&'static Preset| version_of(release(preset));
     let newer = |preset: &&'static Preset| of(preset) > Some(version);
@@ -36,20 +47,25 @@ mod tests {
 
     #[test]
     fn versions_are_read_from_releases() {
-        assert_eq!(version_of("6.18.15+deb13-cloud-amd64"), Some((6, 18)));
-        assert_eq!(version_of("4.20"), Some((4, 20)));
+        let version = |major, minor, update| Some(Version { series: (major, minor), update });
+        assert_eq!(version_of("6.18.15+deb13-cloud-amd64"), version(6, 18, 15));
+        assert_eq!(version_of("6.1.0-56-cloud-amd64"), version(6, 1, 0));
+        assert_eq!(version_of("4.20"), version(4, 20, 0));
+        assert_eq!(version_of("4.9-rc1"), version(4, 9, 0));
         assert_eq!(version_of("linux"), None);
     }
 
     #[test]
     fn a_version_lies_between_released_kernels() {
-        let names = |version| {
-            let Neighbours { at_most, newer } = neighbours(version);
+        let names = |release| {
+            let Neighbours { at_most, newer } = neighbours(version_of(release).expect("a version"));
             (at_most.map(|preset| preset.name), newer.map(|preset| preset.name))
         };
-        assert_eq!(names((6, 17)), (Some("linux-6.15"), Some("linux-6.18")));
-        assert_eq!(names((6, 18)), (Some("linux-6.18"), Some("linux-6.19")));
-        assert_eq!(names((2, 6)), (None, Some("linux-3.10")));
-        assert_eq!(names((7, 2)), (Some("linux-6.19"), None));
+        assert_eq!(names("6.17"), (Some("linux-6.15"), Some("linux-6.18")));
+        assert_eq!(names("6.18"), (Some("linux-6.18"), Some("linux-6.18.5")));
+        assert_eq!(names("6.18.15+deb13-cloud-amd64"), (Some("linux-6.18.5"), Some("linux-6.19")));
+        assert_eq!(names("6.12.30"), (Some("linux-6.12.29"), Some("linux-6.12.65")));
+        assert_eq!(names("2.6"), (None, Some("linux-3.10")));
+        assert_eq!(names("7.2"), (Some("linux-6.19"), None));
     }
 }

@@ -17,18 +17,19 @@ pub enum RecordedPolicyError {
 /// # Errors
 /// When the recording does not tell the kernel's version.
 pub fn recorded_policy(recording: &Recording) -> Result<Policy, RecordedPolicyError> {
-    let release = recording.kernel_version.as_deref().ok_or(RecordedPolicyError::UnknownKernel)?;
+    let version = recording.kernel_base.as_deref().or(recording.kernel_version.as_deref());
+    let version = version.ok_or(RecordedPolicyError::UnknownKernel)?;
     let settings = recording.sysctls.iter().filter_map(|(name, value)| {
         let name = name.strip_prefix("vm.").or_else(|| name.contains('/').then_some(name.as_str()));
         Some((name?, value))
     });
-    policy_of(release, settings).ok_or(RecordedPolicyError::UnknownKernel)
+    policy_of(version, settings).ok_or(RecordedPolicyError::UnknownKernel)
 }
 
-/// The same of a kernel by its release and its settings' texts, by names below `vm.` or paths below `/sys/kernel/mm`; `None` if
+/// The same of a kernel by its version or release and its settings' texts, by names below `vm.` or paths below `/sys/kernel/mm`; `None` if
 /// the kernel is older than all presets.
-pub fn policy_of<'a>(release: &str, settings: impl Iterator<Item = (&'a str, impl AsRef<str>)>) -> Option<Policy> {
-    let preset = neighbours(version_of(release)?).at_most?;
+pub fn policy_of<'a>(version: &str, settings: impl Iterator<Item = (&'a str, impl AsRef<str>)>) -> Option<Policy> {
+    let preset = neighbours(version_of(version)?).at_most?;
     let mut policy = (preset.build)();
     for (name, value) in settings {
         if let Some(value) = number(value.as_ref().trim()) {

@@ -4,6 +4,7 @@ use crate::column_spec::{Setting, find_preset};
 use crate::failure::Failure;
 use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
+use recording::kernel_base;
 use recording::replay::policy_of;
 use std::fs;
 
@@ -18,7 +19,9 @@ pub struct InForce {
 /// Of this machine.
 pub fn of_host(release: &str) -> Option<Policy> {
     let read = |name: &'static str| Some((name, fs::read_to_string(file_of(name)).ok()?));
-    policy_of(release, SYSCTLS.iter().filter_map(|info| read(info.name)))
+    let version = fs::read_to_string("/proc/version").unwrap_or_default();
+    let version = kernel_base(&version).unwrap_or(release);
+    policy_of(version, SYSCTLS.iter().filter_map(|info| read(info.name)))
 }
 
 /// The file of a setting: a name with a slash is a path below `/sys/kernel/mm`, another one a sysctl below `vm.`.

@@ -1,4 +1,5 @@
-//! Named presets: one a kernel or patch level, each written as what changed since its neighbour.
+//! Named presets: one a kernel or patch level, each written as what changed since its neighbour. Where a stable tree took
+//! what decides here, the update that has it is a preset, too: distributions ship those, not the release.
 //!
 //! `linux-3.11` is spelt out; every later kernel starts from the one before it, so that this directory reads as the
 //! history of the allocator. Chapter 16 of the behaviour reference is the same history as a table, and the test
@@ -48,7 +49,10 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-4.20+stall-hz10", "the same, stalling for HZ/10 as first posted", v4::linux_4_20_stall_hz10),
     entry("linux-5.0", "watermark boost; NOFRAGMENT is never set, by a slip", v5_v6::linux_5_0),
     entry("linux-6.1", "NOFRAGMENT, high-order per-CPU lists, capture, proactive compaction", v5_v6::linux_6_1),
+    entry("linux-6.1.116", "6.1's stable updates: a second list of huge pages, the reserve by kind of request", v5_v6::linux_6_1_116),
     entry("linux-6.12", "strict free list types, tuned per-CPU lists", v5_v6::linux_6_12),
+    entry("linux-6.12.29", "6.12's stable updates: claim, else steal, as in 6.16", v5_v6::linux_6_12_29),
+    entry("linux-6.12.65", "and merges retype whole ranges", v5_v6::linux_6_12_65),
     entry("linux-6.14", "the multi-generational LRU reworked", v5_v6::linux_6_14),
     entry("linux-6.15", "claim, else steal; defrag_mode is there but off", v5_v6::linux_6_15),
     entry("linux-6.15+defrag-as-posted", "defrag_mode=1, first patch only, with its endless retry", defrag_mode::as_posted),
@@ -63,6 +67,7 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-6.18+memalloc-fix", "defrag_mode=1; requests made inside reclaim may fragment (fraglab's, not posted)", defrag_mode::memalloc_fix),
     entry("linux-6.18+storm-fix", "defrag_mode=1; direct reclaim and compaction at the block order (July 2026)", defrag_mode::storm_fix),
     entry("linux-6.18+defrag2", "defrag_mode=2: OOM rather than fragmentation (fraglab's definition)", defrag_mode::never_fragment),
+    entry("linux-6.18.5", "6.18's stable updates: merges retype whole ranges", v5_v6::linux_6_18_5),
     entry("linux-6.19", "per-CPU lists drain in batches; merges retype whole ranges", v5_v6::linux_6_19),
     entry("linux-2026-defrag", "6.19 with both 2026 fixes and defrag_mode=1", defrag_mode::linux_2026),
 ];

@@ -55,6 +55,18 @@ pub(super) fn linux_6_1() -> Policy {
     }
 }
 
+/// 6.1 with what its stable updates brought: a second THP list (6.1.97; 5.1), and requests that deplete the reserve by what they
+/// are, not by their flag (6.1.116; 6.3).
+pub(super) fn linux_6_1_116() -> Policy {
+    let base = linux_6_1();
+    Policy {
+        name: "linux-6.1.116",
+        watermark_reserve: WatermarkReserve::MinReserve,
+        pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
+        ..base
+    }
+}
+
 /// The multi-generational LRU as merged.
 const GENERATIONS_6_1: GenerationRules = GenerationRules {
     second_look: false,
@@ -113,6 +125,23 @@ pub(super) fn linux_6_12() -> Policy {
     }
 }
 
+/// 6.12 with 6.15's "don't steal single pages from biggest buddy" and 6.16's "speed up fallbacks in rmqueue_bulk()", which its
+/// stable tree took together: claim, else steal, over a batch (4.4 to 4.7), and the boost on claim attempts only (4.9b).
+/// Recordings of 6.12.117 show it: single pages come from free blocks of orders 0 and 1, not from the largest.
+pub(super) fn linux_6_12_29() -> Policy {
+    Policy {
+        name: "linux-6.12.29",
+        fallback: Fallback::ClaimThenSteal { batch_mode: true },
+        boost: Boost::ClaimAttempt,
+        ..linux_6_12()
+    }
+}
+
+/// And with 6.19's "change all pageblocks migrate type on coalescing" (3.9).
+pub(super) fn linux_6_12_65() -> Policy {
+    Policy { name: "linux-6.12.65", merge_retype: MergeRetype::WholeRange, ..linux_6_12_29() }
+}
+
 /// 6.14.0: the multi-generational LRU reworked.
 pub(super) fn linux_6_14() -> Policy {
     let base = linux_6_12();
@@ -148,6 +177,11 @@ pub(super) fn linux_6_18() -> Policy {
         },
         ..base
     }
+}
+
+/// 6.18 with 6.19's "change all pageblocks migrate type on coalescing" (3.9).
+pub(super) fn linux_6_18_5() -> Policy {
+    Policy { name: "linux-6.18.5", merge_retype: MergeRetype::WholeRange, ..linux_6_18() }
 }
 
 /// 6.19.0: the list at the end of chapter 16.
