@@ -9,7 +9,7 @@ use crate::gfp::Gfp;
 use crate::ids::{CpuId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::pass::{Filter, Pass, Scan};
-use crate::policy::{FairZones, NoFragment, PcpHigh, Reserve};
+use crate::policy::{FairZones, NoFragment, PcpHigh, WatermarkReserve};
 use crate::request::Request;
 use crate::vmstat::Counter;
 
@@ -224,7 +224,7 @@ impl<O: Observer> PageAllocator<O> {
     /// Whether the reserve is open to a request that found nothing else (1.14).
     fn is_last_resort(&self, flags: AllocFlags) -> bool {
         flags.intersects(AllocFlags(AllocFlags::OOM.0 | AllocFlags::NON_BLOCK.0))
-            && self.policy.reserve == Reserve::HighAtomicOnePercent
+            && self.policy.watermark_reserve == WatermarkReserve::MinReserve
     }
 
     /// NUMA counters of a success (7.13).

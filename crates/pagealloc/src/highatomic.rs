@@ -12,16 +12,13 @@ use crate::request::Request;
 const MAX_MIGRATE_RESERVE_BLOCKS: u64 = 2;
 
 impl<O: Observer> PageAllocator<O> {
-    /// Whether an attempt with these flags draws on and feeds the reserve. Up to 6.7 HARDER (the bit of NON_BLOCK) with
-    /// an order meant that, later there is a flag of its own.
+    /// Whether an attempt with these flags draws on and feeds the reserve.
     #[inline(always)]
     pub(crate) fn uses_highatomic(&self, order: Order, flags: AllocFlags) -> bool {
         flags.intersects(AllocFlags(AllocFlags::HIGHATOMIC.0 | AllocFlags::NON_BLOCK.0))
-            && match self.policy.reserve {
-                Reserve::MigrateReserve => false,
-                Reserve::HighAtomic => order > 0,
-                Reserve::HighAtomicOnePercent => flags.contains(AllocFlags::HIGHATOMIC),
-            }
+            && order > 0
+            && flags.contains(self.policy.watermark_reserve.opens_highatomic())
+            && self.policy.reserve != Reserve::MigrateReserve
     }
 
     /// Reserves the block that a high-order atomic request was served from (1.14).
@@ -126,6 +123,7 @@ impl<O: Observer> PageAllocator<O> {
 mod tests {
     use super::*;
     use crate::Policy;
+    use crate::policy::WatermarkReserve;
     use crate::world::*;
 
     const ATOMIC: AllocFlags = AllocFlags(AllocFlags::HIGHATOMIC.0 | AllocFlags::MIN_RESERVE.0);
@@ -143,12 +141,16 @@ mod tests {
 
     #[test]
     fn small_zones_reserve_nothing_since_6_8_but_a_block_before() {
-        for (reserve, flags, expected) in [
-            (Reserve::HighAtomicOnePercent, ATOMIC, 0),
-            (Reserve::HighAtomic, AllocFlags::NON_BLOCK, 16),
-            (Reserve::HighAtomic, AllocFlags::NONE, 0),
+        use WatermarkReserve::{HighHarder, MinReserve};
+        for (reserve, watermark_reserve, flags, expected) in [
+            (Reserve::HighAtomicOnePercent, MinReserve, ATOMIC, 0),
+            (Reserve::HighAtomic, MinReserve, ATOMIC, 16),
+            // Who can't wait has no claim to the reserve, but when HARDER stood for both.
+            (Reserve::HighAtomic, MinReserve, AllocFlags::NON_BLOCK, 0),
+            (Reserve::HighAtomic, HighHarder, AllocFlags::NON_BLOCK, 16),
+            (Reserve::HighAtomic, HighHarder, AllocFlags::NONE, 0),
         ] {
-            let mut world = world(16 * 64, Policy { reserve, ..linux_6_18() });
+            let mut world = world(16 * 64, Policy { reserve, watermark_reserve, ..linux_6_18() });
             world.get_page_from_freelist(&request(1, Migratetype::Unmovable), flags).unwrap();
             assert_eq!(world.reserved_highatomic(ZONE), expected);
         }

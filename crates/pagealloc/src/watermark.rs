@@ -254,11 +254,7 @@ fn has_suitable_block(zone: &Zone, order: Order, flags: AllocFlags, reserve: Wat
     if flags.contains(AllocFlags::CMA) {
         orders |= zone.occupied[Migratetype::Cma.index()];
     }
-    let opens = match reserve {
-        WatermarkReserve::MinReserve => AllocFlags::HIGHATOMIC,
-        WatermarkReserve::HighHarder | WatermarkReserve::HighHarder3x => AllocFlags::NON_BLOCK, // HARDER of old.
-    };
-    if flags.intersects(opens | AllocFlags::OOM) {
+    if flags.intersects(reserve.opens_highatomic() | AllocFlags::OOM) {
         orders |= zone.occupied[Migratetype::HighAtomic.index()];
     }
     orders >> order != 0

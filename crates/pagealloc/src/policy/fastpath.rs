@@ -1,5 +1,7 @@
 //! Rules of this floor: free lists, fallback, per-CPU lists, watermarks, zone choice.
 
+use crate::AllocFlags;
+
 /// How boot hands free memory to the buddy lists (1.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BootRelease {
@@ -113,15 +115,26 @@ pub enum WatermarkTest {
     OneSuitableBlock,
 }
 
-/// How much of the min reserve a privileged request may use.
+/// How much of the reserves a privileged request may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatermarkReserve {
     /// 3.x: HIGH a half, then HARDER a quarter; OOM is not known.
     HighHarder3x,
     /// 4.4 to 6.2 (6.7).
     HighHarder,
-    /// 6.3+ (6.6).
+    /// 6.3+ (6.6), and a HighAtomic page as the last resort of who can't wait.
     MinReserve,
+}
+
+impl WatermarkReserve {
+    /// The alloc flag that opens the HighAtomic reserve to a request of order > 0: up to 6.2 HARDER, the bit of `NON_BLOCK`,
+    /// then a flag of its own.
+    pub(crate) const fn opens_highatomic(self) -> AllocFlags {
+        match self {
+            WatermarkReserve::MinReserve => AllocFlags::HIGHATOMIC,
+            WatermarkReserve::HighHarder | WatermarkReserve::HighHarder3x => AllocFlags::NON_BLOCK,
+        }
+    }
 }
 
 /// How low and high derive from min (6.3).

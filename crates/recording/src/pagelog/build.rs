@@ -4,7 +4,6 @@ mod frees;
 mod steps;
 
 use super::beside::Beside;
-use super::cached::FirstUse;
 use super::exits;
 use super::files::{FileKey, Files};
 use super::infer::may_be_cached;
@@ -53,7 +52,7 @@ struct Builder<'a> {
     seen: Vec<u64>,
     /// Owner map at the start of the log.
     start_owner: Vec<ObjectId>,
-    first_use: BTreeMap<u32, FirstUse>,
+    first_use: BTreeMap<u32, u64>,
     /// Pages of each object not freed yet, for those of order > 0; and the task that asked for anonymous ones.
     remaining: HashMap<ObjectId, u32>,
     asker: Vec<u16>,
@@ -192,7 +191,7 @@ impl<'a> Builder<'a> {
             Some(member) => member,
             None => self.new_object(gfp, event.order as Order, task),
         };
-        self.occupy(record, pfn, event.order as Order, object);
+        self.occupy(record.ts_ns, pfn, event.order as Order, object);
         if internal {
             self.attribution.swap_table_requests += 1;
             self.objects[object as usize].flags |= INTERNAL;
@@ -222,7 +221,7 @@ impl<'a> Builder<'a> {
             retry_expected: pfn.is_none() && direct && retry.is_none(),
         });
         if let Some(pfn) = pfn {
-            self.occupy(record, pfn, 9, object);
+            self.occupy(record.ts_ns, pfn, 9, object);
         }
     }
 
@@ -285,7 +284,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn occupy(&mut self, record: &Record, pfn: u64, order: Order, object: ObjectId) {
+    fn occupy(&mut self, ts: u64, pfn: u64, order: Order, object: ObjectId) {
         let frames = pfn as usize..pfn as usize + (1 << order);
         self.moves.allocated(pfn);
         let Some(owners) = self.owner.get_mut(frames.clone()) else { return };
@@ -295,12 +294,12 @@ impl<'a> Builder<'a> {
             self.attribution.frees_unseen += 1;
         }
         owners.fill(object);
-        self.seen[frames].fill(record.ts_ns);
+        self.seen[frames].fill(ts);
         if order > 0 {
             self.remaining.insert(object, 1 << order);
         }
         if self.phase == Phase::Running {
-            self.first_use.entry(pfn as u32).or_insert(FirstUse { ts: record.ts_ns, order, cpu: record.cpu });
+            self.first_use.entry(pfn as u32).or_insert(ts);
         }
     }
 

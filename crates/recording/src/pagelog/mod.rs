@@ -9,7 +9,6 @@
 
 mod beside;
 mod build;
-mod cached;
 mod exits;
 mod files;
 mod infer;
@@ -27,7 +26,6 @@ mod truth;
 mod turns;
 mod whole;
 
-pub use cached::StartCached;
 pub(crate) use moves::PageArray;
 pub use start::{InUse, StartFrame, StartState, StartUse};
 pub(crate) use truth::zones as zones_of;

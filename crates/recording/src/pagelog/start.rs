@@ -1,6 +1,5 @@
 //! Memory at the start of the log, put together from the snapshot.
 
-use super::cached::{FirstUse, StartCached, on_lists};
 use super::{Class, NEVER, Object, ObjectId};
 use crate::proc::kpage::{PageFlag, PageFlags};
 use crate::proc::pageblocks::PageBlock;
@@ -63,8 +62,8 @@ pub struct StartState {
     pub zones: Vec<StartZone>,
     /// Free blocks in list order: those that were handed out first come first.
     pub free: Vec<(Pfn, Order)>,
-    /// Free pages on per-CPU lists, each CPU's in list order.
-    pub pcp: Vec<StartCached>,
+    /// Free pages on per-CPU lists.
+    pub pcp: Vec<Pfn>,
     /// Pages in use; those of each LRU list in order from the tail.
     pub used: Vec<StartFrame>,
     /// Types of the pageblocks.
@@ -182,13 +181,13 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The state at the start, once `owner` says which frames are in use, and `first_use` when and how each frame that
-    /// was free was handed out for the first time.
+    /// The state at the start, once `owner` says which frames are in use, and `first_use` when each frame that was
+    /// free was handed out for the first time.
     pub(super) fn state(
         &self,
         owner: &[ObjectId],
         objects: &[Object],
-        first_use: &BTreeMap<u32, FirstUse>,
+        first_use: &BTreeMap<u32, u64>,
         thp: bool,
         cpus: u16,
     ) -> StartState {
@@ -198,22 +197,15 @@ impl Snapshot<'_> {
         let mut free = self.free_blocks(owner, geometry.max_order);
         // The list order is not in the snapshot, but the trace tells it: the head is handed out first.
         free.sort_by_cached_key(|&(pfn, order)| {
-            let used = first_use.range(pfn.0..pfn.0 + (1 << order)).map(|(_, used)| used.ts).min();
+            let used = first_use.range(pfn.0..pfn.0 + (1 << order)).map(|(_, ts)| *ts).min();
             (used.unwrap_or(u64::MAX), pfn)
         });
         let cached = |pfn: &usize| owner[*pfn] == NOBODY && self.on_pcp(*pfn);
         let covered: Vec<bool> = cover(&free, self.frames.len());
-        let pcp = spans.iter().zip(&zones).flat_map(|(span, zone)| {
-            let span = span.start.index()..span.start.index() + span.spanned as usize;
-            let frames = span.filter(cached).filter(|pfn| !covered[*pfn]).map(|pfn| Pfn(pfn as u32));
-            let mut counts: Vec<u64> = zone.pcp.iter().map(|(count, _)| *count).collect();
-            counts.resize(usize::from(cpus), 0);
-            on_lists(&frames.collect::<Vec<_>>(), first_use, geometry, &counts)
-        });
-        let pcp = pcp.collect();
+        let pcp = (0..self.frames.len()).filter(cached).filter(|pfn| !covered[*pfn]).map(|pfn| Pfn(pfn as u32));
         let machine =
             Machine { geometry, cpu_node: vec![NodeId(0); usize::from(cpus)], distance: Vec::new(), zones: spans, thp };
-        StartState { machine, zones, free, pcp, used: self.used(owner, objects), blocks }
+        StartState { machine, zones, free, pcp: pcp.collect(), used: self.used(owner, objects), blocks }
     }
 
     fn on_pcp(&self, pfn: usize) -> bool {
