@@ -63,6 +63,13 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
+    /// Tunes a CPU's limit to `high`, as far as its bounds let it: where another machine's had got to.
+    pub fn set_pcp_high(&mut self, zone: ZoneId, cpu: CpuId, high: u32) {
+        let number = self.pcp_number(zone, cpu);
+        let pcp = &mut self.pcps[number];
+        pcp.high = high.max(pcp.high_min).min(pcp.high_max);
+    }
+
     /// Base pages on a CPU's lists of a zone.
     pub fn pcp_count(&self, zone: ZoneId, cpu: CpuId) -> u32 {
         self.pcps[self.pcp_number(zone, cpu)].count

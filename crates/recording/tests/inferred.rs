@@ -19,7 +19,7 @@ struct Distance {
 
 fn free_frames(start: &StartState, frames: usize) -> Vec<bool> {
     let mut free = vec![false; frames];
-    let cached = start.pcp.iter().map(|pfn| (*pfn, 0));
+    let cached = start.pcp.iter().map(|page| (page.pfn, page.order));
     for (Pfn(pfn), order) in start.free.iter().copied().chain(cached) {
         let end = (pfn as usize + (1 << Order::from(order))).min(frames);
         free[pfn as usize..end].fill(true);

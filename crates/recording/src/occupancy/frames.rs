@@ -57,8 +57,8 @@ impl Frames {
         for &(pfn, order) in &start.free {
             frames.set(pfn.into(), order, Use::Free);
         }
-        for &pfn in &start.pcp {
-            frames.set(pfn.into(), 0, Use::Free);
+        for page in &start.pcp {
+            frames.set(page.pfn.into(), page.order, Use::Free);
         }
         for used in &start.used {
             let as_what = if matches!(used.place, StartUse::Lru { .. }) { Use::Movable } else { Use::Pinned };

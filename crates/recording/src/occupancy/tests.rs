@@ -1,14 +1,14 @@
 use super::frames::{Frames, Use};
-use crate::pagelog::{StartFrame, StartState, StartUse};
+use crate::pagelog::{StartCached, StartFrame, StartState, StartUse};
 use crate::proc::pagestate::{Frame, PageState};
-use pagealloc::{Geometry, Machine, Migratetype, Pfn};
+use pagealloc::{CpuId, Geometry, Machine, Migratetype, Pfn};
 
 fn start() -> StartState {
     StartState {
         machine: Machine::uniform(Geometry::PAGES_4K, 1, 2048, false),
         zones: Vec::new(),
         free: vec![(Pfn(1024), 10)],
-        pcp: vec![Pfn(512)],
+        pcp: vec![StartCached { pfn: Pfn(512), order: 0, cpu: CpuId(0) }],
         used: vec![StartFrame { pfn: Pfn(0), order: 9, object: 0, place: StartUse::Kernel }],
         blocks: vec![Migratetype::Unmovable; 4],
     }

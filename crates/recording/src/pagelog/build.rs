@@ -4,6 +4,7 @@ mod frees;
 mod steps;
 
 use super::beside::Beside;
+use super::cached::FirstUse;
 use super::exits;
 use super::files::{FileKey, Files};
 use super::infer::may_be_cached;
@@ -52,7 +53,7 @@ struct Builder<'a> {
     seen: Vec<u64>,
     /// Owner map at the start of the log.
     start_owner: Vec<ObjectId>,
-    first_use: BTreeMap<u32, u64>,
+    first_use: BTreeMap<u32, FirstUse>,
     /// Pages of each object not freed yet, for those of order > 0; and the task that asked for anonymous ones.
     remaining: HashMap<ObjectId, u32>,
     asker: Vec<u16>,
@@ -191,7 +192,7 @@ impl<'a> Builder<'a> {
             Some(member) => member,
             None => self.new_object(gfp, event.order as Order, task),
         };
-        self.occupy(record.ts_ns, pfn, event.order as Order, object);
+        self.occupy(record, pfn, event.order as Order, object);
         if internal {
             self.attribution.swap_table_requests += 1;
             self.objects[object as usize].flags |= INTERNAL;
@@ -221,7 +222,7 @@ impl<'a> Builder<'a> {
             retry_expected: pfn.is_none() && direct && retry.is_none(),
         });
         if let Some(pfn) = pfn {
-            self.occupy(record.ts_ns, pfn, 9, object);
+            self.occupy(record, pfn, 9, object);
         }
     }
 
@@ -284,7 +285,7 @@ impl<'a> Builder<'a> {
         })
     }
 
-    fn occupy(&mut self, ts: u64, pfn: u64, order: Order, object: ObjectId) {
+    fn occupy(&mut self, record: &Record, pfn: u64, order: Order, object: ObjectId) {
         let frames = pfn as usize..pfn as usize + (1 << order);
         self.moves.allocated(pfn);
         let Some(owners) = self.owner.get_mut(frames.clone()) else { return };
@@ -294,12 +295,12 @@ impl<'a> Builder<'a> {
             self.attribution.frees_unseen += 1;
         }
         owners.fill(object);
-        self.seen[frames].fill(ts);
+        self.seen[frames].fill(record.ts_ns);
         if order > 0 {
             self.remaining.insert(object, 1 << order);
         }
         if self.phase == Phase::Running {
-            self.first_use.entry(pfn as u32).or_insert(ts);
+            self.first_use.entry(pfn as u32).or_insert(FirstUse { ts: record.ts_ns, order, cpu: record.cpu });
         }
     }
 
@@ -377,6 +378,7 @@ impl<'a> Builder<'a> {
         self.ops.truncate(self.ops.partition_point(|op| op.ts <= end));
         self.beside.extfrag.retain(|event| event.ts <= end);
         self.beside.failures.retain(|event| event.ts <= end);
+        self.own_tails_without_type();
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
         self.attribution.metadata_held = self.metadata.classify(&mut self.objects);
         self.attribution.swapped_at_exit = exits::add_frees(&mut self.ops, &self.objects, &self.asker);
@@ -399,6 +401,19 @@ impl<'a> Builder<'a> {
             attribution: self.attribution,
         };
         (log, self.beside)
+    }
+}
+
+impl Builder<'_> {
+    /// Gives each tail of a block without `__GFP_COMP` at the start to the kernel, for good.
+    fn own_tails_without_type(&mut self) {
+        let tails = self.snapshot.tails_without_type(&self.start_owner, &self.seen);
+        self.attribution.tails_without_type = tails.len() as u64;
+        for pfn in tails {
+            self.start_owner[pfn.index()] = self.objects.len() as ObjectId;
+            self.objects.push(Object { leave: NEVER, link: 0, gfp: 0, order: 0, class: Class::Kernel, flags: 0 });
+            self.asker.push(0);
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 
 mod beside;
 mod build;
+mod cached;
 mod exits;
 mod files;
 mod infer;
@@ -26,6 +27,7 @@ mod truth;
 mod turns;
 mod whole;
 
+pub use cached::StartCached;
 pub(crate) use moves::PageArray;
 pub use start::{InUse, StartFrame, StartState, StartUse};
 pub(crate) use truth::zones as zones_of;
@@ -178,6 +180,8 @@ pub struct Attribution {
     pub refaults_anon_assumed: u64,
     /// Pages on swap that were freed with their task, taken to end with its last free.
     pub swapped_at_exit: u64,
+    /// Frames in use at the start that look like pages on per-CPU lists: tails of blocks allocated without `__GFP_COMP`.
+    pub tails_without_type: u64,
     /// Refused requests that are not THP faults.
     pub attempts_refused: u64,
     /// THP faults.

@@ -1,5 +1,6 @@
 //! Memory at the start of the log, put together from the snapshot.
 
+use super::cached::{FirstUse, StartCached, on_lists};
 use super::{Class, NEVER, Object, ObjectId};
 use crate::proc::kpage::{PageFlag, PageFlags};
 use crate::proc::pageblocks::PageBlock;
@@ -62,8 +63,8 @@ pub struct StartState {
     pub zones: Vec<StartZone>,
     /// Free blocks in list order: those that were handed out first come first.
     pub free: Vec<(Pfn, Order)>,
-    /// Free pages on per-CPU lists.
-    pub pcp: Vec<Pfn>,
+    /// Free pages on per-CPU lists, each CPU's in list order.
+    pub pcp: Vec<StartCached>,
     /// Pages in use; those of each LRU list in order from the tail.
     pub used: Vec<StartFrame>,
     /// Types of the pageblocks.
@@ -181,13 +182,35 @@ impl Snapshot<'_> {
         }
     }
 
-    /// The state at the start, once `owner` says which frames are in use, and `first_use` when each frame that was
-    /// free was handed out for the first time.
+    /// Frames of a zone without an owner that are in no free block: those on per-CPU lists.
+    fn unlisted(&self, span: &ZoneSpan, owner: &[ObjectId], covered: &[bool]) -> Vec<Pfn> {
+        let frames = span.start.index()..span.start.index() + span.spanned as usize;
+        let unlisted = frames.filter(|&pfn| owner[pfn] == NOBODY && !self.absent(pfn) && !covered[pfn]);
+        unlisted.map(|pfn| Pfn(pfn as u32)).collect()
+    }
+
+    /// Frames that look as if they were on per-CPU lists and were not: tails of blocks allocated without `__GFP_COMP`, which
+    /// have neither type nor reference. Lists are emptied and filled all the time, so what the trace never shows
+    /// (`seen` is 0) was in use all along, but for as many frames as `/proc/zoneinfo` leaves room for.
+    pub(super) fn tails_without_type(&self, owner: &[ObjectId], seen: &[u64]) -> Vec<Pfn> {
+        let (zones, spans) = self.zone_spans(owner);
+        let covered = cover(&self.free_blocks(owner, Geometry::PAGES_4K.max_order), self.frames.len());
+        let tails = spans.iter().zip(&zones).flat_map(|(span, zone)| {
+            let (shown, never): (Vec<Pfn>, Vec<Pfn>) =
+                self.unlisted(span, owner, &covered).into_iter().partition(|pfn| seen[pfn.index()] != 0);
+            let listed: u64 = zone.pcp.iter().map(|(count, _)| count).sum();
+            never.into_iter().skip((listed as usize).saturating_sub(shown.len()))
+        });
+        tails.collect()
+    }
+
+    /// The state at the start, once `owner` says which frames are in use, and `first_use` when and how each frame that
+    /// was free was handed out for the first time.
     pub(super) fn state(
         &self,
         owner: &[ObjectId],
         objects: &[Object],
-        first_use: &BTreeMap<u32, u64>,
+        first_use: &BTreeMap<u32, FirstUse>,
         thp: bool,
         cpus: u16,
     ) -> StartState {
@@ -197,19 +220,19 @@ impl Snapshot<'_> {
         let mut free = self.free_blocks(owner, geometry.max_order);
         // The list order is not in the snapshot, but the trace tells it: the head is handed out first.
         free.sort_by_cached_key(|&(pfn, order)| {
-            let used = first_use.range(pfn.0..pfn.0 + (1 << order)).map(|(_, ts)| *ts).min();
+            let used = first_use.range(pfn.0..pfn.0 + (1 << order)).map(|(_, used)| used.ts).min();
             (used.unwrap_or(u64::MAX), pfn)
         });
-        let cached = |pfn: &usize| owner[*pfn] == NOBODY && self.on_pcp(*pfn);
-        let covered: Vec<bool> = cover(&free, self.frames.len());
-        let pcp = (0..self.frames.len()).filter(cached).filter(|pfn| !covered[*pfn]).map(|pfn| Pfn(pfn as u32));
+        let covered = cover(&free, self.frames.len());
+        let pcp = spans.iter().zip(&zones).flat_map(|(span, zone)| {
+            let mut counts: Vec<u64> = zone.pcp.iter().map(|(count, _)| *count).collect();
+            counts.resize(usize::from(cpus), 0);
+            on_lists(&self.unlisted(span, owner, &covered), first_use, geometry, &counts)
+        });
+        let pcp = pcp.collect();
         let machine =
             Machine { geometry, cpu_node: vec![NodeId(0); usize::from(cpus)], distance: Vec::new(), zones: spans, thp };
-        StartState { machine, zones, free, pcp: pcp.collect(), used: self.used(owner, objects), blocks }
-    }
-
-    fn on_pcp(&self, pfn: usize) -> bool {
-        !self.absent(pfn)
+        StartState { machine, zones, free, pcp, used: self.used(owner, objects), blocks }
     }
 
     fn used(&self, owner: &[ObjectId], objects: &[Object]) -> Vec<StartFrame> {

@@ -31,11 +31,9 @@ pub(super) fn place(
     for &(pfn, order) in &start.free {
         alloc.place_free(pfn, order);
     }
-    let cpus = alloc.nr_cpus();
-    for (index, &pfn) in start.pcp.iter().enumerate() {
-        let cpu = CpuId((index * cpus / start.pcp.len().max(1)) as u16);
-        if !alloc.place_pcp(pfn, 0, cpu) {
-            alloc.place_free(pfn, 0);
+    for page in &start.pcp {
+        if !alloc.place_pcp(page.pfn, page.order, page.cpu) {
+            alloc.place_free(page.pfn, page.order);
         }
     }
     for frame in &start.used {
@@ -46,6 +44,9 @@ pub(super) fn place(
         for (zone, start) in start.zones.iter().enumerate() {
             let [min, low, high, promo] = start.marks;
             alloc.set_watermarks(ZoneId(zone as u8), min, low, high, promo);
+            for (cpu, (_, high)) in start.pcp.iter().take(alloc.nr_cpus()).enumerate() {
+                alloc.set_pcp_high(ZoneId(zone as u8), CpuId(cpu as u16), *high as u32);
+            }
         }
     }
     let mut state = State::new(alloc, objects);

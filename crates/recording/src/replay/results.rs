@@ -41,6 +41,7 @@ impl Driver<'_> {
             ("moved_pages_told_by_order", of_log.identities_recovered),
             ("swap_ins_matched_by_order", of_log.refaults_anon_assumed),
             ("swapped_pages_freed_at_exit", of_log.swapped_at_exit),
+            ("tails_without_type", of_log.tails_without_type),
             ("metadata_pages_held", of_log.metadata_held),
             ("page_cache_and_swap_hits", self.tally.hits),
             ("frees_of_pages_already_reclaimed", self.tally.already_reclaimed),
