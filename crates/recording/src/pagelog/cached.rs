@@ -1,4 +1,4 @@
-//! Free pages on per-CPU lists at the start: on whose, of which order, and in which order they lie there.
+//! Free pages on per-CPU lists at the start: which frames are, on whose list, of which order, and in which order they lie there.
 //!
 //! No file of /proc shows the lists. `/proc/zoneinfo` has how many pages of a zone each CPU holds, and the trace which CPU
 //! handed a page out first: the one that held it, unless it was drained in between. Its order then was that of its list.
@@ -45,6 +45,19 @@ pub(super) fn on_lists(
         StartCached { pfn, order, cpu: CpuId(cpu as u16) }
     };
     pages.into_iter().map(place).collect()
+}
+
+/// Tails of blocks allocated without `__GFP_COMP`: they have neither type nor reference, as if they were on a per-CPU list.
+/// But nobody was ever handed them (`never_handed`, ascending), and they fill up a block that begins with a page in use.
+pub(super) fn tails_in_use(never_handed: impl Iterator<Item = Pfn>, in_use: impl Fn(Pfn) -> bool) -> Vec<Pfn> {
+    let frames: Vec<Pfn> = never_handed.collect();
+    let runs = frames.chunk_by(|one, next| one.0 + 1 == next.0);
+    let tails = runs.flat_map(|run| {
+        let head = run[0].0.checked_sub(1).map(Pfn).filter(|head| in_use(*head));
+        let most = head.map_or(0, |head| head.0.trailing_zeros().min((run.len() as u32 + 1).ilog2()));
+        &run[..(1 << most) - 1]
+    });
+    tails.copied().collect()
 }
 
 /// An equal share for all where the counts are not known.
@@ -114,6 +127,18 @@ mod tests {
         assert_eq!(parted(&[1, 2, 3], &[], &[0, 0]), [(1, 0, 0), (2, 0, 0), (3, 0, 1)]);
         assert_eq!(parted(&[1], &[(1, used(1, 0, 7))], &[0, 0]), [(1, 0, 0)]);
         assert_eq!(parted(&[1, 2], &[], &[1, 0]), [(1, 0, 0), (2, 0, 0)]);
+    }
+
+    #[test]
+    fn tails_fill_up_a_block_whose_head_is_in_use() {
+        let tails = |frames: &[u32], used: &[u32]| -> Vec<u32> {
+            let never = frames.iter().map(|pfn| Pfn(*pfn));
+            tails_in_use(never, |pfn| used.contains(&pfn.0)).iter().map(|pfn| pfn.0).collect()
+        };
+        assert_eq!(tails(&[17, 18, 19, 21], &[16, 20]), [17, 18, 19, 21]);
+        assert_eq!(tails(&[17, 18, 19, 20], &[16]), [17, 18, 19], "the fifth is of another block");
+        assert_eq!(tails(&[17, 18], &[16]), [17], "a block of four would have three tails");
+        assert!(tails(&[0, 1, 5, 18, 19, 20], &[17]).is_empty(), "no head, or one that is not aligned");
     }
 
     #[test]

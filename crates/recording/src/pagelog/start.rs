@@ -1,6 +1,6 @@
 //! Memory at the start of the log, put together from the snapshot.
 
-use super::cached::{FirstUse, StartCached, on_lists};
+use super::cached::{FirstUse, StartCached, on_lists, tails_in_use};
 use super::{Class, NEVER, Object, ObjectId};
 use crate::proc::kpage::{PageFlag, PageFlags};
 use crate::proc::pageblocks::PageBlock;
@@ -189,19 +189,15 @@ impl Snapshot<'_> {
         unlisted.map(|pfn| Pfn(pfn as u32)).collect()
     }
 
-    /// Frames that look as if they were on per-CPU lists and were not: tails of blocks allocated without `__GFP_COMP`, which
-    /// have neither type nor reference. Lists are emptied and filled all the time, so what the trace never shows
-    /// (`seen` is 0) was in use all along, but for as many frames as `/proc/zoneinfo` leaves room for.
+    /// Frames that look as if they were on per-CPU lists and were not; `seen` is 0 where the trace shows nothing.
     pub(super) fn tails_without_type(&self, owner: &[ObjectId], seen: &[u64]) -> Vec<Pfn> {
-        let (zones, spans) = self.zone_spans(owner);
+        let (_, spans) = self.zone_spans(owner);
         let covered = cover(&self.free_blocks(owner, Geometry::PAGES_4K.max_order), self.frames.len());
-        let tails = spans.iter().zip(&zones).flat_map(|(span, zone)| {
-            let (shown, never): (Vec<Pfn>, Vec<Pfn>) =
-                self.unlisted(span, owner, &covered).into_iter().partition(|pfn| seen[pfn.index()] != 0);
-            let listed: u64 = zone.pcp.iter().map(|(count, _)| count).sum();
-            never.into_iter().skip((listed as usize).saturating_sub(shown.len()))
-        });
-        tails.collect()
+        let never = |span| {
+            let unlisted = self.unlisted(span, owner, &covered).into_iter();
+            tails_in_use(unlisted.filter(|pfn| seen[pfn.index()] == 0), |pfn| owner[pfn.index()] != NOBODY)
+        };
+        spans.iter().flat_map(never).collect()
     }
 
     /// The state at the start, once `owner` says which frames are in use, and `first_use` when and how each frame that
