@@ -200,16 +200,16 @@ fn names_are_unique_and_those_of_the_policies() {
 
 #[test]
 fn presets_are_in_chronological_order() {
-    let versions: Vec<(u32, u32)> = PRESETS.iter().map(|entry| version(entry.name)).collect();
+    let versions: Vec<Version> = PRESETS.iter().map(|entry| version(entry.name)).collect();
     assert!(versions.is_sorted(), "{versions:?}");
     let plain: Vec<_> = PRESETS.iter().filter_map(|entry| entry.name.strip_prefix("linux-")).collect();
     assert!(COLUMNS.iter().all(|column| plain.contains(column)));
 }
 
-fn version(name: &str) -> (u32, u32) {
-    let text = name.strip_prefix("linux-").expect("named after a kernel").split(['+', '-']).next().unwrap();
-    let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
-    (major.parse().unwrap(), minor.parse().unwrap())
+fn version(name: &str) -> Version {
+    let release = name.strip_prefix("linux-").expect("named after a kernel");
+    let year = || version_of(&format!("{}.0", release.split('-').next()?)); // linux-2026-defrag
+    version_of(release).or_else(year).expect("a version")
 }
 
 #[test]
