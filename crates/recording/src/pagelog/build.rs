@@ -373,6 +373,17 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Gives each tail of a block without `__GFP_COMP` at the start to the kernel, for good.
+    fn own_tails_without_type(&mut self) {
+        let tails = self.snapshot.tails_without_type(&self.start_owner, &self.seen);
+        self.attribution.tails_without_type = tails.len() as u64;
+        for pfn in tails {
+            self.start_owner[pfn.index()] = self.objects.len() as ObjectId;
+            self.objects.push(Object { leave: NEVER, link: 0, gfp: 0, order: 0, class: Class::Kernel, flags: 0 });
+            self.asker.push(0);
+        }
+    }
+
     fn finish(mut self, thp: bool) -> (PageLog, Beside) {
         let end = self.window.1;
         self.ops.truncate(self.ops.partition_point(|op| op.ts <= end));
@@ -401,19 +412,6 @@ impl<'a> Builder<'a> {
             attribution: self.attribution,
         };
         (log, self.beside)
-    }
-}
-
-impl Builder<'_> {
-    /// Gives each tail of a block without `__GFP_COMP` at the start to the kernel, for good.
-    fn own_tails_without_type(&mut self) {
-        let tails = self.snapshot.tails_without_type(&self.start_owner, &self.seen);
-        self.attribution.tails_without_type = tails.len() as u64;
-        for pfn in tails {
-            self.start_owner[pfn.index()] = self.objects.len() as ObjectId;
-            self.objects.push(Object { leave: NEVER, link: 0, gfp: 0, order: 0, class: Class::Kernel, flags: 0 });
-            self.asker.push(0);
-        }
     }
 }
 
