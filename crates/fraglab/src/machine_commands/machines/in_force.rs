@@ -3,7 +3,7 @@
 use crate::column_spec::{Setting, find_preset};
 use crate::failure::Failure;
 use pagealloc::Policy;
-use pagealloc::policy::SYSCTLS;
+use pagealloc::policy::{SYSCTLS, version_of};
 use recording::kernel_base;
 use recording::replay::policy_of;
 use std::fs;
@@ -43,10 +43,17 @@ pub fn changes(policy: &Policy) -> Result<Vec<Setting>, Failure> {
     Ok(changed.map(|text| text.parse()).collect::<Result<_, _>>()?)
 }
 
-/// The kernel that a simulated computer follows: one that its preset is the model of, else the first whose settings are known.
+/// The kernel that a simulated computer follows: one that its preset is the model of, else one of the same series, else the first
+/// whose settings are known.
 pub fn followed<'a>(preset: &str, kernels: &'a [InForce]) -> Option<&'a InForce> {
-    let is = |kernel: &&InForce| kernel.policy.as_ref().is_some_and(|policy| policy.name == preset);
-    kernels.iter().find(is).or(kernels.iter().find(|kernel| kernel.policy.is_some())).or(kernels.first())
+    let known = || kernels.iter().filter_map(|kernel| Some((kernel, kernel.policy.as_ref()?.name)));
+    let same = known().find(|(_, name)| *name == preset);
+    let akin = || known().find(|(_, name)| series(name) == series(preset));
+    same.or_else(akin).or_else(|| known().next()).map(|(kernel, _)| kernel).or(kernels.first())
+}
+
+fn series(preset: &str) -> Option<(u32, u32)> {
+    Some(version_of(preset.strip_prefix("linux-")?)?.series)
 }
 
 /// A followed kernel's changes, as far as the simulated one has these settings and takes the values.
@@ -85,9 +92,11 @@ mod tests {
     #[test]
     fn the_kernel_of_the_same_preset_is_followed_before_others() {
         let unknown = || InForce { machine: "unknown".to_owned(), policy: None };
-        let kernels = [unknown(), kernel("linux-6.1", &[]), kernel("linux-6.18", &[])];
+        let kernels = [unknown(), kernel("linux-6.1", &[]), kernel("linux-6.12.65", &[]), kernel("linux-6.18", &[])];
         let chosen = |preset: &str| followed(preset, &kernels).map(|kernel| kernel.machine.as_str());
         assert_eq!(chosen("linux-6.18"), Some("linux-6.18"));
+        assert_eq!(chosen("linux-6.12"), Some("linux-6.12.65"));
+        assert_eq!(chosen("linux-6.18+defrag"), Some("linux-6.18"));
         assert_eq!(chosen("linux-4.20"), Some("linux-6.1"));
         assert_eq!(followed("linux-6.18", &[unknown()]).map(|kernel| kernel.policy.is_none()), Some(true));
         assert!(followed("linux-6.18", &[]).is_none());
