@@ -4,6 +4,7 @@ use crate::agenda::Agenda;
 use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
 use crate::device::{Device, Stream};
+use crate::kthread_cpu::KthreadCpu;
 use crate::livelock::Loops;
 use crate::speeds::Speeds;
 use crate::turns::TurnsTaken;
@@ -62,7 +63,7 @@ pub struct VirtualEnv {
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
     pub(crate) lanes: Vec<Cell<Nanos>>,
     /// Where kernel threads run there.
-    kthreads_on: CpuId,
+    pub(crate) kthreads: KthreadCpu,
     /// Turns of kswapd on them.
     pub(crate) turns: RefCell<TurnsTaken>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
@@ -93,7 +94,7 @@ impl VirtualEnv {
             cpu_percent: 100,
             starting: Cell::new(false),
             lanes: Vec::new(),
-            kthreads_on: CpuId(0),
+            kthreads: KthreadCpu::new(None),
             turns: RefCell::default(),
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
@@ -129,8 +130,14 @@ impl VirtualEnv {
     #[must_use]
     pub fn with_lanes(mut self, cpus: usize, kthreads_on: CpuId) -> VirtualEnv {
         self.lanes = vec![Cell::new(0); cpus];
-        self.kthreads_on = kthreads_on;
+        self.kthreads = KthreadCpu::new(Some(kthreads_on));
         self
+    }
+
+    /// If a kernel thread has left its CPU since this was last asked: the one beside the machine's whose page lists it used, and the
+    /// machine's that it was on, which now has their pages. Each is as likely, another one about every second.
+    pub fn kthread_left(&self) -> Option<(CpuId, CpuId)> {
+        self.kthreads.left(self.now(), self.lanes.len(), &self.chance)
     }
 
     /// The same with these devices: the disk, and the one that is swapped to, unless that is a part of the disk.
@@ -342,6 +349,9 @@ impl Env for VirtualEnv {
 
     async fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> Woken {
         self.turns.borrow_mut().sleeps(self.current.get());
+        if matches!(queue, Queue::Kswapd(_) | Queue::Kcompactd(_)) {
+            self.kthreads.leave();
+        }
         let woken = WaitFuture { env: self, queue, timeout, wait: None, keeps_cpu: false }.await;
         self.occupy().await;
         woken
@@ -363,8 +373,8 @@ impl Env for VirtualEnv {
         self.waits.borrow().iter().any(|wait| wait.queue == queue && wait.ended.is_none())
     }
 
-    fn kthread_cpu(&self, _usual: CpuId) -> CpuId {
-        if self.cpus.is_some() { self.cpu() } else { self.kthreads_on }
+    fn kthread_cpu(&self, usual: CpuId) -> CpuId {
+        if self.cpus.is_some() { self.cpu() } else { self.kthreads.number.unwrap_or(usual) }
     }
 
     fn lock_contended(&self, _task: &TaskContext) -> bool {

@@ -34,6 +34,7 @@ mod device;
 mod digest;
 mod env;
 mod executor;
+mod kthread_cpu;
 mod livelock;
 pub mod outcome;
 mod request_queue;

@@ -102,7 +102,11 @@ impl VirtualEnv {
         lane.set(self.now() + waited + cost);
         let took = waited + cost;
         let Some(turns) = self.speeds.turns.of(job) else { return took };
-        took + self.turns.borrow_mut().away((self.current.get(), job), turns, cost, waited, &self.chance)
+        let away = self.turns.borrow_mut().away((self.current.get(), job), turns, cost, waited, &self.chance);
+        if away > 0 && matches!(job, Job::Kswapd | Job::Kcompactd) {
+            self.kthreads.leave();
+        }
+        took + away
     }
 }
 

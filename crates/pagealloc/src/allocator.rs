@@ -32,8 +32,8 @@ pub struct PageAllocator<O: Observer = ()> {
     pub(crate) blocks: Blocks,
     pub(crate) zonelists: Zonelists,
     pub(crate) cpu_node: Vec<NodeId>,
-    /// How many CPUs at their end are not the machine's (`add_kthread_cpu`).
-    pub(crate) kthread_cpus: usize,
+    /// CPUs at their end that are not the machine's (`add_kthread_cpu`): where what lay on their lists went last.
+    pub(crate) kthread_homes: Vec<Option<CpuId>>,
     pub(crate) nodes: usize,
     /// Nodes whose kswapd is awake, a bit each.
     pub(crate) kswapd_awake: u64,
@@ -127,26 +127,12 @@ impl<O: Observer> PageAllocator<O> {
 
     /// Number of CPUs.
     pub fn nr_cpus(&self) -> usize {
-        self.cpu_node.len() - self.kthread_cpus
+        self.cpu_node.len() - self.kthread_homes.len()
     }
 
     /// All CPUs that have page lists: the machine's, then those of kernel threads.
     pub fn cpus_with_lists(&self) -> impl Iterator<Item = CpuId> + use<O> {
         (0..self.cpu_node.len() as u16).map(CpuId)
-    }
-
-    /// A CPU beside the machine's, for kernel threads of which it is not known where they run: lists of its own, so
-    /// that what they free does not get between the pages of tasks, as it would if the thread ran on the CPU of one at the same
-    /// time. Limits are computed without it.
-    pub fn add_kthread_cpu(&mut self, node: NodeId) -> CpuId {
-        let before = self.cpu_node.len();
-        self.cpu_node.push(node);
-        self.kthread_cpus += 1;
-        for zone in (0..self.zones.len()).rev() {
-            let like = Pcp::limited_as(&self.pcps[zone * before]);
-            self.pcps.insert((zone + 1) * before, like);
-        }
-        CpuId(before as u16)
     }
 
     /// Node of a CPU.

@@ -81,7 +81,7 @@ impl<O: Observer> PageAllocator<O> {
             zones,
             blocks,
             cpu_node: machine.cpu_node.clone(),
-            kthread_cpus: 0,
+            kthread_homes: Vec::new(),
             nodes,
             zonelists: Zonelists::new(machine, nodes),
             kswapd_awake: 0,

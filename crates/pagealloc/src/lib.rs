@@ -94,6 +94,7 @@ mod free;
 mod gfp;
 mod highatomic;
 mod ids;
+mod kthread_cpu;
 mod machine;
 mod metrics;
 mod migratetype;

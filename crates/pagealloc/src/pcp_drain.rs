@@ -105,8 +105,15 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// Drains one CPU's lists of a zone, or of all zones.
+    /// Drains one CPU's lists of a zone, or of all zones; with a kernel thread's, those of the CPU that it was last on.
     pub fn drain_cpu(&mut self, cpu: CpuId, zone: Option<ZoneId>) {
+        self.drain_lists_of(cpu, zone);
+        if let Some(home) = self.kthread_home(cpu) {
+            self.drain_lists_of(home, zone);
+        }
+    }
+
+    fn drain_lists_of(&mut self, cpu: CpuId, zone: Option<ZoneId>) {
         let zones = match zone {
             Some(zone) => zone.0..zone.0 + 1,
             None => 0..self.zones.len() as u8,

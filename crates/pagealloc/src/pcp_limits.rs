@@ -85,26 +85,6 @@ impl<O: Observer> PageAllocator<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::*;
-    use crate::{Gfp, NodeId, Request};
-
-    #[test]
-    fn what_kernel_threads_free_does_not_get_between_the_pages_of_tasks() {
-        let mut world = world(2048, linux_6_18());
-        world.set_pcp_limits(ZONE, 4, 64, 64);
-        let thread = world.add_kthread_cpu(NodeId(0));
-        assert_eq!((world.nr_cpus(), world.cpus_with_lists().count()), (1, 2));
-        let take = |world: &mut World, cpu| world.alloc_fast(&Request::new(0, Gfp::KERNEL, cpu)).unwrap();
-        let [first, other, _] = [(); 3].map(|()| take(&mut world, CPU));
-        world.free(other, thread);
-        assert_eq!(take(&mut world, CPU).0, first.0 + 3);
-        assert_eq!(take(&mut world, thread), other);
-        world.free(other, thread);
-        assert_eq!(world.pcp_limits(ZONE, thread), world.pcp_limits(ZONE, CPU));
-        world.drain_all_pages(None);
-        assert_eq!(world.pcp_count(ZONE, thread), 0);
-        world.check().unwrap();
-    }
 
     #[test]
     fn batch_by_zone_size() {

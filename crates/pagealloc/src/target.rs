@@ -67,6 +67,15 @@ impl<O: Observer> PageAllocator<O> {
         self.frames.set_page(pfn, to, FrameState::TARGET);
     }
 
+    /// Splits a TARGET block into base pages, all of them TARGET.
+    pub fn split_target_fully(&mut self, pfn: Pfn, order: Order) {
+        debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
+        debug_assert_eq!(self.frames.allocated_order(pfn), order);
+        for offset in 0..1 << order {
+            self.frames.set_page(pfn.add(offset), 0, FrameState::TARGET);
+        }
+    }
+
     /// Turns a TARGET block into an allocated page of its order.
     pub fn use_target(&mut self, pfn: Pfn, order: Order) {
         debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
@@ -74,7 +83,8 @@ impl<O: Observer> PageAllocator<O> {
         self.frames.set_state(pfn, FrameState::USED);
     }
 
-    /// Puts an unused TARGET block back (3.11).
+    /// Puts an unused TARGET block back (3.11), as free page reporting does with what it has reported. Compaction frees its unused targets
+    /// as pages.
     pub fn putback_target(&mut self, pfn: Pfn, order: Order) {
         debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
         debug_assert_eq!(self.frames.allocated_order(pfn), order);

@@ -185,7 +185,7 @@ impl<W: World> State<W> {
                 }
                 search.scanned += pages - 1;
                 search.taken += pages;
-                control.targets.push(pfn, at);
+                self.hold_target(control, pfn, at);
                 self.alloc.vmstat.add(Counter::CompactIsolated, pages.into());
                 return Some(pfn);
             }

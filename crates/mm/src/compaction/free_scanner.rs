@@ -5,7 +5,7 @@ use super::{COMPACT_CLUSTER_MAX, CompactControl, CompactMode};
 use crate::event::{MmEvent, MmObserver};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
-use pagealloc::{BlockId, Counter, FrameState, Migratetype, Pfn};
+use pagealloc::{BlockId, Counter, FrameState, Migratetype, Order, Pfn};
 
 impl<W: World> State<W> {
     /// Collects targets for the isolated pages: by the free lists if they help, else block by block downward.
@@ -95,7 +95,7 @@ impl<W: World> State<W> {
                     if pages == 0 {
                         break;
                     }
-                    control.targets.push(pfn, order);
+                    self.hold_target(control, pfn, order);
                     taken += pages;
                     if control.targets.pages >= control.nr_sources {
                         pfn = pfn.add(pages);
@@ -125,12 +125,25 @@ impl<W: World> State<W> {
         (pfn, taken)
     }
 
-    /// Unused targets go back (11.12b.vi).
+    /// Keeps an isolated free block for use: whole, or (up to 6.8) as base pages, of which the highest is used first.
+    pub(super) fn hold_target(&mut self, control: &mut CompactControl, pfn: Pfn, order: Order) {
+        if self.alloc.policy.compaction.targets_by_order {
+            return control.targets.push(pfn, order);
+        }
+        self.alloc.split_target_fully(pfn, order);
+        for offset in 0..1 << order {
+            control.targets.push_first(pfn.add(offset), 0);
+        }
+    }
+
+    /// Unused targets are freed like other pages, by way of the per-CPU lists: in recordings `mm_page_free` says so, between the run's
+    /// `mm_compaction_finished` and its `mm_compaction_end`. (11.12b.vi has them go back to the free lists' tails.)
     pub(super) fn release_targets(&mut self, control: &mut CompactControl) {
         let mut highest = None;
         while let Some((pfn, order)) = control.targets.pop_fitting(0) {
             highest = highest.max(Some(pfn));
-            self.alloc.putback_target(pfn, order);
+            self.alloc.use_target(pfn, order);
+            self.alloc.free(pfn, control.task.cpu);
         }
         if let Some(highest) = highest {
             let block = pageblock_start(&self.alloc.geometry, highest);

@@ -315,6 +315,8 @@ pub struct CompactionRules {
     pub targets_below_order: bool,
     /// Compound pages below the target order are moved (6.9+); before, every compound page blocks its window.
     pub moves_compound: bool,
+    /// Targets are kept as the free blocks that they were isolated as, and split when used (6.9+); before, split into base pages at once.
+    pub targets_by_order: bool,
     /// Scanned counters count all pages of what a scanner steps over (6.4+); before, one a step.
     pub counts_stepped_over: bool,
     /// `compact_daemon_*_scanned` count proactive runs, too: recordings of 6.12 and 6.18 do, those of 6.1 do not.

@@ -231,6 +231,9 @@ impl<'a> Driver<'a> {
             let served = self.served.borrow_mut().pop_front();
             served.into_iter().for_each(|served| self.settle_one(served));
         }
+        if let Some((beside, cpu)) = self.mm.env.kthread_left() {
+            self.mm.state.borrow_mut().alloc.leave_kthread_cpu(beside, cpu);
+        }
         if self.mm.env.flushers_woken.replace(false) {
             self.flusher.write_all(self.mm);
         }

@@ -115,6 +115,7 @@ pub(super) fn linux_6_12() -> Policy {
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, high: PcpHigh::AutoTuned, ..base.pcp },
         compaction: CompactionRules {
             moves_compound: true,
+            targets_by_order: true,
             counts_stepped_over: true,
             counts_proactive: true,
             targets_below_order: true,

@@ -1,0 +1,100 @@
+//! Page lists of kernel threads of which it is not known where they run.
+//!
+//! While such a thread works no task is on its CPU, so what it frees must not get between the pages of tasks: it has lists of its
+//! own. When it leaves, the next task finds its pages on top of the CPU's lists.
+
+use crate::allocator::PageAllocator;
+use crate::event::Observer;
+use crate::ids::{CpuId, NodeId, ZoneId};
+use crate::pcp::{NR_PCP_LISTS, Pcp};
+
+impl<O: Observer> PageAllocator<O> {
+    /// A CPU beside the machine's for kernel threads. Limits are computed without it.
+    pub fn add_kthread_cpu(&mut self, node: NodeId) -> CpuId {
+        let before = self.cpu_node.len();
+        self.cpu_node.push(node);
+        self.kthread_homes.push(None);
+        for zone in (0..self.zones.len()).rev() {
+            let like = Pcp::limited_as(&self.pcps[zone * before]);
+            self.pcps.insert((zone + 1) * before, like);
+        }
+        CpuId(before as u16)
+    }
+
+    /// The thread on `from` leaves: it was `to` that it ran on, and what lies on its lists goes on top of that CPU's.
+    pub fn leave_kthread_cpu(&mut self, from: CpuId, to: CpuId) {
+        let thread = from.index() - self.nr_cpus();
+        self.kthread_homes[thread] = Some(to);
+        for zone in (0..self.zones.len() as u8).map(ZoneId) {
+            self.hand_over_lists(self.pcp_number(zone, from), self.pcp_number(zone, to));
+        }
+    }
+
+    /// The CPU that the thread with these lists was last on.
+    pub(crate) fn kthread_home(&self, cpu: CpuId) -> Option<CpuId> {
+        let thread = cpu.index().checked_sub(self.nr_cpus())?;
+        self.kthread_homes[thread]
+    }
+
+    fn hand_over_lists(&mut self, from: usize, to: usize) {
+        for index in 0..NR_PCP_LISTS {
+            let mut left = self.pcps[from].lists[index];
+            let mut joined = self.pcps[to].lists[index];
+            while let Some(pfn) = left.pop_tail(&mut self.frames) {
+                let state = self.frames.state(pfn);
+                joined.push_head(&mut self.frames, pfn);
+                self.frames.set_state(pfn, state);
+            }
+            self.pcps[from].lists[index] = left;
+            self.pcps[to].lists[index] = joined;
+        }
+        self.pcps[to].count += self.pcps[from].count;
+        self.pcps[from].count = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::world::*;
+    use crate::*;
+
+    fn take(world: &mut World, cpu: CpuId) -> Pfn {
+        world.alloc_fast(&Request::new(0, Gfp::KERNEL, cpu)).unwrap()
+    }
+
+    #[test]
+    fn what_kernel_threads_free_does_not_get_between_the_pages_of_tasks() {
+        let mut world = world(2048, linux_6_18());
+        world.set_pcp_limits(ZONE, 4, 64, 64);
+        let thread = world.add_kthread_cpu(NodeId(0));
+        assert_eq!((world.nr_cpus(), world.cpus_with_lists().count()), (1, 2));
+        let [first, other, _] = [(); 3].map(|()| take(&mut world, CPU));
+        world.free(other, thread);
+        assert_eq!(take(&mut world, CPU).0, first.0 + 3);
+        assert_eq!(take(&mut world, thread), other);
+        world.free(other, thread);
+        assert_eq!(world.pcp_limits(ZONE, thread), world.pcp_limits(ZONE, CPU));
+        world.drain_all_pages(None);
+        assert_eq!(world.pcp_count(ZONE, thread), 0);
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_leaves_its_cpu_leaves_its_pages_there() {
+        let mut world = world(2048, linux_6_18());
+        world.set_pcp_limits(ZONE, 4, 64, 64);
+        let thread = world.add_kthread_cpu(NodeId(0));
+        let [first, second] = [(); 2].map(|()| take(&mut world, CPU));
+        world.free(first, thread);
+        world.free(second, thread);
+        let on_lists = world.pcp_count(ZONE, CPU) + 2;
+        world.leave_kthread_cpu(thread, CPU);
+        world.check().unwrap();
+        assert_eq!((world.pcp_count(ZONE, thread), world.pcp_count(ZONE, CPU)), (0, on_lists));
+        assert_eq!([(); 2].map(|()| take(&mut world, CPU)), [second, first], "the last freed is taken first");
+        world.free(first, CPU);
+        world.drain_cpu(thread, Some(ZONE));
+        assert_eq!(world.pcp_count(ZONE, CPU), 0, "its lists are those of the CPU that it was on");
+        world.check().unwrap();
+    }
+}
