@@ -3,8 +3,8 @@
 use crate::agenda::Agenda;
 use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
+use crate::cpus_beside::{CpusBeside, Leavings};
 use crate::device::{Device, Stream};
-use crate::kthread_cpu::KthreadCpu;
 use crate::livelock::Loops;
 use crate::speeds::Speeds;
 use crate::turns::TurnsTaken;
@@ -62,8 +62,8 @@ pub struct VirtualEnv {
     pub(crate) starting: Cell<bool>,
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
     pub(crate) lanes: Vec<Cell<Nanos>>,
-    /// Where kernel threads run there.
-    pub(crate) kthreads: KthreadCpu,
+    /// Whose page lists work uses there.
+    pub(crate) leavings: Leavings,
     /// Turns of kswapd on them.
     pub(crate) turns: RefCell<TurnsTaken>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
@@ -94,7 +94,7 @@ impl VirtualEnv {
             cpu_percent: 100,
             starting: Cell::new(false),
             lanes: Vec::new(),
-            kthreads: KthreadCpu::new(None),
+            leavings: Leavings::new(CpusBeside::default()),
             turns: RefCell::default(),
             flushers_woken: Cell::new(false),
             chance: Chance::new(seed),
@@ -125,19 +125,18 @@ impl VirtualEnv {
     }
 
     /// The same with CPUs that do nothing but the machinery's work, each piece on the one that is free first: what there is
-    /// more of than CPUs has to wait; `kthreads_on`: whose page lists kernel threads use. For runs that don't know what else
-    /// the CPUs do.
+    /// more of than CPUs has to wait; `beside`: whose page lists it uses. For runs that don't know what else the CPUs do.
     #[must_use]
-    pub fn with_lanes(mut self, cpus: usize, kthreads_on: CpuId) -> VirtualEnv {
+    pub fn with_lanes(mut self, cpus: usize, beside: CpusBeside) -> VirtualEnv {
         self.lanes = vec![Cell::new(0); cpus];
-        self.kthreads = KthreadCpu::new(Some(kthreads_on));
+        self.leavings = Leavings::new(beside);
         self
     }
 
-    /// If a kernel thread has left its CPU since this was last asked: the one beside the machine's whose page lists it used, and the
-    /// machine's that it was on, which now has their pages. Each is as likely, another one about every second.
-    pub fn kthread_left(&self) -> Option<(CpuId, CpuId)> {
-        self.kthreads.left(self.now(), self.lanes.len(), &self.chance)
+    /// CPUs beside the machine's that were left since this was last asked, each with the machine's that it stands for, which now
+    /// has their pages. Kernel threads are on each as likely, on another one about every second.
+    pub fn cpus_left(&self) -> Vec<(CpuId, CpuId)> {
+        self.leavings.take(self.now(), self.lanes.len(), &self.chance)
     }
 
     /// The same with these devices: the disk, and the one that is swapped to, unless that is a part of the disk.
@@ -350,7 +349,7 @@ impl Env for VirtualEnv {
     async fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> Woken {
         self.turns.borrow_mut().sleeps(self.current.get());
         if matches!(queue, Queue::Kswapd(_) | Queue::Kcompactd(_)) {
-            self.kthreads.leave();
+            self.leavings.kthread_sleeps();
         }
         let woken = WaitFuture { env: self, queue, timeout, wait: None, keeps_cpu: false }.await;
         self.occupy().await;
@@ -374,7 +373,11 @@ impl Env for VirtualEnv {
     }
 
     fn kthread_cpu(&self, usual: CpuId) -> CpuId {
-        if self.cpus.is_some() { self.cpu() } else { self.kthreads.number.unwrap_or(usual) }
+        if self.cpus.is_some() { self.cpu() } else { self.leavings.beside.kthreads.unwrap_or(usual) }
+    }
+
+    fn compacting_cpu(&self, cpu: CpuId) -> CpuId {
+        self.leavings.of_compactor(cpu)
     }
 
     fn lock_contended(&self, _task: &TaskContext) -> bool {

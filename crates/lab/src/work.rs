@@ -3,6 +3,7 @@
 use crate::env::VirtualEnv;
 use crate::turns::Job;
 use mm::{Env, Nanos, TaskContext, TaskFlags, Work};
+use pagealloc::CpuId;
 use std::cell::Cell;
 use std::future::Future;
 
@@ -57,13 +58,13 @@ impl VirtualEnv {
     /// The machinery's work for a task.
     pub(crate) fn spend_time(&self, task: &TaskContext, work: Work) -> impl Future<Output = ()> {
         let cost = self.cost(task, work);
-        let job = Job::of(task, work);
+        let (job, cpu) = (Job::of(task, work), task.cpu);
         async move {
             if cost == 0 {
                 return;
             }
             match self.free_lane() {
-                Some(lane) => drop(self.sleep(self.work_in(lane, cost, job)).await),
+                Some(lane) => drop(self.sleep(self.work_in(lane, cost, job, cpu)).await),
                 None => self.run(cost).await,
             }
         }
@@ -97,14 +98,14 @@ impl VirtualEnv {
     }
 
     /// Time until a task's work that costs this much is done there, and the task has a CPU for more.
-    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, job: Job) -> Nanos {
+    fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, job: Job, cpu: CpuId) -> Nanos {
         let waited = lane.get().saturating_sub(self.now());
         lane.set(self.now() + waited + cost);
         let took = waited + cost;
         let Some(turns) = self.speeds.turns.of(job) else { return took };
         let away = self.turns.borrow_mut().away((self.current.get(), job), turns, cost, waited, &self.chance);
-        if away > 0 && matches!(job, Job::Kswapd | Job::Kcompactd) {
-            self.kthreads.leave();
+        if away > 0 {
+            self.leavings.loses(cpu, job);
         }
         took + away
     }

@@ -143,6 +143,11 @@ pub trait Env {
     fn kthread_cpu(&self, usual: CpuId) -> CpuId {
         usual
     }
+    /// CPU whose page lists a task of this CPU uses while it compacts for itself: the same, unless others use that meanwhile, which they
+    /// would not if it were the task's. Then lists beside it, which `PageAllocator::leave_cpu_beside` hands over.
+    fn compacting_cpu(&self, cpu: CpuId) -> CpuId {
+        cpu
+    }
     /// Whether a task that only tries to take the LRU or zone lock would find it taken at this moment.
     fn lock_contended(&self, task: &TaskContext) -> bool {
         let _ = task;

@@ -32,8 +32,8 @@ pub struct PageAllocator<O: Observer = ()> {
     pub(crate) blocks: Blocks,
     pub(crate) zonelists: Zonelists,
     pub(crate) cpu_node: Vec<NodeId>,
-    /// CPUs at their end that are not the machine's (`add_kthread_cpu`): where what lay on their lists went last.
-    pub(crate) kthread_homes: Vec<Option<CpuId>>,
+    /// CPUs at their end that are not the machine's (`add_cpu_beside`): which of the machine's they stand for.
+    pub(crate) homes: Vec<Option<CpuId>>,
     pub(crate) nodes: usize,
     /// Nodes whose kswapd is awake, a bit each.
     pub(crate) kswapd_awake: u64,
@@ -127,10 +127,10 @@ impl<O: Observer> PageAllocator<O> {
 
     /// Number of CPUs.
     pub fn nr_cpus(&self) -> usize {
-        self.cpu_node.len() - self.kthread_homes.len()
+        self.cpu_node.len() - self.homes.len()
     }
 
-    /// All CPUs that have page lists: the machine's, then those of kernel threads.
+    /// All CPUs that have page lists: the machine's, then those beside them.
     pub fn cpus_with_lists(&self) -> impl Iterator<Item = CpuId> + use<O> {
         (0..self.cpu_node.len() as u16).map(CpuId)
     }

@@ -81,7 +81,7 @@ impl<O: Observer> PageAllocator<O> {
             zones,
             blocks,
             cpu_node: machine.cpu_node.clone(),
-            kthread_homes: Vec::new(),
+            homes: Vec::new(),
             nodes,
             zonelists: Zonelists::new(machine, nodes),
             kswapd_awake: 0,

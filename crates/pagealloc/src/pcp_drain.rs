@@ -105,10 +105,10 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// Drains one CPU's lists of a zone, or of all zones; with a kernel thread's, those of the CPU that it was last on.
+    /// Drains one CPU's lists of a zone, or of all zones; with one beside the machine's, those of the CPU that it stands for.
     pub fn drain_cpu(&mut self, cpu: CpuId, zone: Option<ZoneId>) {
         self.drain_lists_of(cpu, zone);
-        if let Some(home) = self.kthread_home(cpu) {
+        if let Some(home) = self.home_of(cpu) {
             self.drain_lists_of(home, zone);
         }
     }

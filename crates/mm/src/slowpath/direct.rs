@@ -2,7 +2,7 @@
 
 use super::Slow;
 use crate::compaction::{CompactPriority, CompactResult};
-use crate::env::{TaskContext, TaskFlags};
+use crate::env::{Env, TaskContext, TaskFlags};
 use crate::state::{Mm, World};
 use pagealloc::{Counter, Pfn, Request};
 
@@ -15,8 +15,12 @@ impl<W: World> Mm<W> {
             return None;
         }
         // The request keeps its own order, which capture serves; compaction promotes it by `work_order` itself.
-        let task = memalloc(&slow.task);
+        let cpu = self.env.compacting_cpu(slow.task.cpu);
+        let task = TaskContext { cpu, ..memalloc(&slow.task) };
         let (result, captured) = self.try_to_compact_pages(&slow.request, slow.flags, priority, &task).await;
+        if cpu != slow.task.cpu {
+            self.state.borrow_mut().alloc.leave_cpu_beside(cpu, slow.task.cpu);
+        }
         slow.compact_result = result;
         let counted = {
             let mut state = self.state.borrow_mut();

@@ -8,9 +8,9 @@ use super::place::{ReplayWorld, place};
 use super::{ReplayError, ReplayOptions, Replayed};
 use crate::pagelog::{Object, ObjectId, Op, OpKind, PageLog};
 use lab::outcome::{Sample, SlowRequest};
-use lab::{Executor, VirtualEnv, Watch, start_daemons};
+use lab::{CpusBeside, Executor, VirtualEnv, Watch, start_daemons};
 use mm::{Mm, Owner, State, Tag};
-use pagealloc::{CpuId, FrameList, NR_ORDERS, NodeId, Pfn, Request};
+use pagealloc::{CpuId, FrameList, NR_ORDERS, NodeId, Observer, PageAllocator, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -58,6 +58,14 @@ pub(super) struct Tally {
     pub held_back: u64,
 }
 
+/// Page lists for work whose CPU is used by what was recorded there at that time.
+fn cpus_beside<O: Observer>(alloc: &mut PageAllocator<O>) -> CpusBeside {
+    let cpus: Vec<CpuId> = alloc.cpus_with_lists().collect();
+    let kthreads = alloc.add_cpu_beside(NodeId(0), None);
+    let compactors = cpus.into_iter().map(|cpu| alloc.add_cpu_beside(alloc.node_of_cpu(cpu), Some(cpu))).collect();
+    CpusBeside { kthreads: Some(kthreads), compactors }
+}
+
 /// What runs in a replay.
 pub(super) struct Driver<'a> {
     pub log: &'a PageLog,
@@ -97,8 +105,9 @@ pub fn replay(
     let clock = Rc::new(Cell::new(log.window.0));
     let objects = Objects::new(Arc::clone(log), SWAP_PAGES, &options.policy, options.seed);
     let mut state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
-    let (cpus, kthreads_on) = (state.alloc.nr_cpus(), state.alloc.add_kthread_cpu(NodeId(0)));
-    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus, kthreads_on));
+    let cpus = state.alloc.nr_cpus();
+    let beside = cpus_beside(&mut state.alloc);
+    let mm = Mm::new(state, VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus, beside));
     let (served, slow) = (RefCell::default(), RefCell::default());
     let follow = Follow::new(&mm, options.sampling);
     let mut driver = Driver::new(log, &mm, &served, &slow, follow);
@@ -231,8 +240,8 @@ impl<'a> Driver<'a> {
             let served = self.served.borrow_mut().pop_front();
             served.into_iter().for_each(|served| self.settle_one(served));
         }
-        if let Some((beside, cpu)) = self.mm.env.kthread_left() {
-            self.mm.state.borrow_mut().alloc.leave_kthread_cpu(beside, cpu);
+        for (beside, cpu) in self.mm.env.cpus_left() {
+            self.mm.state.borrow_mut().alloc.leave_cpu_beside(beside, cpu);
         }
         if self.mm.env.flushers_woken.replace(false) {
             self.flusher.write_all(self.mm);

@@ -1,7 +1,8 @@
-//! Page lists of kernel threads of which it is not known where they run.
+//! Page lists beside those of the machine's CPUs: of whoever works while others use the CPU that should be his.
 //!
-//! While such a thread works no task is on its CPU, so what it frees must not get between the pages of tasks: it has lists of its
-//! own. When it leaves, the next task finds its pages on top of the CPU's lists.
+//! While a kernel thread or a task that compacts works, nobody else is on its CPU, so what it frees must not get between the pages of
+//! others, nor be taken by them. Where a run does not know that the CPU is taken, such work has lists of its own. When the worker
+//! leaves, the next task finds its pages on top of the CPU's lists.
 
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
@@ -9,11 +10,12 @@ use crate::ids::{CpuId, NodeId, ZoneId};
 use crate::pcp::{NR_PCP_LISTS, Pcp};
 
 impl<O: Observer> PageAllocator<O> {
-    /// A CPU beside the machine's for kernel threads. Limits are computed without it.
-    pub fn add_kthread_cpu(&mut self, node: NodeId) -> CpuId {
+    /// A CPU beside the machine's; `home`: the one of the machine's that it stands for, if that is known. Limits are computed without
+    /// it.
+    pub fn add_cpu_beside(&mut self, node: NodeId, home: Option<CpuId>) -> CpuId {
         let before = self.cpu_node.len();
         self.cpu_node.push(node);
-        self.kthread_homes.push(None);
+        self.homes.push(home);
         for zone in (0..self.zones.len()).rev() {
             let like = Pcp::limited_as(&self.pcps[zone * before]);
             self.pcps.insert((zone + 1) * before, like);
@@ -21,19 +23,19 @@ impl<O: Observer> PageAllocator<O> {
         CpuId(before as u16)
     }
 
-    /// The thread on `from` leaves: it was `to` that it ran on, and what lies on its lists goes on top of that CPU's.
-    pub fn leave_kthread_cpu(&mut self, from: CpuId, to: CpuId) {
-        let thread = from.index() - self.nr_cpus();
-        self.kthread_homes[thread] = Some(to);
+    /// Whoever worked on `from` leaves: it stood for `to`, and what lies on its lists goes on top of that CPU's.
+    pub fn leave_cpu_beside(&mut self, from: CpuId, to: CpuId) {
+        let beside = from.index() - self.nr_cpus();
+        self.homes[beside] = Some(to);
         for zone in (0..self.zones.len() as u8).map(ZoneId) {
             self.hand_over_lists(self.pcp_number(zone, from), self.pcp_number(zone, to));
         }
     }
 
-    /// The CPU that the thread with these lists was last on.
-    pub(crate) fn kthread_home(&self, cpu: CpuId) -> Option<CpuId> {
-        let thread = cpu.index().checked_sub(self.nr_cpus())?;
-        self.kthread_homes[thread]
+    /// The CPU of the machine that one beside it stands for, or last did.
+    pub(crate) fn home_of(&self, cpu: CpuId) -> Option<CpuId> {
+        let beside = cpu.index().checked_sub(self.nr_cpus())?;
+        self.homes[beside]
     }
 
     fn hand_over_lists(&mut self, from: usize, to: usize) {
@@ -66,7 +68,7 @@ mod tests {
     fn what_kernel_threads_free_does_not_get_between_the_pages_of_tasks() {
         let mut world = world(2048, linux_6_18());
         world.set_pcp_limits(ZONE, 4, 64, 64);
-        let thread = world.add_kthread_cpu(NodeId(0));
+        let thread = world.add_cpu_beside(NodeId(0), None);
         assert_eq!((world.nr_cpus(), world.cpus_with_lists().count()), (1, 2));
         let [first, other, _] = [(); 3].map(|()| take(&mut world, CPU));
         world.free(other, thread);
@@ -83,18 +85,30 @@ mod tests {
     fn a_thread_that_leaves_its_cpu_leaves_its_pages_there() {
         let mut world = world(2048, linux_6_18());
         world.set_pcp_limits(ZONE, 4, 64, 64);
-        let thread = world.add_kthread_cpu(NodeId(0));
+        let thread = world.add_cpu_beside(NodeId(0), None);
         let [first, second] = [(); 2].map(|()| take(&mut world, CPU));
         world.free(first, thread);
         world.free(second, thread);
         let on_lists = world.pcp_count(ZONE, CPU) + 2;
-        world.leave_kthread_cpu(thread, CPU);
+        world.leave_cpu_beside(thread, CPU);
         world.check().unwrap();
         assert_eq!((world.pcp_count(ZONE, thread), world.pcp_count(ZONE, CPU)), (0, on_lists));
         assert_eq!([(); 2].map(|()| take(&mut world, CPU)), [second, first], "the last freed is taken first");
         world.free(first, CPU);
         world.drain_cpu(thread, Some(ZONE));
         assert_eq!(world.pcp_count(ZONE, CPU), 0, "its lists are those of the CPU that it was on");
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn lists_beside_a_cpu_are_drained_with_its_own() {
+        let mut world = world(2048, linux_6_18());
+        world.set_pcp_limits(ZONE, 4, 64, 64);
+        let page = take(&mut world, CPU);
+        world.free(page, CPU);
+        let beside = world.add_cpu_beside(NodeId(0), Some(CPU));
+        world.drain_cpu(beside, Some(ZONE));
+        assert_eq!(world.pcp_count(ZONE, CPU), 0);
         world.check().unwrap();
     }
 }
