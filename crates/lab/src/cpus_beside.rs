@@ -37,7 +37,7 @@ impl Leavings {
 
     /// The kernel thread that runs sleeps.
     pub fn kthread_sleeps(&self) {
-        self.kthread.set(self.beside.kthreads.is_some());
+        self.kthread.set(true);
     }
 
     /// Who does this job on this CPU loses it.

@@ -64,7 +64,7 @@ pub struct VirtualEnv {
     pub(crate) lanes: Vec<Cell<Nanos>>,
     /// Whose page lists work uses there.
     pub(crate) leavings: Leavings,
-    /// Turns of kswapd on them.
+    /// Turns on the lanes.
     pub(crate) turns: RefCell<TurnsTaken>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
     pub flushers_woken: Cell<bool>,

@@ -100,8 +100,8 @@ impl<O: Observer> PageAllocator<O> {
 
     /// drain_all_pages for a zone or all (5.12): CPUs ascending, each one's lists completely.
     pub fn drain_all_pages(&mut self, zone: Option<ZoneId>) {
-        for cpu in 0..self.cpu_node.len() {
-            self.drain_cpu(CpuId(cpu as u16), zone);
+        for cpu in self.cpus_with_lists() {
+            self.drain_lists_of(cpu, zone);
         }
     }
 

@@ -23,7 +23,7 @@
 //! # What holds between steps
 //!
 //! A batch is isolated, moved and put back within one borrow of the state, so that no page is ever seen half moved. Only
-//! unused targets (frames in state TARGET) outlive a step; they belong to the run's control and go back when it ends.
+//! unused targets (frames in state TARGET) outlive a step; they belong to the run's control and are freed when it ends.
 
 mod control;
 mod defer;
