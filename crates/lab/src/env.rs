@@ -10,6 +10,7 @@ use crate::speeds::Speeds;
 use crate::turns::TurnsTaken;
 use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
+use pagealloc::policy::Scheduler;
 use pagealloc::{CpuId, NodeId, Pfn};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -108,12 +109,11 @@ impl VirtualEnv {
         }
     }
 
-    /// The same with CPUs that tasks have to share, in turns of `slice` nanoseconds. The machine has `percent` of each
-    /// CPU: work takes longer by as much.
+    /// The same with CPUs that tasks have to share, as that scheduler has it. The machine has `percent` of each CPU: work takes longer by as much.
     #[must_use]
-    pub fn with_cpus(mut self, cpus: u16, slice: Nanos, percent: u32) -> VirtualEnv {
-        self.cpus = Some(RefCell::new(Cpus::new(cpus, slice)));
-        self.cpu_percent = percent.clamp(1, 100);
+    pub fn with_cpus(mut self, cpus: u16, scheduler: Scheduler, percent: u32) -> VirtualEnv {
+        self.cpus = Some(RefCell::new(Cpus::new(cpus, scheduler)));
+        self.cpu_percent = percent.max(1);
         self
     }
 

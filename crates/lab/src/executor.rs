@@ -71,7 +71,7 @@ impl<'a> Executor<'a> {
         let done = matches!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(()));
         env.current.set(outer);
         if done {
-            env.leave_cpu(task);
+            env.end_on_cpu(task);
             self.tasks[task] = None;
             self.vacant.push(task);
         }

@@ -195,6 +195,7 @@ mod tests {
     use crate::{Executor, Livelock, Speeds, VirtualEnv};
     use mm::slowpath::{Retry, Turn};
     use mm::{Env, TaskContext};
+    use pagealloc::policy::Scheduler;
     use pagealloc::{AllocFlags, CpuId, Gfp, Migratetype};
     use std::cell::Cell;
     use std::rc::Rc;
@@ -232,7 +233,7 @@ mod tests {
     }
 
     fn env() -> VirtualEnv {
-        VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1).with_cpus(2, 3_000, 100)
+        VirtualEnv::new(Rc::new(Cell::new(0)), Speeds::default(), 1).with_cpus(2, Scheduler::Eevdf, 100)
     }
 
     /// Runs until a livelock is certain, or until a time.

@@ -17,10 +17,10 @@ impl VirtualEnv {
                 return;
             }
             self.occupy().await;
-            let chunk = self.slice_left().min(left);
+            let chunk = self.until_tick().min(left);
             if !self.is_alone_until(self.now() + chunk) {
                 self.works(chunk).await;
-                self.spend(chunk);
+                self.spend();
                 left -= chunk;
             }
         }
@@ -33,15 +33,15 @@ impl VirtualEnv {
             return left;
         }
         let (mut cpus, task) = (cpus.borrow_mut(), self.current.get());
-        while let Some(slice_left) = cpus.seated(task).filter(|_| left > 0) {
-            let chunk = slice_left.min(left);
+        while let Some(until_tick) = cpus.seated(task, self.now()).filter(|_| left > 0) {
+            let chunk = until_tick.min(left);
             let at = self.now() + chunk;
             if at >= self.next_due() {
                 break;
             }
             self.clock.set(at);
             left -= chunk;
-            if let Some(next) = cpus.spend(task, chunk, at) {
+            if let Some(next) = cpus.spend(task, at) {
                 self.ready(next);
                 break;
             }

@@ -55,6 +55,7 @@ const ROWS: &[Row] = &[
     row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15"], defrag),
     row!("NUMA balancing", ["4.6"], numa_balancing),
     row!("kernel stacks", ["4.6", "4.20"], stacks),
+    row!("scheduler", ["6.12"], scheduler),
     row!("skip nodes with active kswapd", ["6.18"], skip_kswapd_nodes),
     row!("6.19 (1) merge retypes", ["6.12", "6.19"], merge_retype),
     row!("6.19 (2) drains in batches", ["6.19"], pcp.drain_in_batches),

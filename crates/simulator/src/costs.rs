@@ -11,10 +11,11 @@ use mm::Nanos;
 pub struct Costs {
     /// Name of the calibration.
     pub name: &'static str,
-    /// Share of each CPU that the machine gets from its host, in percent: the rest is stolen time.
+    /// Share of each CPU that the machine gets from its host, in percent: the rest is stolen time. More than 100: it is as much
+    /// faster than the machine that the costs are of.
     pub cpu_percent: u32,
-    /// What recordings of machines with that share show as theirs, in thousandths; 0 where no recording was compared.
-    pub recorded_share: u32,
+    /// Share of each CPU of the machine that reading its trace takes, in percent.
+    pub readers_percent: u32,
     /// A system call that does nothing.
     pub syscall: Nanos,
     /// A page fault without its page: trap, page-table walk, accounting.
@@ -55,8 +56,6 @@ pub struct Costs {
     pub swap: (Nanos, Nanos),
     /// Devices are virtio's, which say that they rotate whatever is behind them.
     pub virtio: bool,
-    /// Time slice of the scheduler.
-    pub slice: Nanos,
     /// Reclaim and compaction.
     pub speeds: Speeds,
 }
@@ -66,7 +65,7 @@ impl Costs {
     pub const BARE_METAL: Costs = Costs {
         name: "bare-metal",
         cpu_percent: 100,
-        recorded_share: 0,
+        readers_percent: 0,
         // getpid of lmbench on mitigated kernels: 50 to 100 ns; with entry work of a real call 200.
         syscall: 200,
         // will-it-scale page_fault1: about 0.5 us a fault in one process, clearing included.
@@ -97,7 +96,6 @@ impl Costs {
         disk: (2_000, 80_000),
         swap: (2_000, 80_000),
         virtio: false,
-        slice: 3_000_000,
         speeds: Speeds {
             shrink: 500,
             shrink_anon: 500,
@@ -122,9 +120,10 @@ impl Costs {
     pub const TCG: Costs = Costs {
         name: "tcg",
         // What the host leaves while a guest's task works: median by mean of the times between two anonymous faults in a row, 0.36
-        // to 0.68 on six recordings, 0.495 in the median. Of that the recorder takes 26 % (`/proc/PID/stat` at the end of a run).
-        cpu_percent: 37,
-        recorded_share: 495,
+        // to 0.68 on six recordings, 0.495 in the median.
+        cpu_percent: 50,
+        // `/proc/PID/stat` at the end of a run.
+        readers_percent: 26,
         syscall: 5_000,
         // A huge page is cleared and written in 6.2 ms at least: 12 us each 4 KiB, half of it for either. A fault of 4 KiB
         // with clearing and writing follows the last one by 10 to 13 us: 2 + 2 us are left for the rest.
@@ -152,7 +151,6 @@ impl Costs {
         disk: (30_000, 150_000),
         swap: (46_500, 150_000),
         virtio: true,
-        slice: 4_000_000,
         speeds: Speeds {
             // Elapsed time a page of steps that nobody else had a turn in, as replays measure it, times the 0.495 above: medians of
             // ten recordings (12.6, 4.65, 0.395, 0.71 and 24 us), which lie within a factor of two of them.
@@ -175,16 +173,17 @@ impl Costs {
         },
     };
 
-    /// The same on a host that leaves the machine as much as recordings of it show, in thousandths. Its disks are the emulator's
-    /// work on that host, too.
-    pub fn at_share(mut self, recorded: u32) -> Costs {
-        if self.recorded_share > 0 {
-            let scaled = |time: Nanos, by: u32, to: u32| time * u64::from(by) / u64::from(to.max(1));
-            let percent = scaled(self.cpu_percent.into(), recorded, self.recorded_share);
-            self.cpu_percent = percent.clamp(1, 100) as u32;
-            let device = |(page, delay)| [page, delay].map(|time| scaled(time, self.recorded_share, recorded)).into();
-            (self.disk, self.swap) = (device(self.disk), device(self.swap));
-        }
-        self
+    /// An anonymous fault of order 0 with its page cleared and written to, on a CPU that the machine has for itself.
+    fn whole_fault(&self) -> Nanos {
+        self.fault + self.page + self.clear_page + self.write_page
+    }
+
+    /// The same of a machine where such a fault takes so long. Its disks are as much slower or faster: emulated ones are work of
+    /// the same host.
+    pub fn as_fast_as(mut self, fault: Nanos) -> Costs {
+        let percent = (self.whole_fault() * 100 / fault.max(1)).clamp(1, 10_000);
+        let device = |(page, delay)| [page, delay].map(|time| time * u64::from(self.cpu_percent) / percent).into();
+        (self.disk, self.swap) = (device(self.disk), device(self.swap));
+        Costs { cpu_percent: percent as u32, ..self }
     }
 }

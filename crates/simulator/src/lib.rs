@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod address_space;
+mod background;
 mod boot;
 mod check;
 mod computer;

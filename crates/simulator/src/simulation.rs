@@ -209,6 +209,9 @@ impl Run<'_> {
         start_daemons(&mut executor, &sim.mm);
         executor.spawn_daemon(env, sim.flush_forever());
         executor.spawn_daemon(env, sim.log_forever());
+        for reader in 0..sim.trace_readers() {
+            executor.spawn_daemon(env, sim.read_trace_forever(reader));
+        }
         if sim.mm.state.borrow().owner.xfs.is_some() {
             executor.spawn_daemon(env, sim.write_metadata_forever());
             executor.spawn_daemon(env, sim.reclaim_inodes_forever());

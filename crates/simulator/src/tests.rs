@@ -314,7 +314,7 @@ fn run_on<const N: usize>(
 
 #[test]
 fn base_pages_hold_what_was_written() {
-    let swapped: u64 = (1..=3).map(|seed| run(ThpEnabled::Never, seed, 300).1).sum();
+    let swapped: u64 = (1..=3).map(|seed| run(ThpEnabled::Never, seed, 400).1).sum();
     assert!(swapped > 1_000, "memory is short: {swapped} pages swapped out");
 }
 

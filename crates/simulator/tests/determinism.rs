@@ -36,7 +36,7 @@ fn digests_are_those_on_file() {
 #[test]
 fn another_seed_is_another_run() {
     let workload = Scenario::shipped("kbuild-mix").unwrap().workload();
-    let machine = MachineSpec { time_limit: Some(4_000_000_000), ..MachineSpec::guest(256 << 20) };
+    let machine = MachineSpec { time_limit: Some(6_000_000_000), ..MachineSpec::guest(256 << 20) };
     let policy = preset("linux-6.18").unwrap();
     let digest = |seed| Simulation::run(&*workload, &machine, &policy, seed).unwrap().digest;
     assert_ne!(digest(1), digest(2), "seeds decide who holds a page when compaction comes by");
@@ -53,7 +53,7 @@ fn too_small_a_machine_is_an_error() {
 #[test]
 fn being_followed_changes_nothing_and_tells_what_happened() {
     let workload = Scenario::shipped("kbuild-mix").unwrap().workload();
-    let machine = MachineSpec { time_limit: Some(4_000_000_000), ..MachineSpec::guest(256 << 20) };
+    let machine = MachineSpec { time_limit: Some(6_000_000_000), ..MachineSpec::guest(256 << 20) };
     let policy = preset("linux-6.18").unwrap();
     let alone = Simulation::run(&*workload, &machine, &policy, 1).unwrap();
     let told = RefCell::new(Vec::new());

@@ -126,7 +126,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", value_parser = count::<NonZero<u8>>)]
     pub nodes: Option<NonZero<u8>>,
     /// Let sim stand in for the machine of this recording, of the same size: with as much memory in use at the start, and as
-    /// large a share of its CPUs
+    /// fast
     #[arg(long, value_name = "RECORDING")]
     pub machine_of: Option<PathBuf>,
     /// What is recorded in a virtual machine meanwhile

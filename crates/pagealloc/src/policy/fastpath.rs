@@ -201,6 +201,15 @@ pub enum KernelStacks {
     Mapped,
 }
 
+/// How the tasks of a CPU share it. Own knowledge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduler {
+    /// Completely fair scheduler: who has had least (up to 6.5).
+    Cfs,
+    /// Earliest eligible virtual deadline first (6.6+).
+    Eevdf,
+}
+
 /// `ALLOC_FRAGMENT_STALL` (7.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentStall {

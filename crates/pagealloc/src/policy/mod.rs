@@ -68,6 +68,8 @@ pub struct Policy {
     pub min_free_kbytes_limit: u32,
     /// How the stack of a task is allocated.
     pub stacks: KernelStacks,
+    /// How tasks share a CPU, which the simulated computer asks.
+    pub scheduler: Scheduler,
     /// Per-CPU page lists (chapter 5).
     pub pcp: PcpRules,
     /// `ALLOC_FRAGMENT_STALL` of the 4.20 series (7.9). `None` where the kernel lacks it.

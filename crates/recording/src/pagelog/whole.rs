@@ -3,10 +3,10 @@
 use super::PageLog;
 use super::beside::Beside;
 use super::build::build;
+use super::fault_time::FaultsInARow;
 use super::infer;
 use super::moves::PageArray;
 use super::returns::shadows_kept;
-use super::share::FaultsInARow;
 use super::start::{InUse, Snapshot};
 use super::truth::{TimedTick, kernel_outcome};
 use crate::event::{PageAlloc, PageFree};
@@ -58,8 +58,9 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
 pub struct MachineSeen {
     /// Memory in use at the start.
     pub in_use: InUse,
-    /// Share of a CPU that its tasks got while they worked, in thousandths; `None` where the trace does not tell.
-    pub cpu_share: Option<u32>,
+    /// Time that an anonymous fault took in the mean, with clearing and the first write, nanoseconds; `None` where the trace does
+    /// not tell.
+    pub fault_ns: Option<u32>,
 }
 
 /// The machine that a recording is of.
@@ -71,7 +72,7 @@ pub fn machine_seen(recording: &Recording) -> Result<MachineSeen, Error> {
     for record in recording.page_trace()?.records()? {
         faults.saw(&record?);
     }
-    Ok(MachineSeen { in_use: Start::of(recording)?.snapshot().in_use(), cpu_share: faults.cpu_share() })
+    Ok(MachineSeen { in_use: Start::of(recording)?.snapshot().in_use(), fault_ns: faults.mean() })
 }
 
 /// The start snapshot, with what it does not tell inferred.

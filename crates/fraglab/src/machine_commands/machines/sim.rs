@@ -141,7 +141,7 @@ fn spec(chosen: &Chosen, args: &RunArgs) -> Result<MachineSpec, Failure> {
 
 /// The machine with what a recorded one had. What reclaim could have taken at its start is left out: it does not stay.
 fn as_machine_of(recording: &Path, spec: MachineSpec) -> Result<MachineSpec, Failure> {
-    let MachineSeen { in_use, cpu_share } = backend::machine_seen(recording)?;
+    let MachineSeen { in_use, fault_ns } = backend::machine_seen(recording)?;
     if in_use.frames != u64::from(spec.frames()) {
         let mib = |frames: u64| (frames * spec.page()) >> 20;
         let (theirs, ours) = (mib(in_use.frames), mib(spec.frames().into()));
@@ -152,8 +152,8 @@ fn as_machine_of(recording: &Path, spec: MachineSpec) -> Result<MachineSpec, Fai
     let [managed, unmovable, reclaimable, mlocked] =
         [in_use.managed, in_use.unmovable, in_use.reclaimable, in_use.unevictable].map(|pages| pages as u32);
     let mut spec = spec.holding(managed, Boot { image: 0, unmovable, reclaimable, mlocked });
-    if let Some(share) = cpu_share {
-        spec.costs = spec.costs.at_share(share);
+    if let Some(fault) = fault_ns {
+        spec.costs = spec.costs.as_fast_as(fault.into());
     }
     Ok(spec)
 }

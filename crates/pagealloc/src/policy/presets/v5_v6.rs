@@ -92,7 +92,7 @@ const GENERATIONS_6_12: GenerationRules = GenerationRules {
 const GENERATIONS_6_14: GenerationRules =
     GenerationRules { second_look: true, kinds_apart: true, wakes_flushers: true, ..GENERATIONS_6_12 };
 
-/// 6.12. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
+/// 6.12. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), tasks scheduled by deadline (6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
 /// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second
 /// THP list (6.10; 3.8, 4.10, 5.1), reclaim by flushed statistics (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
 /// read: all that 6.14 has of these came by 6.12.
@@ -100,6 +100,7 @@ pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.12",
+        scheduler: Scheduler::Eevdf,
         reclaim: ReclaimRules {
             generations: Some(GENERATIONS_6_12),
             stats_flush_ms: 2_000,
