@@ -249,10 +249,11 @@ impl Sim {
                     continue;
                 }
                 Some((id, _)) => id,
-                None => match self.add_to_write(pid, at).await? {
-                    Some(id) => id,
-                    None => continue,
-                },
+                // Looked up again: nobody holds a new page that waits for its buffers, so reclaim may have had it.
+                None => {
+                    self.add_to_write(pid, at).await?;
+                    continue;
+                }
             };
             let written = self.dirty(at, id);
             self.spend((self.spec.costs.file_lookup + self.spec.costs.copy_page) * u64::from(written)).await;
@@ -262,22 +263,20 @@ impl Sim {
         Ok(())
     }
 
-    /// A new page to be written to, as large as what is to be written allows.
-    async fn add_to_write(&self, pid: Pid, at: Stretch) -> Result<Option<FolioId>, Errno> {
+    /// A new page to be written to, as large as what is to be written allows, unless somebody else adds one first.
+    async fn add_to_write(&self, pid: Pid, at: Stretch) -> Result<(), Errno> {
         self.mm.state.borrow_mut().refresh_dirty_limits();
         let largest = order_at(at.index, at.end - at.index, self.spec.folio_order);
         for order in (0..=largest).rev() {
             let gfp = if order > 0 { WRITE | LIGHTLY } else { WRITE };
             let Some(pfn) = self.pages(order, gfp, pid).await else { continue };
             // Where a part of it is cached already, only a smaller one fits; at order 0 somebody else was faster.
-            let Some(id) = self.insert(pid, at, order, pfn, PageFlags::NONE).await else {
-                if order == 0 {
-                    return Ok(None);
-                }
-                continue;
-            };
-            self.add_buffers(pid, at, 1 << order).await;
-            return Ok(Some(id));
+            match self.insert(pid, at, order, pfn, PageFlags::NONE).await {
+                Some(_) => self.add_buffers(pid, at, 1 << order).await,
+                None if order > 0 => continue,
+                None => {}
+            }
+            return Ok(());
         }
         Err(NOMEM)
     }
