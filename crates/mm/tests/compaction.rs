@@ -314,8 +314,14 @@ fn kcompactd_wakes_beside_a_full_zone(policy: Policy) -> u64 {
 
 #[test]
 fn a_small_zone_that_is_full_kept_kcompactd_of_4_8_asleep() {
-    let wakes =
-        |all| kcompactd_wakes_beside_a_full_zone(policy("linux-4.8", |p| p.kswapd.sleeps_when_all_balanced = all));
+    let wakes = |all| {
+        let policy = policy("linux-4.8", |policy| {
+            policy.kswapd.sleeps_when_all_balanced = all;
+            // The order is given up as on a machine whose marks are as large as twice a huge page.
+            policy.kswapd.counts_each_pass = false;
+        });
+        kcompactd_wakes_beside_a_full_zone(policy)
+    };
     assert_eq!(wakes(true), 0);
     assert!(wakes(false) > 0);
 }

@@ -116,6 +116,28 @@ fn up_to_3_10_a_round_begins_anew_once_it_has_pages() {
     }
 }
 
+/// Pages that kswapd reclaims for a block of the largest order, where there is enough free memory for compaction but no such block can come
+/// about.
+fn reclaimed_for_a_block_in_vain(name: &'static str) -> u64 {
+    let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 64);
+    let pages = fill(&machine, PageFlags::NONE, 1);
+    let mut state = machine.mm.state.borrow_mut();
+    pages.iter().filter(|page| page.0 % 8 == 0).for_each(|page| state.pages.add_flags(*page, PageFlags::PINNED));
+    drop(state);
+    pages.iter().filter(|page| page.0 % 4 == 1).for_each(|page| free_page(&machine, *page));
+    machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 10, ZoneType::Normal);
+    machine.run_for(1_000 * MS);
+    machine.counter(Counter::PgstealKswapd)
+}
+
+#[test]
+fn up_to_4_11_each_pass_has_to_reclaim_enough_to_leave_the_rest_to_compaction() {
+    let [of_a_pass, of_the_run] = ["linux-4.9-rc1", "linux-4.20"].map(reclaimed_for_a_block_in_vain);
+    // Twice the block is enough; a pass sets out for the high mark, some hundred pages.
+    assert!((2_048..4_096).contains(&of_the_run), "{of_the_run} pages");
+    assert!(of_a_pass > 2 * of_the_run, "{of_a_pass} pages, {of_the_run} where the whole run counts");
+}
+
 #[test]
 fn a_boosted_run_takes_the_boost_back() {
     for name in ["linux-5.0", "linux-6.1", "linux-6.18"] {

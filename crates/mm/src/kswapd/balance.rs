@@ -102,6 +102,7 @@ impl<W: World> Mm<W> {
 
     /// One pass at one priority (9.6.3 to 9.6.7): whether it scanned as much as it set out to reclaim.
     pub(super) async fn reclaim_once(&self, run: &mut Run, task: &TaskContext) -> bool {
+        let reclaimed_before = run.sc.nr_reclaimed;
         let per_zone = {
             let policy = &self.state.borrow().alloc.policy;
             let boosting = run.boost_left > 0;
@@ -117,8 +118,7 @@ impl<W: World> Mm<W> {
         }
         let enough_scanned =
             if per_zone { self.shrink_unbalanced_zones(run, task).await } else { self.shrink_whole(run, task).await };
-        let single = self.state.borrow().alloc.policy.kswapd.rounds == KswapdRounds::Single;
-        if single && run.sc.order > 0 && run.sc.nr_reclaimed >= compact_gap(run.sc.order) {
+        if run.sc.order > 0 && self.state.borrow().leaves_rest_to_compaction(run, reclaimed_before) {
             run.sc.order = 0;
         }
         if self.env.has_waiters(Queue::Pfmemalloc(run.node)) && self.state.borrow_mut().allow_direct_reclaim(run.node) {
@@ -166,6 +166,14 @@ impl<W: World> State<W> {
     fn reclaim_target(&self, node: NodeId, highest: ZoneType) -> u64 {
         let high = |zone| self.alloc.wmark(zone, AllocFlags::WMARK_HIGH).max(SWAP_CLUSTER_MAX.into());
         self.managed_zones_up_to(node, highest).map(high).sum()
+    }
+
+    /// Whether twice the order has been reclaimed, after which only base pages count (9.6.6): in the run, or in the pass that began at
+    /// `reclaimed_before`.
+    fn leaves_rest_to_compaction(&self, run: &Run, reclaimed_before: u64) -> bool {
+        let rules = &self.alloc.policy.kswapd;
+        let counted = if rules.counts_each_pass { reclaimed_before } else { 0 };
+        rules.rounds == KswapdRounds::Single && run.sc.nr_reclaimed - counted >= compact_gap(run.sc.order)
     }
 
     /// A run without a page counts against the node (9.6.10); since 6.19 not if it was for a boost only.

@@ -241,6 +241,9 @@ pub struct KswapdRules {
     /// kswapd goes to sleep, and wakes kcompactd, only if every eligible zone is balanced, though its run ends once one of them is (4.8 to 4.11:
     /// "mm, vmscan: fix zone balance check in prepare_kswapd_sleep"). A small zone that is never balanced for the order keeps kcompactd asleep.
     pub sleeps_when_all_balanced: bool,
+    /// What a run has reclaimed is counted anew at each priority (up to 4.11: "mm: fix 100% CPU kswapd busyloop on unreclaimable nodes",
+    /// 4.12), so the order is given up only after twice its pages in one pass, not in the whole run (9.6.6).
+    pub counts_each_pass: bool,
     /// Proactive compaction (5.9+).
     pub proactive_compaction: bool,
     /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.

@@ -81,6 +81,7 @@ const KSWAPD_3_11: KswapdRules = KswapdRules {
     sleeps_by_order: true,
     forgets_zones: false,
     sleeps_when_all_balanced: false,
+    counts_each_pass: true,
     proactive_compaction: false,
     failures: false,
     woken_amid_refill: false,

@@ -150,6 +150,7 @@ pub(super) fn linux_4_20() -> Policy {
             wake: KswapdWake::NoZoneBalancedOrKcompactd,
             failures: true,
             sleeps_when_all_balanced: false,
+            counts_each_pass: false,
             ..base.kswapd
         },
         compaction: CompactionRules {
