@@ -70,6 +70,9 @@ pub enum Test {
         of: CellId,
         /// What it does.
         want: Want,
+        /// By this share of its mean a repetition, at least: with many runs a trend that is next to nothing is beyond chance, too.
+        #[serde(default)]
+        by: f64,
     },
     /// Two cells' means differ by nothing that the runs would tell from chance.
     Unchanged {
@@ -216,11 +219,11 @@ impl Test {
                 let measured = format!("{}, {}, {}", number(low), number(value), number(high));
                 Some(Finding { outcome: Outcome::of(low < value && value < high), measured })
             }
-            Test::Trend { series, of, want } => {
+            Test::Trend { series, of, want, by } => {
                 let (slope, Interval { low, high }, p) = slope(&results.series(of, series))?;
                 let share = |share: f64| format!("{:+.2}%", 100.0 * share);
                 let measured = format!("{} a repetition [{}, {}], p={p:.4}", share(slope), share(low), share(high));
-                Some(Finding { outcome: Outcome::of(want.holds(slope, p)), measured })
+                Some(Finding { outcome: Outcome::of(want.holds(slope, p) && slope.abs() >= *by), measured })
             }
             Test::Unchanged { figure, of, base } => {
                 let change = Change::between(results, figure, base, of)?;
@@ -362,6 +365,11 @@ mod tests {
         assert!(
             finding("{ kind = \"trend\", series = \"m\", of = \"s:a\", want = \"does-not-fall\" }").outcome
                 == Outcome::Fails
+        );
+        assert!(
+            finding("{ kind = \"trend\", series = \"m\", of = \"s:a\", want = \"falls\", by = 0.9 }").outcome
+                == Outcome::Fails,
+            "not by as much"
         );
         assert!(
             finding("{ kind = \"points\", figures = [\"f\"], published = [20], of = \"s:a\", points = 8 }").outcome

@@ -112,8 +112,10 @@ pub struct Row {
 }
 
 /// Of targets: the ratio between variants agrees within this factor.
+pub(super) const FACTOR: f64 = 2.0;
+
 fn factor() -> f64 {
-    2.0
+    FACTOR
 }
 
 /// What is said of a figure over the runs of a cell.

@@ -2,7 +2,7 @@
 //! the change from the first column: same direction and ranking where the authors call a row a result, and a ratio within a factor
 //! of two unless the row says otherwise. Shares are compared as they are.
 
-use super::definition::{Row, Series, Statistic, Study, Table};
+use super::definition::{FACTOR, Row, Series, Statistic, Study, Table};
 use super::results::{CellId, Results};
 use crate::stats::{self, Interval, bootstrap};
 use crate::text::number;
@@ -182,11 +182,15 @@ fn disagreement(row: &Row, column: usize, published: (f64, f64), ours: Option<(f
             if row.significant && other_way && !row.noise.contains(&column) {
                 return Some("the other direction".to_owned());
             }
-            let apart = (ours / published).max(published / ours);
-            // What is no number agrees with nothing.
-            (apart.is_nan() || apart > row.within).then(|| format!("a factor of {} apart", number(apart)))
+            too_far(published, ours, row.within)
         }
     }
+}
+
+/// How far two changes of one direction are apart, if that is more than a factor of `within`. What is no number agrees with nothing.
+fn too_far(published: f64, ours: f64, within: f64) -> Option<String> {
+    let apart = (ours / published).max(published / ours);
+    (apart.is_nan() || apart > within).then(|| format!("a factor of {} apart", number(apart)))
 }
 
 /// Columns that stand in another order than published, where the authors call the row a result.
@@ -211,7 +215,7 @@ pub(super) fn slope(series: &[f64]) -> Option<(f64, Interval, f64)> {
     Some((trend.slope / mean, interval, trend.p))
 }
 
-/// A trend that the published series has must be there; one that it has not must not.
+/// A trend that the published series has must be there, within the usual factor; one that it has not must not.
 fn of_series(table: &Table, series: &Series, results: &Results) -> Vec<Verdict> {
     let of_column = |(column, cell): (usize, &CellId)| {
         let ours = slope(&results.series(cell, &series.measure));
@@ -222,6 +226,7 @@ fn of_series(table: &Table, series: &Series, results: &Results) -> Vec<Verdict> 
                 Some(format!("no trend (p={our_p:.3}, {} a repetition)", percent(ours)))
             }
             Some((ours, _, _)) if p < ALPHA && ours * published < 0.0 => Some("the other direction".to_owned()),
+            Some((ours, _, _)) if p < ALPHA => too_far(published, ours, FACTOR),
             Some((ours, _, our_p)) if p >= ALPHA && our_p < ALPHA => {
                 Some(format!("a trend where there was none (p={our_p:.3}, {} a repetition)", percent(ours)))
             }
