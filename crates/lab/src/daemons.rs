@@ -2,7 +2,7 @@
 
 use crate::env::VirtualEnv;
 use crate::executor::Executor;
-use mm::{Mm, World};
+use mm::{Env, Mm, World};
 use pagealloc::{CpuId, NodeId};
 
 /// Starts kswapd and kcompactd of each node, and each CPU's vmstat worker.
@@ -17,11 +17,12 @@ pub fn start_daemons<'a, W: World<Env = VirtualEnv>>(executor: &mut Executor<'a>
     }
 }
 
-/// The vmstat worker of a CPU: decay of its page lists, once every `stat_interval` (5.11).
+/// The vmstat worker of a CPU: decay of its page lists, once every `stat_interval` (5.11), on whole seconds since boot (`round_jiffies_relative`;
+/// that each CPU's comes three jiffies before the last one's is left out).
 async fn decay<W: World<Env = VirtualEnv>>(mm: &Mm<W>, cpu: CpuId) {
     loop {
-        let seconds = u64::from(mm.state.borrow().alloc.policy.sysctl.stat_interval);
-        mm.env.sleep(seconds * 1_000_000_000).await;
+        let interval = u64::from(mm.state.borrow().alloc.policy.sysctl.stat_interval) * 1_000_000_000;
+        mm.env.sleep(interval - mm.env.now() % interval).await;
         mm.state.borrow_mut().alloc.pcp_decay(cpu);
     }
 }
