@@ -77,6 +77,7 @@ const ROWS: &[Row] = &[
     row!("9.9 order of sleep", ["4.8"], kswapd.sleeps_by_order),
     row!("9.4 zones of a run unasked for", ["4.8", "6.1"], kswapd.forgets_zones),
     row!("9.9 zones that sleep waits for", ["4.8", "4.20"], kswapd.sleeps_when_all_balanced),
+    row!("9.6.6 what counts as reclaimed for the order", ["4.20"], kswapd.counts_each_pass),
     row!("9.10 failures", ["4.20"], kswapd.failures),
     row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
