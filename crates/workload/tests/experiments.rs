@@ -10,7 +10,7 @@ const GOLDEN: &[(&str, &str, u64)] = &[
     ("kbuild-thp", "1/16", 0xee24_55a5_8ba7_9a01),
     ("oom-loop", "1/16", 0x1cd4_81c3_e2f8_e88a),
     ("parallelio-memcachetest", "1/64", 0x003b_1531_8948_0e1f),
-    ("stress-highalloc", "1/32", 0x4a1a_4bf9_c694_65cc),
+    ("stress-highalloc", "1/32", 0xfb6c_8655_2a0f_c8c8),
     ("thpfioscale", "1/512", 0x1e60_fd54_e9b1_eb7e),
     ("thpfioscale-madvise", "1/512", 0x410b_65f6_2b58_bc1f),
     ("thpfioscale-2s", "1/512", 0xaf13_19fe_7c3e_f7ed),
