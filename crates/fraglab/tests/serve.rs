@@ -90,7 +90,7 @@ fn nothing_but_runs_of_the_directory_is_read_and_no_foreign_name_is_answered() {
 /// A scenario of some seconds, in a directory that is served.
 fn long_run(dir: &Path) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fraglab"));
-    command.args(["run", "kbuild-short", "--on", "sim", "--set", "vm.defrag_mode=1", "-o"]).arg(dir.join("there"));
+    command.args(["run", "kbuild-mix", "--on", "sim", "--set", "vm.defrag_mode=1", "-o"]).arg(dir.join("there"));
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("built by cargo")
 }
 
@@ -121,7 +121,7 @@ fn a_run_that_goes_on_is_shown_as_it_comes_on_until_it_is_done() {
     };
     let first = wait_for("news", || far(0.0));
     let (column, seconds) = (&first[0]["columns"][0], first[0]["columns"][0]["done"].as_f64().expect("a number"));
-    assert_eq!((&first[0]["subject"], &column["name"]), (&"kbuild-short".into(), &"sim".into()));
+    assert_eq!((&first[0]["subject"], &column["name"]), (&"kbuild-mix".into(), &"sim".into()));
     assert_eq!((&column["state"], &column["unit"]), (&"running".into(), &"virtual seconds".into()));
     assert!(column["whole"].as_f64() > Some(seconds) && column["figures"]["extfrag_total"].is_u64(), "{column}");
     assert_eq!(get("/runs.json"), serde_json::json!([]), "it is no run before it is done");
@@ -137,7 +137,7 @@ fn a_run_that_was_killed_does_not_go_on() {
     let server = Server::of(dir.path());
     let flights = || server.get("/flights.json", &server.address).1.trim().to_owned();
     let mut run = long_run(dir.path());
-    wait_for("news", || flights().contains("kbuild-short").then_some(()));
+    wait_for("news", || flights().contains("kbuild-mix").then_some(()));
     run.kill().and_then(|()| run.wait()).expect("killed");
     assert_eq!(flights(), "[]");
     assert!(fs::read_dir(dir.path()).expect("readable").count() > 0, "what it left is there, and not taken for a run");
