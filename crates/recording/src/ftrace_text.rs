@@ -100,7 +100,7 @@ impl TextRecords<'_> {
             self.lost.add(&lost);
             let event = Event::Lost(lost);
             let ts_ns = self.last_ts_ns;
-            return Ok(Some(Record { ts_ns, cpu, pid: 0, event }));
+            return Ok(Some(Record { ts_ns, cpu, pid: 0, in_interrupt: false, event }));
         }
         let head = Head::parse(line)?;
         if self.last_pid != Some(head.pid) {
@@ -110,7 +110,8 @@ impl TextRecords<'_> {
         }
         self.last_ts_ns = head.ts_ns;
         let event = parse_event(head.name, head.payload, &mut self.gfp)?;
-        Ok(Some(Record { ts_ns: head.ts_ns, cpu: head.cpu, pid: head.pid, event }))
+        let Head { ts_ns, cpu, pid, in_interrupt, .. } = head;
+        Ok(Some(Record { ts_ns, cpu, pid, in_interrupt, event }))
     }
 }
 
@@ -172,6 +173,7 @@ struct Head<'a> {
     comm: &'a [u8],
     pid: i32,
     cpu: u16,
+    in_interrupt: bool,
     ts_ns: u64,
     name: &'a [u8],
     payload: &'a [u8],
@@ -187,9 +189,10 @@ impl<'a> Head<'a> {
             Some((comm, pid, u16::try_from(cpu).ok()?, rest))
         });
         let (comm, pid, cpu, rest) = cpu.ok_or("the line has no `comm-pid [cpu]`")?;
+        let (flags, rest) = split_flags(rest);
         let (ts_ns, rest) = split_time(rest).ok_or("the line has no `seconds.fraction:` after the CPU")?;
         let (name, payload) = split_name(rest).ok_or("the line has no `event:` after the time")?;
-        Ok(Self { comm, pid, cpu, ts_ns, name, payload })
+        Ok(Self { comm, pid, cpu, in_interrupt: in_interrupt(flags), ts_ns, name, payload })
     }
 }
 
@@ -208,15 +211,25 @@ fn split_task(text: &[u8]) -> Option<(&[u8], i32)> {
     Some((text[..start].trim_ascii_end(), i32::try_from(pid).ok()?))
 }
 
-/// Optional flags, then `seconds.fraction:` with six or nine digits behind the point.
-fn split_time(rest: &[u8]) -> Option<(u64, &[u8])> {
-    let mut rest = rest.trim_ascii_start();
-    if !rest.first()?.is_ascii_digit() {
-        let flags_end = memchr(b' ', rest)?;
-        rest = rest[flags_end..].trim_ascii_start();
+/// The column of flags, such as `d.s2.`, if there is one, and what follows it.
+fn split_flags(rest: &[u8]) -> (&[u8], &[u8]) {
+    let rest = rest.trim_ascii_start();
+    if rest.first().is_none_or(u8::is_ascii_digit) {
+        return (&[], rest);
     }
+    let (flags, rest) = rest.split_at(memchr(b' ', rest).unwrap_or(rest.len()));
+    (flags, rest.trim_ascii_start())
+}
+
+/// The third flag: a hard interrupt, a soft one, a hard one on top of that, or an NMI.
+fn in_interrupt(flags: &[u8]) -> bool {
+    matches!(flags.get(2), Some(b'h' | b's' | b'H' | b'z' | b'Z'))
+}
+
+/// `seconds.fraction:` with six or nine digits behind the point.
+fn split_time(rest: &[u8]) -> Option<(u64, &[u8])> {
     let (seconds, digits) = decimal(rest)?;
-    rest = rest[digits..].strip_prefix(b".")?;
+    let rest = rest[digits..].strip_prefix(b".")?;
     let (fraction, digits) = decimal(rest)?;
     let unit = 10_u64.checked_pow(9_u32.checked_sub(digits as u32)?)?;
     let ns = seconds.checked_mul(1_000_000_000)?.checked_add(fraction * unit)?;
@@ -283,6 +296,7 @@ mod tests {
         ] {
             let record = one(line);
             assert_eq!((record.ts_ns, record.cpu, record.pid), (24_807_133_000, 1, 154), "{line}");
+            assert!(!record.in_interrupt);
             assert_eq!(record.event, free);
         }
         let text = "  a b-[3] c-7-154  [001] 1.000001: mm_page_free: page=x pfn=0x1 order=0\n";
@@ -290,6 +304,14 @@ mod tests {
         let mut iter = trace.records();
         assert_eq!(iter.next().unwrap().unwrap().pid, 154);
         assert_eq!(iter.comm(154), Some("a b-[3] c-7"));
+    }
+
+    #[test]
+    fn the_third_flag_tells_interrupts() {
+        let told =
+            |flags: &str| one(&format!("x-1 [000] {flags} 1.5: mm_page_free: page=x pfn=1 order=0")).in_interrupt;
+        assert!(["d.h1.", "..s2.", "dNH..", "d.Z.."].into_iter().all(told));
+        assert!(!["d..2.", ".....", "bN.1.", ""].into_iter().any(told));
     }
 
     #[test]

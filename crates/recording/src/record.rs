@@ -13,6 +13,8 @@ pub struct Record {
     pub cpu: u16,
     /// The thread it happened in; 0 is the idle thread.
     pub pid: i32,
+    /// Whether an interrupt, hard or soft, did it while the thread ran. Text without a column of flags does not tell.
+    pub in_interrupt: bool,
     /// What happened.
     pub event: Event,
 }

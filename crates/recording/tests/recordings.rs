@@ -46,6 +46,7 @@ fn every_recording_opens() {
 
 /// What text cannot tell.
 fn as_in_text(mut record: Record) -> Record {
+    record.in_interrupt = false;
     match &mut record.event {
         Event::VmscanKswapdWake(wake) => wake.zid = None,
         Event::VmscanWakeupKswapd(wake) => wake.zid = None,

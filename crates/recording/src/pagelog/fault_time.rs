@@ -62,6 +62,7 @@ mod tests {
             pid,
             cpu,
             ts_ns,
+            in_interrupt: false,
             event: Event::PageAlloc(PageAlloc { pfn: Some(1), order: 0, gfp_flags, migratetype: 1 }),
         }
     }

@@ -5,7 +5,7 @@ use crate::event::{Event, Lost, Record};
 use crate::plausible::fault;
 use crate::tracedat::options::TscToNs;
 use crate::tracedat::page::{CpuStream, Entry};
-use crate::tracedat::schema::{Problem, Schema};
+use crate::tracedat::schema::{Context, Problem, Schema};
 
 /// How the clock's units become nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -128,10 +128,10 @@ impl<'a> Records<'a> {
             Entry::Lost(count) => {
                 let lost = Lost { count, place: head.stream.page_offset() };
                 self.lost.add(&lost);
-                Ok((0, Event::Lost(lost)))
+                Ok((Context { pid: 0, in_interrupt: false }, Event::Lost(lost)))
             }
         };
-        let (pid, event) = decoded.map_err(|problem| match problem {
+        let (Context { pid, in_interrupt }, event) = decoded.map_err(|problem| match problem {
             Problem::Short => head.stream.malformed("the record before here is shorter than its event's format"),
             Problem::Unusable(error) => error,
         })?;
@@ -144,7 +144,7 @@ impl<'a> Records<'a> {
             Err(error) => self.failure = Some(error),
         }
         let ts_ns = self.scale.to_ns(time);
-        Ok(Record { ts_ns, cpu, pid, event })
+        Ok(Record { ts_ns, cpu, pid, in_interrupt, event })
     }
 }
 

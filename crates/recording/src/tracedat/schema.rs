@@ -11,10 +11,14 @@ use crate::tracedat::metadata::Metadata;
 /// Marks an event ID without a format in the index.
 const NO_DECODER: u16 = u16::MAX;
 
-/// Decoders by event ID, and the two common fields that every record begins with.
+/// `common_flags`: `TRACE_FLAG_HARDIRQ`, `TRACE_FLAG_SOFTIRQ` and `TRACE_FLAG_NMI`.
+const IN_INTERRUPT: u64 = 0x08 | 0x10 | 0x40;
+
+/// Decoders by event ID, and the common fields that every record begins with.
 pub(crate) struct Schema {
     common_type: Slot,
     common_pid: Slot,
+    common_flags: Slot,
     /// Index into `decoders` by event ID.
     by_id: Vec<u16>,
     decoders: Vec<Decoder>,
@@ -51,6 +55,7 @@ impl Schema {
         let mut schema = Self {
             common_type: common("common_type")?,
             common_pid: common("common_pid")?,
+            common_flags: common("common_flags")?,
             by_id: vec![NO_DECODER; usize::from(largest) + 1],
             decoders: Vec::new(),
         };
@@ -65,19 +70,21 @@ impl Schema {
         Ok((schema, formats))
     }
 
-    /// Decodes a record into its thread and event.
+    /// Decodes a record into where it happened and its event.
     #[inline]
-    pub(crate) fn decode(&self, path: &SourceName, record: &[u8]) -> Result<(i32, Event), Problem> {
+    pub(crate) fn decode(&self, path: &SourceName, record: &[u8]) -> Result<(Context, Event), Problem> {
         let short = Problem::Short;
         let id = self.common_type.read(record).ok_or(short)? as usize;
         let pid = self.common_pid.read(record).ok_or(Problem::Short)? as i32;
+        let flags = self.common_flags.read(record).ok_or(Problem::Short)?;
+        let context = Context { pid, in_interrupt: flags & IN_INTERRUPT != 0 };
         let index = self.by_id.get(id).copied().unwrap_or(NO_DECODER);
         let Some(decoder) = self.decoders.get(usize::from(index)) else {
             let name = format!("event#{id}").into();
-            return Ok((pid, Event::Other(Other { name })));
+            return Ok((context, Event::Other(Other { name })));
         };
         match decoder.decode(record) {
-            Some(event) => Ok((pid, event)),
+            Some(event) => Ok((context, event)),
             None => Err(Self::problem(path, decoder)),
         }
     }
@@ -93,6 +100,13 @@ impl Schema {
             _ => Problem::Short,
         }
     }
+}
+
+/// Who did it.
+#[derive(Clone, Copy)]
+pub(crate) struct Context {
+    pub pid: i32,
+    pub in_interrupt: bool,
 }
 
 /// Why a record cannot be decoded.
