@@ -82,6 +82,7 @@ mod blocks;
 mod boost;
 mod boot;
 mod buddy;
+mod bulk;
 mod capture;
 mod check;
 mod claim;
