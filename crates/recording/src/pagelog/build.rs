@@ -1,13 +1,17 @@
 //! Reading a trace into a page log.
 
 mod frees;
+mod silent;
 mod steps;
 
 use super::beside::Beside;
+use super::bulk::BulkPages;
 use super::cached::FirstUse;
 use super::exits;
 use super::files::{FileKey, Files};
+use super::forks::Forks;
 use super::infer::may_be_cached;
+use super::late;
 use super::metadata::Metadata;
 use super::migration::Migrations;
 use super::moves::{Moves, PageArray};
@@ -37,8 +41,13 @@ enum Phase {
     Running,
 }
 
+/// The idle thread's number: what interrupts do for nobody is its.
+const INTERRUPTS: i32 = 0;
+
 struct Builder<'a> {
     snapshot: &'a Snapshot<'a>,
+    /// Objects of the snapshot: those below this number.
+    from_before: ObjectId,
     phase: Phase,
     tasks: Tasks,
     files: Files,
@@ -66,6 +75,8 @@ struct Builder<'a> {
     window: (u64, u64),
     attribution: Attribution,
     beside: Beside,
+    bulk: BulkPages,
+    forks: Forks,
 }
 
 /// Reads a whole trace. `array`: where the kernel had its pages, if the trace shows moves; `thp`: transparent huge pages
@@ -93,6 +104,7 @@ impl<'a> Builder<'a> {
         let asker = vec![0; objects.len()];
         Builder {
             snapshot,
+            from_before: objects.len() as ObjectId,
             phase: Phase::Before,
             tasks: Tasks::default(),
             files: Files::default(),
@@ -117,6 +129,8 @@ impl<'a> Builder<'a> {
             window: (0, 0),
             attribution: Attribution::default(),
             beside: Beside::default(),
+            bulk: BulkPages::new(snapshot.zones, snapshot.blocks),
+            forks: Forks::default(),
         }
     }
 
@@ -125,6 +139,8 @@ impl<'a> Builder<'a> {
         self.cpus = self.cpus.max(record.cpu + 1);
         self.turns.runs(record.cpu, record.pid);
         let task = self.tasks.index_of(record.pid);
+        self.forks.heard(record.ts_ns, task, record.pid);
+        self.follow_lists(record, task);
         match &record.event {
             Event::PageAlloc(event) => self.page_alloc(record, task, event),
             Event::PageFree(event) => self.page_free(record, task, event),
@@ -170,6 +186,7 @@ impl<'a> Builder<'a> {
             return;
         }
         let gfp = Gfp(event.gfp_flags as u32);
+        self.forks.asks(record.ts_ns, self.tasks.get(task).index, gfp);
         self.attribution.allocs += 1;
         if event.pfn.is_none() && self.phase == Phase::Running {
             self.beside.failures.push(FailedAttempt { ts: record.ts_ns, order: event.order as Order, gfp });
@@ -389,9 +406,13 @@ impl<'a> Builder<'a> {
         self.ops.truncate(self.ops.partition_point(|op| op.ts <= end));
         self.beside.extfrag.retain(|event| event.ts <= end);
         self.beside.failures.retain(|event| event.ts <= end);
+        self.add_bulk_pages(end);
         self.own_tails_without_type();
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
         self.attribution.metadata_held = self.metadata.classify(&mut self.objects);
+        let interrupts = self.tasks.index_of(INTERRUPTS);
+        let interrupts = self.tasks.get(interrupts).index;
+        late::attribute(&mut self.ops, &self.asker, self.from_before, interrupts);
         self.attribution.swapped_at_exit = exits::add_frees(&mut self.ops, &self.objects, &self.asker);
         once::mark(&mut self.objects, &self.ops, self.window);
         self.attribution.in_use_at_start = start.used.len() as u64;
@@ -406,6 +427,7 @@ impl<'a> Builder<'a> {
             file_return: self.returns.median(),
             shadows_kept: ALL_KEPT,
             askers: self.asker,
+            parents: self.forks.parents,
             dirty: Vec::new(),
             samples: self.beside.ticks.values().copied().filter(|ts| *ts > self.window.0).collect(),
             window: self.window,

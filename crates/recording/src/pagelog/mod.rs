@@ -9,11 +9,14 @@
 
 mod beside;
 mod build;
+mod bulk;
 mod cached;
 mod exits;
 mod fault_time;
 mod files;
+mod forks;
 mod infer;
+mod late;
 mod metadata;
 mod migration;
 mod moves;
@@ -28,6 +31,7 @@ mod turns;
 mod whole;
 
 pub use cached::StartCached;
+pub(crate) use late::ends as task_ends;
 pub(crate) use moves::PageArray;
 pub use start::{InUse, StartFrame, StartState, StartUse};
 pub(crate) use truth::zones as zones_of;
@@ -48,6 +52,8 @@ pub enum OpKind {
     Alloc,
     /// Its owner gives it back.
     Free,
+    /// It is given back some time after its owner let go of it, by an interrupt: mostly after an RCU grace period.
+    LateFree,
     /// A request that the kernel refused, not part of a THP fault: tried, and given back at once if it succeeds.
     Attempt,
     /// A THP fault; the object is the unit's.
@@ -102,6 +108,9 @@ pub const INTERNAL: u8 = 16;
 
 /// Page cache that nothing shows to have been used after it came.
 pub const ONCE: u8 = 64;
+/// The object was asked for together with others (`alloc_pages_bulk`). [`Object::link`] of the first one says how many they are, of the
+/// others it is 0; they are consecutive.
+pub const BULK: u8 = 128;
 
 /// [`Object::leave`] of a page that reclaim never took.
 pub const NEVER: u32 = u32::MAX;
@@ -156,6 +165,8 @@ pub struct Attribution {
     pub frees_by_owner: u64,
     /// Frees that the recorded kernel's reclaim made: left to the model's.
     pub frees_by_reclaim: u64,
+    /// Frees by interrupts, of pages that somebody had let go of before.
+    pub frees_late: u64,
     /// Frees of pages whose content compaction had moved.
     pub frees_by_migration: u64,
     /// Moves of pages that the recording shows, by a probe of fraglab's recorder.
@@ -166,6 +177,8 @@ pub struct Attribution {
     pub targets_returned: u64,
     /// Frees of frames without a known allocation that nothing explains: dropped.
     pub frees_unknown: u64,
+    /// Pages that were taken from per-CPU lists without an event (`alloc_pages_bulk`).
+    pub bulk_pages: u64,
     /// Requests for pages of swap tables, made by the recorded kernel's reclaim: left to the model's.
     pub swap_table_requests: u64,
     /// Pages of block devices' own page cache that were neither moved nor reclaimed: taken for held by a journal.
@@ -215,6 +228,8 @@ pub struct PageLog {
     pub shadows_kept: u64,
     /// By object: who asked for it, an index into [`PageLog::tasks`]; 0 for those of the start snapshot.
     pub askers: Vec<u16>,
+    /// By task: who started it, an index into [`PageLog::tasks`], where that shows.
+    pub parents: Vec<Option<u16>>,
     /// How much page cache was dirty, pages (`nr_dirty`), at each tick by time; nothing where the recording has no ticks.
     pub dirty: Vec<(u64, u64)>,
     /// First and last nanosecond on the trace clock.

@@ -280,7 +280,9 @@ impl<'a> Driver<'a> {
         let Some(Reverse((_, object))) = self.readback.pop() else { return };
         self.next_readback = self.first_readback();
         self.mm.env.clock.set(self.mm.env.clock.get().max(at));
-        self.fault(object);
+        if !self.mm.state.borrow_mut().owner.use_waits(object) {
+            self.fault(object);
+        }
     }
 
     // ---- operations
@@ -304,7 +306,7 @@ impl<'a> Driver<'a> {
     #[inline]
     pub fn perform(&mut self, op: Op) {
         match op.kind {
-            OpKind::Free => self.free(op),
+            OpKind::Free | OpKind::LateFree => self.free(op),
             OpKind::Alloc => self.alloc(op),
             OpKind::Attempt => self.request(op),
             OpKind::ThpFault => self.thp_fault(op),

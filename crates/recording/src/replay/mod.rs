@@ -10,6 +10,7 @@ mod counters;
 mod driver;
 mod flusher;
 mod follow;
+mod late;
 mod objects;
 mod pace;
 mod place;
@@ -19,6 +20,7 @@ mod results;
 mod schedule;
 mod units;
 mod uses;
+mod waiting;
 
 pub use driver::replay;
 pub use policy::{RecordedPolicyError, policy_of, recorded_policy};

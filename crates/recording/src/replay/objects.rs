@@ -6,6 +6,7 @@
 //! its own fault. If the model takes a page in use all the same, it is read back when it is used next.
 
 use super::uses::Reuse;
+use super::waiting::Waiting;
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ONCE, Object, ObjectId, PageLog, UNIT};
 use lab::Chance;
 use mm::reclaim::Shadow;
@@ -77,6 +78,7 @@ pub(super) struct Objects {
     swapped: u64,
     swap_total: u64,
     chance: Chance,
+    waiting: Waiting,
     /// When reclaim last looked at page tables, and whether the lock that leads there was taken then.
     rmap: (Nanos, bool),
     /// Objects that were taken while in use, with the time at which they are read back.
@@ -100,6 +102,7 @@ impl Objects {
         let slots = log.objects.iter().map(slot).collect();
         Objects {
             reuse: Reuse::of(&log, policy, seed),
+            waiting: Waiting::of(log.tasks.len()),
             log,
             slots,
             pieces: BTreeMap::new(),
@@ -268,14 +271,39 @@ impl Objects {
         self.of(object).leave <= coarse(now)
     }
 
+    /// A task waits for memory.
+    pub fn waits(&mut self, task: u16, now: Nanos) {
+        self.waiting.begins(task, now);
+    }
+
+    /// It has what it waited for, and comes to what was read back for it meanwhile.
+    pub fn goes_on(&mut self, task: u16, now: Nanos) {
+        let missed = self.waiting.ends(task);
+        self.readback.extend(missed.map(|object| (now, object)));
+    }
+
+    /// Whether the use of an object, which would be read back now, has to wait with its user.
+    pub fn use_waits(&mut self, object: ObjectId) -> bool {
+        let user = self.user(object).filter(|user| self.waiting.since(*user).is_some());
+        user.into_iter().for_each(|user| self.waiting.misses(user, object));
+        user.is_some()
+    }
+
+    /// The task that uses an anonymous object. Whose the objects from before the recording are is not known.
+    fn user(&self, object: ObjectId) -> Option<u16> {
+        let known = object as usize >= self.log.start.used.len() && self.of(object).class == Class::Anon;
+        known.then(|| self.log.askers[object as usize])
+    }
+
     /// Looks at the use of an anonymous page since the last look.
     fn look(&mut self, tag: Tag, now: Nanos) -> References {
-        let now = coarse(now);
+        let waiting = self.user(tag.0).and_then(|user| self.waiting.since(user));
+        let (until, now) = (coarse(waiting.unwrap_or(now)), coarse(now));
         let cold = self.is_cold(tag.0, now);
         let slot = &mut self.slots[tag.0 as usize];
         let looked = std::mem::replace(&mut slot.looked, now);
         // The fault that brought it has set the accessed bit of its only mapping.
-        let used = looked == 0 || !cold && self.reuse.used_between(tag.0, Class::Anon, looked, now);
+        let used = looked == 0 || !cold && self.reuse.used_between(tag.0, Class::Anon, looked, until);
         if used { References::Ptes(1) } else { References::None }
     }
 

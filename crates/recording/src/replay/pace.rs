@@ -10,8 +10,9 @@
 //!   end). Else more tasks would have memory at the same time than ever had.
 
 use super::driver::{Driver, LOAD_AHEAD, load_ahead};
+use super::late::LateFrees;
 use super::schedule::Schedule;
-use crate::pagelog::{Op, PageLog};
+use crate::pagelog::{Op, OpKind, PageLog, task_ends};
 use mm::Env;
 use std::collections::{BTreeSet, VecDeque};
 
@@ -55,7 +56,8 @@ pub(super) struct Held {
     backlog: Vec<Option<VecDeque<Op>>>,
     /// Tasks that lag, by the time at which each one's next operation is due.
     due: Schedule<u16>,
-    /// Time of the first of them; the end of time if there is none.
+    late: LateFrees,
+    /// Time of the first of them, and of late frees; the end of time if there is none.
     pub next: u64,
     /// By CPU.
     turns: Vec<Turn>,
@@ -70,22 +72,25 @@ pub(super) struct Held {
     waits_anew: bool,
     /// Tasks that have yet to begin because of these, by their first operation in the recording.
     unborn: BTreeSet<(u64, u16)>,
+    /// By task: who started it.
+    parents: Vec<Option<u16>>,
+    /// Tasks whose parent has yet to start them: parent, first operation in the recording, task.
+    unforked: BTreeSet<(u16, u64, u16)>,
 }
 
 impl Held {
     /// For the tasks of a log, on a machine of so many CPUs.
     pub fn new(log: &PageLog, cpus: usize) -> Held {
-        let mut ends = vec![0; log.tasks.len().max(1)];
-        for op in &log.ops {
-            ends[usize::from(op.task)] = op.ts;
-        }
-        Held::of_tasks(ends, cpus)
+        let mut ends = task_ends(&log.ops, &log.askers);
+        ends.resize(ends.len().max(log.tasks.len()), 0);
+        Held { parents: log.parents.clone(), ..Held::of_tasks(ends, cpus) }
     }
 
     fn of_tasks(ends: Vec<u64>, cpus: usize) -> Held {
         Held {
             backlog: ends.iter().map(|_| None).collect(),
             due: Schedule::default(),
+            late: LateFrees::default(),
             next: u64::MAX,
             turns: vec![Turn::default(); cpus.max(1)],
             begun: vec![false; ends.len()],
@@ -94,6 +99,8 @@ impl Held {
             performing: None,
             waits_anew: false,
             unborn: BTreeSet::new(),
+            parents: Vec::new(),
+            unforked: BTreeSet::new(),
         }
     }
 
@@ -110,14 +117,16 @@ impl Held {
     #[inline(always)]
     pub fn hold(&mut self, op: &mut Op) -> bool {
         let task = usize::from(op.task);
+        if op.kind == OpKind::LateFree {
+            return self.hold_late(*op);
+        }
         if let Some(waiting) = &mut self.backlog[task] {
             waiting.push_back(*op);
             return true;
         }
         if !self.begun[task] {
             self.begun[task] = true;
-            if self.behind.first().is_some_and(|(end, _)| *end < op.ts) {
-                self.unborn.insert((op.ts, op.task));
+            if !self.may_begin(op.ts, op.task) {
                 self.fall_behind(op.task).push_back(*op);
                 return true;
             }
@@ -131,6 +140,45 @@ impl Held {
         }
         self.turns[usize::from(op.cpu)].goes_on(*op, false, op.ts);
         false
+    }
+
+    /// Whether nobody stands in the way of a task that began at `ts` in the recording; else it waits for whoever does.
+    fn may_begin(&mut self, ts: u64, task: u16) -> bool {
+        let parent = self.parents.get(usize::from(task)).copied().flatten();
+        if let Some(parent) = parent.filter(|parent| !self.has_passed(*parent, ts)) {
+            self.unforked.insert((parent, ts, task));
+            return false;
+        }
+        let waits = self.behind.first().is_some_and(|(end, _)| *end < ts);
+        if waits {
+            self.unborn.insert((ts, task));
+        }
+        !waits
+    }
+
+    /// Whether a task has done all that it had done by this time in the recording. What comes after an answer that it waits for is not known.
+    fn has_passed(&self, task: u16, ts: u64) -> bool {
+        let waiting = self.backlog[usize::from(task)].as_ref();
+        waiting.is_none_or(|waiting| waiting.front().is_some_and(|next| next.ts > ts))
+    }
+
+    /// A task has come as far as its operation at `next` in the recording: whom it had started by then may begin.
+    fn forks(&mut self, parent: u16, next: u64, now: u64) {
+        while let Some(&(_, ts, task)) = self.unforked.range((parent, 0, 0)..(parent, next, 0)).next() {
+            self.unforked.remove(&(parent, ts, task));
+            if self.may_begin(ts, task) {
+                self.schedule(now.max(ts), task);
+            }
+        }
+    }
+
+    /// Whether the free has to wait for its task's end.
+    fn hold_late(&mut self, op: Op) -> bool {
+        let lags = self.backlog[usize::from(op.task)].is_some();
+        if lags {
+            self.late.park(op);
+        }
+        lags
     }
 
     /// The CPU that the task has, or its own of the recording, or another one that nobody has: the operation is done there. Else, when one
@@ -154,8 +202,12 @@ impl Held {
 
     /// The task has nothing left to make up for. Others may begin now.
     fn in_step(&mut self, task: u16, now: u64) {
+        let end = self.ends[usize::from(task)];
         self.backlog[usize::from(task)] = None;
-        self.behind.remove(&(self.ends[usize::from(task)], task));
+        self.behind.remove(&(end, task));
+        self.late.ended(task, end, now);
+        self.forks(task, u64::MAX, now);
+        self.next = self.next.min(self.late.next());
         while let Some(&(ts, unborn)) = self.unborn.first() {
             if self.behind.first().is_some_and(|(end, _)| *end < ts) {
                 return;
@@ -172,8 +224,18 @@ impl Held {
 
     fn pop(&mut self) -> Option<(u64, u16)> {
         let first = self.due.pop();
-        self.next = self.due.next();
+        self.next = self.due.next().min(self.late.next());
         first
+    }
+
+    /// The next late free, if that is what comes next.
+    fn pop_late(&mut self) -> Option<Op> {
+        if self.late.next() > self.due.next() {
+            return None;
+        }
+        let op = self.late.pop();
+        self.next = self.due.next().min(self.late.next());
+        op
     }
 
     /// The next operation of a task that lags, if it may come now; else the task is scheduled anew. What waits behind it stays in the backlog.
@@ -203,6 +265,7 @@ impl Held {
             self.turns[usize::from(op.cpu)].until = at;
         }
         let Some(next) = next else { return self.in_step(op.task, at) };
+        self.forks(op.task, next, at);
         let made_up = if leaves { next - op.ts } else { 0 };
         self.schedule(next + at.saturating_sub(op.ts).saturating_sub(made_up), op.task);
     }
@@ -211,6 +274,7 @@ impl Held {
 impl Driver<'_> {
     /// The task has its answer.
     pub(super) fn resume(&mut self, task: u16) {
+        self.mm.state.borrow_mut().owner.goes_on(task, self.mm.env.now());
         if self.held.performing == Some(task) {
             self.held.waits_anew = false; // At once: whoever let it perform goes on with it.
             return;
@@ -238,6 +302,9 @@ impl Driver<'_> {
     /// The next operation of a task that lags.
     pub(super) fn next_lagging(&mut self) {
         self.mm.env.clock.set(self.mm.env.clock.get().max(self.held.next));
+        if let Some(op) = self.held.pop_late() {
+            return self.free(op);
+        }
         if let Some((at, op)) = self.held.pop_operation() {
             self.load_backlog(op.task);
             self.perform(op);

@@ -3,15 +3,18 @@
 use super::driver::{Asked, Driver, Served};
 use super::objects::{DOOMED, GONE, NOWHERE, PENDING, PIECES};
 use super::place::{ReplayWorld, page_flags};
-use crate::pagelog::{AGAIN, Class, MEMALLOC, MEMBER, Object, ObjectId, Op, OpKind, RESIZED, UNIT};
+use crate::pagelog::{AGAIN, BULK, Class, MEMALLOC, MEMBER, Object, ObjectId, Op, OpKind, RESIZED, UNIT};
 use lab::outcome::SlowRequest;
 use mm::{Env, State, Tag, TaskContext, TaskFlags};
 use pagealloc::{CpuId, Gfp, Pfn, Request};
 
+/// Pages that vmalloc asks for at a time.
+const MOST_IN_BULK: usize = 100;
+
 impl Driver<'_> {
     #[inline]
     pub(super) fn alloc(&mut self, op: Op) {
-        let there = self.object(op.object).flags & (MEMBER | AGAIN | RESIZED) != 0 && self.is_there(op.object);
+        let there = self.object(op.object).flags & (MEMBER | AGAIN | RESIZED | BULK) != 0 && self.is_there(op);
         if !there {
             self.request(op);
         }
@@ -19,13 +22,37 @@ impl Driver<'_> {
 
     /// Whether the object need not be asked for: its page is part of a huge one, or never left.
     #[inline(never)]
-    fn is_there(&mut self, id: ObjectId) -> bool {
+    fn is_there(&mut self, op: Op) -> bool {
+        let id = op.object;
         let object = self.object(id);
+        if object.flags & BULK != 0 {
+            return self.came_in_bulk(op, object.link);
+        }
         if object.flags & RESIZED != 0 {
             self.mm.state.borrow_mut().owner.share_shadow(object.link, id);
         }
         object.flags & MEMBER != 0 && self.covered_by_huge_page(object.link)
             || object.flags & AGAIN != 0 && self.still_there(id, object.link)
+    }
+
+    /// Asks for all pages of a bulk request with the first of them. Those that are not served in this way are asked for singly.
+    fn came_in_bulk(&mut self, op: Op, pages: u32) -> bool {
+        let mut state = self.mm.state.borrow_mut();
+        if pages > 0 {
+            let cpu = CpuId(u16::from(op.cpu));
+            let request = Request { cpu, ..self.requests[usize::from(state.owner.of(op.object).gfp)] };
+            let mut served = [Pfn(0); MOST_IN_BULK];
+            let pages = pages.min(MOST_IN_BULK as u32);
+            let mut got = 0;
+            state.alloc.alloc_bulk(&request, pages, |pfn| {
+                served[got] = pfn;
+                got += 1;
+            });
+            for (object, pfn) in (op.object..).zip(&served[..got]) {
+                install(&mut state, object, Class::Kernel, *pfn);
+            }
+        }
+        state.owner.place(op.object) < PIECES
     }
 
     /// The kernel had evicted the page and read it back; here it never left.
@@ -105,7 +132,9 @@ impl Driver<'_> {
 
     /// The task waits: its later operations are held back.
     pub fn hold_back(&mut self, op: Op) {
-        self.mm.state.borrow_mut().owner.set_place(op.object, PENDING);
+        let mut state = self.mm.state.borrow_mut();
+        state.owner.set_place(op.object, PENDING);
+        state.owner.waits(op.task, self.mm.env.now());
         self.held.wait(op.task);
     }
 

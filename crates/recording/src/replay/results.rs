@@ -43,6 +43,7 @@ impl Driver<'_> {
             ("swapped_pages_freed_at_exit", of_log.swapped_at_exit),
             ("tails_without_type", of_log.tails_without_type),
             ("metadata_pages_held", of_log.metadata_held),
+            ("bulk_pages_inferred", of_log.bulk_pages),
             ("page_cache_and_swap_hits", self.tally.hits),
             ("frees_of_pages_already_reclaimed", self.tally.already_reclaimed),
             ("reclaimed_while_in_use", state.owner.taken_while_hot),

@@ -10,6 +10,7 @@ use pagealloc::Order;
 
 impl Builder<'_> {
     pub(super) fn page_free(&mut self, record: &Record, task: usize, event: &PageFree) {
+        let silent = self.freed_to_list(record, task, event);
         if self.phase == Phase::Before {
             return;
         }
@@ -19,6 +20,12 @@ impl Builder<'_> {
             return;
         }
         let Some((object, since)) = self.vacate(record.ts_ns, event) else { return };
+        if silent && object == NOBODY {
+            return;
+        }
+        if record.in_interrupt && object != NOBODY {
+            return self.freed_late(record, task, object, event.order);
+        }
         let moves_known = self.moves.known();
         let state = self.tasks.get(task);
         let compacting = state.compacting && !moves_known;
@@ -43,6 +50,19 @@ impl Builder<'_> {
                 self.released(record, task, object, class);
             }
         }
+    }
+
+    /// An interrupt gives the page back, whatever the interrupted task is about. Slab may be what a shrinker let go of.
+    fn freed_late(&mut self, record: &Record, task: usize, object: ObjectId, order: u32) {
+        let Object { class, flags, .. } = self.objects[object as usize];
+        if !self.all_freed(object, order) || flags & INTERNAL != 0 {
+            return;
+        }
+        if class == Class::Slab && self.tasks.get(task).reclaiming() {
+            return self.released(record, task, object, class);
+        }
+        self.attribution.frees_late += 1;
+        self.push(record, task, OpKind::LateFree, object);
     }
 
     fn moved(&mut self, run: u32, object: ObjectId, order: Order) {

@@ -1,0 +1,286 @@
+//! Pages that nobody was seen to ask for: `alloc_pages_bulk` takes single pages from a CPU's list without an event. vmalloc uses it, and
+//! with it every new task's stack.
+//!
+//! The lists tell. They are handed out from the head, freed pages come to the head, refills behind an empty list: when a page is handed
+//! out, or a list refilled, what lay before it was taken. That is followed for unmovable pages; no others are asked for in this way.
+
+use crate::event::{PageAlloc, PageAllocExtfrag, PageAllocZoneLocked, PagePcpuDrain};
+use crate::proc::pageblocks::PageBlock;
+use crate::proc::zoneinfo::ZoneInfo;
+use pagealloc::{Geometry, Migratetype};
+use std::collections::{HashMap, VecDeque};
+
+const UNMOVABLE: i32 = Migratetype::Unmovable as i32;
+const PAGEBLOCK_ORDER: u32 = Geometry::PAGES_4K.pageblock_order as u32;
+
+/// When, where and by whom something was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub ts: u64,
+    pub cpu: u16,
+    /// Index of the task.
+    pub task: u16,
+}
+
+/// A page that was taken in silence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Taken {
+    pub pfn: u64,
+    /// When it turned out.
+    pub by: Seen,
+    /// Its free.
+    pub freed: Option<(Seen, bool)>,
+}
+
+/// Where a page is, as far as it is on the way into or out of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// On the list with this number.
+    Listed(usize),
+    /// Taken, as the entry with this number says.
+    Taken(usize),
+}
+
+/// The lists of unmovable single pages.
+#[derive(Default)]
+pub(super) struct BulkPages {
+    /// Ends of the zones.
+    zones: Vec<u64>,
+    /// Migratetypes of the pageblocks.
+    types: Vec<i32>,
+    /// By CPU and zone, from the head.
+    lists: Vec<VecDeque<u64>>,
+    /// By CPU: the list that the event before this one refilled.
+    refilled: Vec<Option<usize>>,
+    places: HashMap<u64, Place>,
+    taken: Vec<Option<Taken>>,
+}
+
+impl BulkPages {
+    /// Lists of which nothing is known yet.
+    pub fn new(zones: &ZoneInfo, blocks: &[PageBlock]) -> BulkPages {
+        let mut zones: Vec<u64> = zones.zones.iter().filter_map(|zone| Some(zone.start_pfn? + zone.spanned)).collect();
+        zones.sort_unstable();
+        BulkPages {
+            zones,
+            types: blocks.iter().map(|block| i32::from(block.migratetype())).collect(),
+            lists: Vec::new(),
+            refilled: Vec::new(),
+            places: HashMap::new(),
+            taken: Vec::new(),
+        }
+    }
+
+    /// Number of a CPU's list for the zone that the page is in.
+    fn list(&mut self, cpu: u16, pfn: u64) -> usize {
+        let zone = self.zones.partition_point(|end| *end <= pfn);
+        let list = usize::from(cpu) * (self.zones.len() + 1) + zone;
+        if self.lists.len() <= list {
+            self.lists.resize_with(list + 1, VecDeque::new);
+        }
+        list
+    }
+
+    /// Something else happens on a CPU: a refill is over.
+    pub fn other(&mut self, cpu: u16) {
+        if let Some(refilled) = self.refilled.get_mut(usize::from(cpu)) {
+            *refilled = None;
+        }
+    }
+
+    /// A page comes from the buddy lists.
+    pub fn refill(&mut self, by: Seen, event: &PageAllocZoneLocked) {
+        let Some(pfn) = event.pfn.filter(|_| event.order == 0) else { return };
+        if event.migratetype == UNMOVABLE && event.percpu_refill != Some(0) {
+            self.append(by, pfn);
+        } else {
+            self.turned_up(pfn);
+        }
+    }
+
+    /// A request is served from another type's block: with all of the block, or by a single page that no other event reports.
+    pub fn fell_back(&mut self, by: Seen, event: &PageAllocExtfrag) {
+        if event.change_ownership == Some(1) {
+            let blocks = 1 << (event.fallback_order as u32).saturating_sub(PAGEBLOCK_ORDER);
+            let first = event.pfn as usize >> PAGEBLOCK_ORDER & !(blocks - 1);
+            let types = self.types.iter_mut().skip(first).take(blocks);
+            types.for_each(|migratetype| *migratetype = event.alloc_migratetype);
+        }
+        if event.alloc_order == 0 && event.alloc_migratetype == UNMOVABLE {
+            self.append(by, event.pfn);
+        }
+    }
+
+    fn append(&mut self, by: Seen, pfn: u64) {
+        let list = self.list(by.cpu, pfn);
+        if self.lists[list].back() == Some(&pfn) {
+            return;
+        }
+        let cpu = usize::from(by.cpu);
+        if self.refilled.len() <= cpu {
+            self.refilled.resize(cpu + 1, None);
+        }
+        // A list is refilled when it is empty.
+        if self.refilled[cpu].replace(list) != Some(list) {
+            let all = self.lists[list].len();
+            self.take(by, list, all);
+        }
+        self.turned_up(pfn);
+        self.lists[list].push_back(pfn);
+        self.places.insert(pfn, Place::Listed(list));
+    }
+
+    /// A page is handed out.
+    pub fn handed_out(&mut self, by: Seen, event: &PageAlloc) {
+        let Some(pfn) = event.pfn else { return };
+        if let Some(Place::Listed(list)) = self.places.get(&pfn).copied()
+            && event.order == 0
+            && list == self.list(by.cpu, pfn)
+            && let Some(ahead) = self.lists[list].iter().position(|listed| *listed == pfn)
+        {
+            self.take(by, list, ahead);
+        }
+        self.turned_up(pfn);
+    }
+
+    /// The first pages of a list are gone.
+    fn take(&mut self, by: Seen, list: usize, pages: usize) {
+        for pfn in self.lists[list].drain(..pages) {
+            self.places.insert(pfn, Place::Taken(self.taken.len()));
+            self.taken.push(Some(Taken { pfn, by, freed: None }));
+        }
+    }
+
+    /// A page goes from a list to the buddy lists.
+    pub fn drained(&mut self, event: &PagePcpuDrain) {
+        self.turned_up(event.pfn);
+    }
+
+    /// A page is given back. Whether it had been taken in silence.
+    pub fn freed(&mut self, by: Seen, late: bool, pfn: u64, order: u32) -> bool {
+        let silent = match self.places.get(&pfn) {
+            Some(Place::Taken(number)) => self.taken[*number].as_mut(),
+            _ => None,
+        };
+        let known = silent.is_some();
+        if let Some(taken) = silent {
+            taken.freed = Some((by, late));
+            self.places.remove(&pfn);
+        }
+        self.turned_up(pfn);
+        if order == 0 && self.types.get(pfn as usize >> PAGEBLOCK_ORDER) == Some(&UNMOVABLE) {
+            let list = self.list(by.cpu, pfn);
+            self.lists[list].push_front(pfn);
+            self.places.insert(pfn, Place::Listed(list));
+        }
+        known
+    }
+
+    /// The page is somewhere else: it was not taken, or is on no list any more.
+    fn turned_up(&mut self, pfn: u64) {
+        match self.places.remove(&pfn) {
+            Some(Place::Taken(number)) => self.taken[number] = None,
+            Some(Place::Listed(list)) => {
+                if let Some(at) = self.lists[list].iter().rposition(|listed| *listed == pfn) {
+                    self.lists[list].remove(at);
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// All pages that were taken in silence, by time.
+    pub fn taken(self) -> impl Iterator<Item = Taken> {
+        self.taken.into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two blocks, the second one Movable; one zone.
+    fn lists() -> BulkPages {
+        let zones = crate::proc::zoneinfo::ZoneInfo::default();
+        BulkPages::new(&zones, &[PageBlock(0), PageBlock(1)])
+    }
+
+    fn seen(ts: u64, cpu: u16) -> Seen {
+        Seen { ts, cpu, task: 7 }
+    }
+
+    fn refill(lists: &mut BulkPages, ts: u64, pages: &[u64]) {
+        for &pfn in pages {
+            let event = PageAllocZoneLocked { pfn: Some(pfn), order: 0, migratetype: 0, percpu_refill: Some(1) };
+            lists.refill(seen(ts, 0), &event);
+        }
+        lists.other(0);
+    }
+
+    fn hand_out(lists: &mut BulkPages, ts: u64, pfn: u64) {
+        lists.handed_out(seen(ts, 0), &PageAlloc { pfn: Some(pfn), order: 0, gfp_flags: 0, migratetype: 0 });
+    }
+
+    fn taken(lists: BulkPages) -> Vec<(u64, u64)> {
+        lists.taken().map(|taken| (taken.pfn, taken.by.ts)).collect()
+    }
+
+    #[test]
+    fn what_lay_before_a_page_that_is_handed_out_was_taken() {
+        let mut lists = lists();
+        refill(&mut lists, 1, &[10, 11, 12, 13]);
+        hand_out(&mut lists, 2, 10);
+        hand_out(&mut lists, 3, 13);
+        assert!(!lists.freed(seen(4, 1), false, 10, 0), "this one was seen to be handed out");
+        assert!(lists.freed(seen(5, 1), true, 11, 0));
+        assert!(!lists.freed(seen(6, 1), false, 11, 0), "once");
+        assert_eq!(taken(lists), [(11, 3), (12, 3)]);
+    }
+
+    #[test]
+    fn a_list_is_refilled_when_it_is_empty() {
+        let mut lists = lists();
+        refill(&mut lists, 1, &[10, 11]);
+        lists.freed(seen(2, 0), false, 20, 0);
+        hand_out(&mut lists, 3, 20);
+        refill(&mut lists, 4, &[30, 31]);
+        assert_eq!(taken(lists), [(10, 4), (11, 4)]);
+    }
+
+    #[test]
+    fn freed_pages_come_first_and_those_of_other_types_to_other_lists() {
+        let mut lists = lists();
+        refill(&mut lists, 1, &[10]);
+        [5, 600, 6].into_iter().for_each(|pfn| assert!(!lists.freed(seen(2, 0), false, pfn, 0)));
+        hand_out(&mut lists, 3, 5);
+        assert_eq!(taken(lists), [(6, 3)]);
+    }
+
+    #[test]
+    fn pages_that_turn_up_elsewhere_were_not_taken() {
+        let mut lists = lists();
+        refill(&mut lists, 1, &[10, 11, 12, 13]);
+        hand_out(&mut lists, 2, 13);
+        hand_out(&mut lists, 3, 10); // Its task had lost the CPU before it could say so.
+        lists.drained(&PagePcpuDrain { pfn: 11, order: 0, migratetype: 0 });
+        assert_eq!(taken(lists), [(12, 2)]);
+    }
+
+    #[test]
+    fn a_claimed_block_is_of_its_new_type() {
+        let mut lists = lists();
+        let claim = PageAllocExtfrag {
+            pfn: 600,
+            alloc_order: 0,
+            fallback_order: 8,
+            alloc_migratetype: 0,
+            fallback_migratetype: 1,
+            change_ownership: Some(1),
+        };
+        refill(&mut lists, 1, &[10]);
+        lists.fell_back(seen(2, 0), &claim);
+        lists.freed(seen(3, 0), false, 601, 0);
+        hand_out(&mut lists, 4, 600);
+        assert_eq!(taken(lists), [(10, 2), (601, 4)], "10 before the refill, 601 before 600");
+    }
+}

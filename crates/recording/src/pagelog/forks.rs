@@ -1,0 +1,70 @@
+//! Who started a task? No event of a recording says so, but a fork copies page tables: the task that asked for several of them just
+//! before a new one shows up is its parent.
+
+use pagealloc::{Gfp, Migratetype};
+use std::collections::VecDeque;
+
+/// From the copying of page tables to the child's first fault, nanoseconds: some turns on a CPU.
+const FORK_NS: u64 = 30_000_000;
+/// A fork takes a page for each level of the tables, at least; a fault takes one of them now and then.
+const TABLES: usize = 4;
+
+/// Parents of tasks.
+#[derive(Default)]
+pub(super) struct Forks {
+    /// Requests for page tables of late: when and by whom.
+    recent: VecDeque<(u64, u16)>,
+    highest_pid: i32,
+    /// By task.
+    pub parents: Vec<Option<u16>>,
+}
+
+impl Forks {
+    /// A task asks for a page.
+    pub fn asks(&mut self, ts: u64, task: u16, gfp: Gfp) {
+        if gfp.contains(Gfp::KERNEL_ACCOUNT | Gfp::ZERO) && gfp.migratetype() == Migratetype::Unmovable {
+            self.recent.push_back((ts, task));
+        }
+    }
+
+    /// Something is heard of the task with this index. New tasks have the highest number so far.
+    pub fn heard(&mut self, ts: u64, index: usize, pid: i32) {
+        if index < self.parents.len() {
+            return;
+        }
+        while self.recent.front().is_some_and(|(asked, _)| asked + FORK_NS < ts) {
+            self.recent.pop_front();
+        }
+        let new = pid > self.highest_pid;
+        self.parents.resize(index, None);
+        self.parents.push(if new { self.parent() } else { None });
+        self.highest_pid = self.highest_pid.max(pid);
+    }
+
+    /// Who asked for the most page tables of late, if they were enough for a fork; of several the last.
+    fn parent(&self) -> Option<u16> {
+        let asked = |task: u16| self.recent.iter().filter(|(_, other)| *other == task).count();
+        let most = self.recent.iter().map(|(_, task)| (asked(*task), *task)).max_by_key(|(count, _)| *count);
+        most.filter(|(count, _)| *count >= TABLES).map(|(_, task)| task)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::ZERO.0 | Gfp::COMP.0);
+
+    #[test]
+    fn the_parent_has_just_copied_its_page_tables() {
+        let mut forks = Forks::default();
+        (0..3).for_each(|index| forks.heard(1, index, [90, 80, 100][index]));
+        (0..5).for_each(|at| forks.asks(1_000 + at, 1, TABLE));
+        forks.asks(1_010, 2, TABLE);
+        forks.asks(1_011, 2, Gfp::HIGHUSER_MOVABLE | Gfp::ZERO);
+        forks.heard(2_000, 3, 101);
+        forks.heard(2_001, 4, 85);
+        forks.heard(3_000 + FORK_NS, 5, 102);
+        assert_eq!(forks.parents, [None, None, None, Some(1), None, None]);
+    }
+}
