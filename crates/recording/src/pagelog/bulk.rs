@@ -2,7 +2,8 @@
 //! with it every new task's stack.
 //!
 //! The lists tell. They are handed out from the head, freed pages come to the head, refills behind an empty list: when a page is handed
-//! out, or a list refilled, what lay before it was taken. That is followed for unmovable pages; no others are asked for in this way.
+//! out, or a list refilled, what lay before it was taken. That is followed for unmovable pages; no others are asked for in this way. Nothing
+//! can be told from a trace without the events of refills and drains.
 
 use crate::event::{PageAlloc, PageAllocExtfrag, PageAllocZoneLocked, PagePcpuDrain};
 use crate::proc::pageblocks::PageBlock;
@@ -54,6 +55,9 @@ pub(super) struct BulkPages {
     refilled: Vec<Option<usize>>,
     places: HashMap<u64, Place>,
     taken: Vec<Option<Taken>>,
+    /// Whether the trace has both kinds of events that move pages between these lists and the buddy lists.
+    sees_refills: bool,
+    sees_drains: bool,
 }
 
 impl BulkPages {
@@ -68,6 +72,8 @@ impl BulkPages {
             refilled: Vec::new(),
             places: HashMap::new(),
             taken: Vec::new(),
+            sees_refills: false,
+            sees_drains: false,
         }
     }
 
@@ -90,6 +96,7 @@ impl BulkPages {
 
     /// A page comes from the buddy lists.
     pub fn refill(&mut self, by: Seen, event: &PageAllocZoneLocked) {
+        self.sees_refills = true;
         let Some(pfn) = event.pfn.filter(|_| event.order == 0) else { return };
         if event.migratetype == UNMOVABLE && event.percpu_refill != Some(0) {
             self.append(by, pfn);
@@ -153,6 +160,7 @@ impl BulkPages {
 
     /// A page goes from a list to the buddy lists.
     pub fn drained(&mut self, event: &PagePcpuDrain) {
+        self.sees_drains = true;
         self.turned_up(event.pfn);
     }
 
@@ -191,7 +199,8 @@ impl BulkPages {
 
     /// All pages that were taken in silence, by time.
     pub fn taken(self) -> impl Iterator<Item = Taken> {
-        self.taken.into_iter().flatten()
+        let told = self.sees_refills && self.sees_drains;
+        self.taken.into_iter().flatten().filter(move |_| told)
     }
 }
 
@@ -221,7 +230,8 @@ mod tests {
         lists.handed_out(seen(ts, 0), &PageAlloc { pfn: Some(pfn), order: 0, gfp_flags: 0, migratetype: 0 });
     }
 
-    fn taken(lists: BulkPages) -> Vec<(u64, u64)> {
+    fn taken(mut lists: BulkPages) -> Vec<(u64, u64)> {
+        lists.drained(&PagePcpuDrain { pfn: 999, order: 0, migratetype: 0 });
         lists.taken().map(|taken| (taken.pfn, taken.by.ts)).collect()
     }
 
@@ -282,5 +292,13 @@ mod tests {
         lists.freed(seen(3, 0), false, 601, 0);
         hand_out(&mut lists, 4, 600);
         assert_eq!(taken(lists), [(10, 2), (601, 4)], "10 before the refill, 601 before 600");
+    }
+
+    #[test]
+    fn without_drains_nothing_is_told() {
+        let mut lists = lists();
+        refill(&mut lists, 1, &[10, 11]);
+        hand_out(&mut lists, 2, 11);
+        assert_eq!(lists.taken().count(), 0);
     }
 }
