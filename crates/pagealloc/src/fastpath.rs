@@ -229,7 +229,7 @@ impl<O: Observer> PageAllocator<O> {
 
     /// NUMA counters of a success (7.13).
     #[inline(always)]
-    pub(crate) fn count_numa(&mut self, zone: ZoneId, preferred: ZoneId, cpu: CpuId) {
+    fn count_numa(&mut self, zone: ZoneId, preferred: ZoneId, cpu: CpuId) {
         let node = self.zones[zone.index()].node;
         let local = node == self.cpu_node[cpu.index()];
         self.vmstat.bump(if local { Counter::NumaLocal } else { Counter::NumaOther });

@@ -82,7 +82,6 @@ mod blocks;
 mod boost;
 mod boot;
 mod buddy;
-mod bulk;
 mod capture;
 mod check;
 mod claim;

@@ -208,21 +208,7 @@ impl<O: Observer> PageAllocator<O> {
         let pcp = &mut self.pcps[number];
         pcp.free_count >>= 1;
         pcp.free_factor >>= 1;
-        self.take_listed(zone, number, index, order, migratetype, flags)
-    }
-
-    /// The same, while nothing is made of it for what is freed later.
-    #[inline]
-    pub(crate) fn take_listed(
-        &mut self,
-        zone: ZoneId,
-        number: usize,
-        index: usize,
-        order: Order,
-        migratetype: Migratetype,
-        flags: AllocFlags,
-    ) -> Option<Pfn> {
-        if self.pcps[number].lists[index].is_empty() {
+        if pcp.lists[index].is_empty() {
             self.refill_pcp(zone, number, index, order, migratetype, flags);
         }
         let pcp = &mut self.pcps[number];

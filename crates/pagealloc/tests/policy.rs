@@ -53,7 +53,6 @@ const ROWS: &[Row] = &[
     row!("finish test", ["4.6", "4.20", "6.1"], compaction.finish),
     row!("base mark of suitability", ["4.20", "6.15"], compaction.suitable_mark),
     row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15"], defrag),
-    row!("alloc_pages_bulk", ["6.1"], bulk_requests),
     row!("NUMA balancing", ["4.6"], numa_balancing),
     row!("kernel stacks", ["4.6", "4.20"], stacks),
     row!("scheduler", ["6.12"], scheduler),

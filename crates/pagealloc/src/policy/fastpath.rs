@@ -97,16 +97,6 @@ pub enum FairZones {
     LocalNode,
 }
 
-/// Several single pages asked for together, as vmalloc does for thread stacks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BulkRequests {
-    /// Up to 5.12: each page is a request of its own.
-    OneByOne,
-    /// 5.13+: `alloc_pages_bulk`, from the CPU's list. It never sets `ALLOC_NOFRAGMENT`, so it mixes types under `defrag_mode`, too (seen in
-    /// recordings of 6.18: their only fragmentation events are its).
-    FromList,
-}
-
 /// Automatic NUMA balancing: when address spaces are scanned, and which pages a hint fault migrates (14.2 to 14.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumaBalancing {

@@ -52,8 +52,6 @@ pub struct Policy {
     pub boost: Boost,
     /// Fair zone allocation (7.10, 7.11).
     pub fair_zones: FairZones,
-    /// How several single pages are asked for together.
-    pub bulk_requests: BulkRequests,
     /// Automatic NUMA balancing (14.2 to 14.7).
     pub numa_balancing: NumaBalancing,
     /// Skip nodes whose kswapd is awake in the first scan of the zonelist (7.1d).

@@ -67,9 +67,6 @@ impl Driver {
 
     fn allocate(&mut self) {
         let mut request = self.request();
-        if request.order == 0 && self.rng.one_in(32) {
-            return self.allocate_in_bulk(&request);
-        }
         if self.rng.one_in(4) {
             let flags = self.flags(&mut request);
             self.last = format!("{request:?} with {flags:?}");
@@ -88,16 +85,6 @@ impl Driver {
         let wakeups = self.engine.take_boost_wakeups();
         self.tally.boosts += u64::from(wakeups != 0);
         self.agree("zones to wake", wakeups, |model| std::mem::take(&mut model.wakeups));
-    }
-
-    fn allocate_in_bulk(&mut self, request: &Request) {
-        let count = 1 + self.rng.below(8) as u32;
-        self.last = format!("{count} in bulk, {request:?}");
-        let mut pages = Vec::new();
-        let got = self.engine.alloc_bulk(request, count, |pfn| pages.push(pfn));
-        assert_eq!(got as usize, pages.len());
-        self.agree("pages", pages.clone(), |model| model.alloc_bulk(request, count));
-        pages.into_iter().for_each(|page| self.received(request, Some(page)));
     }
 
     /// Flags that the era's slow path could pass, and more.

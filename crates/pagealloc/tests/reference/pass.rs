@@ -201,20 +201,6 @@ impl Model {
 
     /// What a success leaves behind: counters (5.5, 7.13), fair batch (7.10), reserve (1.14).
     fn account(&mut self, request: &Request, preferred: usize, zone: usize, flags: AllocFlags, pfn: Pfn) {
-        self.count_success(request, preferred, zone);
-        if self.policy.fair_zones != FairZones::Off {
-            let zone = &mut self.zones[zone];
-            zone.fair_batch -= 1 << request.order;
-            zone.fair_depleted |= zone.fair_batch <= 0;
-        }
-        let modern = self.policy.watermark_reserve == WatermarkReserve::MinReserve;
-        if flags.contains(self.opens_highatomic()) && (modern || request.order > 0) {
-            self.reserve_highatomic(zone, pfn, request.order);
-        }
-    }
-
-    /// Counters (5.5, 7.13).
-    pub fn count_success(&mut self, request: &Request, preferred: usize, zone: usize) {
         let (node, wanted) = (self.zones[zone].node, self.zones[preferred].node);
         self.vmstat.add(Counter::pgalloc(self.zones[zone].kind), 1 << request.order);
         if node == wanted {
@@ -225,6 +211,15 @@ impl Model {
         }
         let local = node == self.cpu_node[request.cpu.index()];
         self.vmstat.bump(if local { Counter::NumaLocal } else { Counter::NumaOther });
+        if self.policy.fair_zones != FairZones::Off {
+            let zone = &mut self.zones[zone];
+            zone.fair_batch -= 1 << request.order;
+            zone.fair_depleted |= zone.fair_batch <= 0;
+        }
+        let modern = self.policy.watermark_reserve == WatermarkReserve::MinReserve;
+        if flags.contains(self.opens_highatomic()) && (modern || request.order > 0) {
+            self.reserve_highatomic(zone, pfn, request.order);
+        }
     }
 
     fn reset_batch(&mut self, zone: usize) {

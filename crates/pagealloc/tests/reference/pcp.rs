@@ -75,16 +75,12 @@ impl Model {
 
     /// 5.5.
     pub fn pcp_alloc(&mut self, zone: usize, request: &Request, flags: AllocFlags) -> Option<Pfn> {
-        let pcp = &mut self.zones[zone].pcp[request.cpu.index()];
-        pcp.free_count >>= 1;
-        pcp.free_factor >>= 1;
-        self.pcp_take(zone, request, flags)
-    }
-
-    fn pcp_take(&mut self, zone: usize, request: &Request, flags: AllocFlags) -> Option<Pfn> {
         let cpu = request.cpu.index();
         let index = self.list_index(request.order, request.migratetype).expect("a cached order");
-        if self.zones[zone].pcp[cpu].lists[index].is_empty() {
+        let pcp = &mut self.zones[zone].pcp[cpu];
+        pcp.free_count >>= 1;
+        pcp.free_factor >>= 1;
+        if pcp.lists[index].is_empty() {
             let mut mode = Mode::default();
             for _ in 0..self.alloc_batch(zone, cpu, request.order) {
                 let page = self.remove(zone, request.order, request.migratetype, flags, &mut mode);
@@ -99,36 +95,6 @@ impl Model {
         let (pfn, _) = pcp.lists[index].pop_front()?;
         pcp.count -= 1 << request.order;
         Some(pfn)
-    }
-
-    /// Single pages in bulk: of the first zone of the preferred one's node that is above its low mark by as many.
-    pub fn alloc_bulk(&mut self, request: &Request, count: u32) -> Vec<Pfn> {
-        let zones = self.zonelist(request);
-        if self.policy.bulk_requests == BulkRequests::OneByOne || count == 1 || zones.is_empty() {
-            return Vec::new();
-        }
-        let mut flags = AllocFlags::WMARK_LOW;
-        if request.migratetype == Migratetype::Movable {
-            flags |= AllocFlags::CMA;
-        }
-        for &zone in &zones {
-            if self.zones[zone].node != self.zones[zones[0]].node {
-                return Vec::new();
-            }
-            let (mark, free) = (self.mark(zone, 1) + u64::from(count), self.free_pages(zone));
-            if self.watermark_ok(zone, 0, mark, request.gfp.highest_zone(), flags, free) {
-                let mut pages = Vec::new();
-                while pages.len() < count as usize
-                    && let Some(pfn) = self.pcp_take(zone, request, flags)
-                {
-                    self.prepare(pfn, 0);
-                    self.count_success(request, zones[0], zone);
-                    pages.push(pfn);
-                }
-                return pages;
-            }
-        }
-        Vec::new()
     }
 
     /// 5.6.

@@ -19,7 +19,6 @@ pub(super) fn linux_3_11() -> Policy {
         nofragment: NoFragment::Never,
         boost: Boost::Never,
         fair_zones: FairZones::Off,
-        bulk_requests: BulkRequests::OneByOne,
         numa_balancing: NumaBalancing::RateLimited,
         skip_kswapd_nodes: false,
         watermark_test: WatermarkTest::Halving,
