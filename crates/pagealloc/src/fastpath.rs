@@ -90,7 +90,7 @@ impl<O: Observer> PageAllocator<O> {
         pcp.free_factor >>= 1;
         self.frames.set_state(pfn, FrameState::USED);
         self.vmstat.add(self.zones[zone.index()].pgalloc, 1);
-        self.count_numa(zone, zone, request.cpu);
+        self.count_numa(zone, zone, request.cpu, 1);
         Some(pfn)
     }
 
@@ -181,7 +181,7 @@ impl<O: Observer> PageAllocator<O> {
             None => self.alloc_buddy(zone, order, pass.migratetype, pass.flags)?,
         };
         self.vmstat.add(self.zones[zone.index()].pgalloc, 1 << order);
-        self.count_numa(zone, preferred, request.cpu);
+        self.count_numa(zone, preferred, request.cpu, 1);
         if self.policy.fair_zones != FairZones::Off {
             self.use_fair_batch(zone, order);
         }
@@ -227,17 +227,17 @@ impl<O: Observer> PageAllocator<O> {
             && self.policy.watermark_reserve == WatermarkReserve::MinReserve
     }
 
-    /// NUMA counters of a success (7.13).
+    /// NUMA counters of so many pages handed out, each once whatever its order (7.13).
     #[inline(always)]
-    fn count_numa(&mut self, zone: ZoneId, preferred: ZoneId, cpu: CpuId) {
+    pub(crate) fn count_numa(&mut self, zone: ZoneId, preferred: ZoneId, cpu: CpuId, pages: u64) {
         let node = self.zones[zone.index()].node;
         let local = node == self.cpu_node[cpu.index()];
-        self.vmstat.bump(if local { Counter::NumaLocal } else { Counter::NumaOther });
+        self.vmstat.add(if local { Counter::NumaLocal } else { Counter::NumaOther }, pages);
         if node == self.zones[preferred.index()].node {
-            self.vmstat.bump(Counter::NumaHit);
+            self.vmstat.add(Counter::NumaHit, pages);
         } else {
-            self.vmstat.bump(Counter::NumaMiss);
-            self.vmstat.bump(Counter::NumaForeign);
+            self.vmstat.add(Counter::NumaMiss, pages);
+            self.vmstat.add(Counter::NumaForeign, pages);
         }
     }
 
@@ -254,35 +254,9 @@ mod tests {
     use crate::world::*;
     use crate::zone::FreeBlock;
     use crate::*;
-    use alloc::vec;
     use alloc::vec::Vec;
 
     const UNMOVABLE: Migratetype = Migratetype::Unmovable;
-
-    /// Zones of 64 pages, marks at 0, no per-CPU caching, CPU 0 on node 0.
-    fn zones(zones: &[(u8, ZoneType)], policy: Policy) -> World {
-        let span = |(index, &(node, kind)): (usize, &(u8, ZoneType))| {
-            let start = Pfn(index as u32 * 64);
-            ZoneSpan { node: NodeId(node), kind, start, spanned: 64, managed: vec![(start, 64)] }
-        };
-        let machine = Machine {
-            geometry: SMALL,
-            cpu_node: vec![NodeId(0)],
-            distance: Vec::new(),
-            zones: zones.iter().enumerate().map(span).collect(),
-            thp: false,
-        };
-        let mut world = PageAllocator::new(&machine, policy, Vec::new()).unwrap();
-        for zone in (0..zones.len() as u8).map(ZoneId) {
-            world.set_watermarks(zone, 0, 0, 0, 0);
-            world.set_pcp_limits(zone, 1, 0, 0);
-        }
-        for zone in &mut world.zones {
-            zone.lowmem_reserve = [0; NR_ZONE_TYPES];
-        }
-        world.set_grouping_disabled(false);
-        world
-    }
 
     /// Makes every block of a zone Movable with one page of it taken: nothing whole is left.
     fn no_whole_block(world: &mut World, zone: ZoneId) {

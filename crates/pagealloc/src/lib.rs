@@ -56,6 +56,7 @@
 //! | `frames`, `blocks`, `zone` | what is kept of a frame, a pageblock, a zone |
 //! | `boot`, `placement` | how memory gets in: released at boot, or put in place from a snapshot |
 //! | `zonelist`, `pass`, `fastpath` | which zones a request tries, in which order, by which marks |
+//! | `bulk` | many single pages by one request |
 //! | `pcp`, `pcp_drain`, `pcp_limits`, `free` | the lists that each CPU has |
 //! | `buddy` | splitting and merging |
 //! | `fallback`, `claim`, `steal_old`, `boost` | taking from other types, and what that sets off |
@@ -82,6 +83,7 @@ mod blocks;
 mod boost;
 mod boot;
 mod buddy;
+mod bulk;
 mod capture;
 mod check;
 mod claim;

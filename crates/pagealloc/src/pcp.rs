@@ -208,7 +208,22 @@ impl<O: Observer> PageAllocator<O> {
         let pcp = &mut self.pcps[number];
         pcp.free_count >>= 1;
         pcp.free_factor >>= 1;
-        if pcp.lists[index].is_empty() {
+        self.take_from_pcp(zone, cpu, index, order, migratetype, flags)
+    }
+
+    /// The same for each page of a bulk request, which leaves what is known of the CPU's frees as it is.
+    #[inline]
+    pub(crate) fn take_from_pcp(
+        &mut self,
+        zone: ZoneId,
+        cpu: CpuId,
+        index: usize,
+        order: Order,
+        migratetype: Migratetype,
+        flags: AllocFlags,
+    ) -> Option<Pfn> {
+        let number = self.pcp_number(zone, cpu);
+        if self.pcps[number].lists[index].is_empty() {
             self.refill_pcp(zone, number, index, order, migratetype, flags);
         }
         let pcp = &mut self.pcps[number];

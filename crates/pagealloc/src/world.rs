@@ -3,9 +3,13 @@
 use crate::allocator::PageAllocator;
 use crate::event::{Event, Extfrag};
 use crate::policy::{Policy, preset};
-use crate::{BlockId, CpuId, Geometry, Gfp, Machine, Migratetype, Order, Pfn, Request, ZoneId};
+use crate::{
+    BlockId, CpuId, Geometry, Gfp, Machine, Migratetype, NR_ZONE_TYPES, NodeId, Order, Pfn, Request, ZoneId, ZoneSpan,
+    ZoneType,
+};
 use alloc::format;
 use alloc::string::String;
+use alloc::vec;
 use alloc::vec::Vec;
 
 /// 16 pages a block, largest order 5: two blocks.
@@ -26,6 +30,31 @@ pub(crate) fn world(pages: u32, policy: Policy) -> World {
     world.set_pcp_limits(ZONE, 1, 0, 0);
     world.set_grouping_disabled(false);
     world.observer.clear();
+    world
+}
+
+/// Zones of 64 pages, marks at 0, no per-CPU caching, CPU 0 on node 0.
+pub(crate) fn zones(zones: &[(u8, ZoneType)], policy: Policy) -> World {
+    let span = |(index, &(node, kind)): (usize, &(u8, ZoneType))| {
+        let start = Pfn(index as u32 * 64);
+        ZoneSpan { node: NodeId(node), kind, start, spanned: 64, managed: vec![(start, 64)] }
+    };
+    let machine = Machine {
+        geometry: SMALL,
+        cpu_node: vec![NodeId(0)],
+        distance: Vec::new(),
+        zones: zones.iter().enumerate().map(span).collect(),
+        thp: false,
+    };
+    let mut world = PageAllocator::new(&machine, policy, Vec::new()).unwrap();
+    for zone in (0..zones.len() as u8).map(ZoneId) {
+        world.set_watermarks(zone, 0, 0, 0, 0);
+        world.set_pcp_limits(zone, 1, 0, 0);
+    }
+    for zone in &mut world.zones {
+        zone.lowmem_reserve = [0; NR_ZONE_TYPES];
+    }
+    world.set_grouping_disabled(false);
     world
 }
 

@@ -38,6 +38,7 @@ const ROWS: &[Row] = &[
     row!("extfrag change flag", ["3.12"], extfrag_ownership),
     row!("free-list type hygiene", ["6.12"], list_types),
     row!("NOFRAGMENT", ["6.1"], nofragment),
+    row!("requests in bulk", ["6.1"], bulk_requests),
     row!("watermark boost", ["5.0", "6.1", "6.15"], boost),
     row!("fragment_stall_order", [], fragment_stall),
     row!("pcp orders", ["6.1", "6.12"], pcp.orders),

@@ -61,6 +61,8 @@ fn structure_holds_for_every_preset() {
         assert!(sum(|tally| tally.fallbacks) > 0, "{}: no fallback was met", name);
         assert!(sum(|tally| tally.refused) > 0, "{}: memory never ran out", name);
         assert!(sum(|tally| tally.isolated) > 0, "{}: nothing was isolated", name);
+        let batched = preset(name).expect("one of the presets").bulk_requests == BulkRequests::Batched;
+        assert_eq!(sum(|tally| tally.in_bulk) > 0, batched, "{}: pages in bulk", name);
     }
 }
 
@@ -105,6 +107,7 @@ fn a_wrong_rule_is_noticed() {
         ("merge_retype", "linux-6.18", |p| p.merge_retype = MergeRetype::WholeRange),
         ("extfrag_ownership", "linux-3.12", |p| p.extfrag_ownership = ExtfragOwnership::RequestIsFallback),
         ("nofragment", "linux-6.18", |p| p.nofragment = NoFragment::Never),
+        ("bulk_requests", "linux-6.18", |p| p.bulk_requests = BulkRequests::OneByOne),
         ("boost", "linux-6.18", |p| p.boost = Boost::Never),
         ("boost, cap", "linux-5.0", |p| p.boost = Boost::EveryFallbackBoostedCap),
         ("fair_zones", "linux-3.12", |p| p.fair_zones = FairZones::Off),

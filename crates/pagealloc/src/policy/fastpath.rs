@@ -71,6 +71,15 @@ pub enum NoFragment {
     Normal,
 }
 
+/// How single pages are handed to who wants many, such as vmalloc for a thread stack. Own knowledge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BulkRequests {
+    /// Up to 5.12: each page is a request of its own.
+    OneByOne,
+    /// 5.13+: `alloc_pages_bulk()` takes them from one zone at its low mark, and never with `ALLOC_NOFRAGMENT`.
+    Batched,
+}
+
 /// When and how far the watermark boost is raised (4.9, 4.9b).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Boost {

@@ -48,6 +48,8 @@ pub struct Policy {
     pub extfrag_ownership: ExtfragOwnership,
     /// Who sets `ALLOC_NOFRAGMENT` on the fast path without defrag_mode (7.5, 7.6).
     pub nofragment: NoFragment,
+    /// How single pages are handed to who wants many.
+    pub bulk_requests: BulkRequests,
     /// When the watermark boost is raised (4.9).
     pub boost: Boost,
     /// Fair zone allocation (7.10, 7.11).

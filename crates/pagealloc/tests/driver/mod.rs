@@ -28,6 +28,7 @@ pub struct Page {
 pub struct Tally {
     pub ops: u64,
     pub allocated: u64,
+    pub in_bulk: u64,
     pub refused: u64,
     pub fallbacks: u64,
     pub ownership_changes: u64,

@@ -66,6 +66,9 @@ impl Driver {
     }
 
     fn allocate(&mut self) {
+        if self.rng.one_in(16) {
+            return self.allocate_in_bulk();
+        }
         let mut request = self.request();
         if self.rng.one_in(4) {
             let flags = self.flags(&mut request);
@@ -85,6 +88,25 @@ impl Driver {
         let wakeups = self.engine.take_boost_wakeups();
         self.tally.boosts += u64::from(wakeups != 0);
         self.agree("zones to wake", wakeups, |model| std::mem::take(&mut model.wakeups));
+    }
+
+    /// Single pages by one request; often more than a zone can spare, sometimes one or none.
+    fn allocate_in_bulk(&mut self) {
+        let request = Request { order: 0, ..self.request() };
+        let count = if self.rng.one_in(8) { self.rng.below(512) } else { self.rng.below(24) };
+        self.last = format!("{count} pages for {request:?}");
+        let mut pages = Vec::new();
+        let taken = self.engine.alloc_bulk(&request, count as u32, |pfn| pages.push(pfn));
+        assert_eq!(pages.len(), taken as usize, "pages handed over by {}", self.last);
+        let of_requests = |event: &Event| matches!(event, Event::MmPageAlloc { .. });
+        assert!(!self.engine.observer.iter().any(of_requests), "an event for a page of {}", self.last);
+        self.agree("pages", pages.clone(), |model| model.alloc_bulk(&request, count));
+        let wakeups = self.engine.take_boost_wakeups();
+        assert_eq!(wakeups, 0, "a kswapd would be woken by {}", self.last);
+        self.tally.in_bulk += u64::from(taken);
+        for pfn in pages {
+            self.received(&request, Some(pfn));
+        }
     }
 
     /// Flags that the era's slow path could pass, and more.

@@ -3,6 +3,7 @@
 //! Free lists are deques, frames are an enum, everything is searched. It shares names with the engine, and no code.
 
 mod buddy;
+mod bulk;
 mod fallback;
 mod pass;
 mod pcp;

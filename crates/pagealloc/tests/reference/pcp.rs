@@ -75,11 +75,17 @@ impl Model {
 
     /// 5.5.
     pub fn pcp_alloc(&mut self, zone: usize, request: &Request, flags: AllocFlags) -> Option<Pfn> {
+        let pcp = &mut self.zones[zone].pcp[request.cpu.index()];
+        pcp.free_count >>= 1;
+        pcp.free_factor >>= 1;
+        self.pcp_take(zone, request, flags)
+    }
+
+    /// The first page of the list, refilled if it is empty (5.5, 5.6).
+    pub fn pcp_take(&mut self, zone: usize, request: &Request, flags: AllocFlags) -> Option<Pfn> {
         let cpu = request.cpu.index();
         let index = self.list_index(request.order, request.migratetype).expect("a cached order");
         let pcp = &mut self.zones[zone].pcp[cpu];
-        pcp.free_count >>= 1;
-        pcp.free_factor >>= 1;
         if pcp.lists[index].is_empty() {
             let mut mode = Mode::default();
             for _ in 0..self.alloc_batch(zone, cpu, request.order) {

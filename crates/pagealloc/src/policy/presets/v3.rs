@@ -17,6 +17,7 @@ pub(super) fn linux_3_11() -> Policy {
         merge_retype: MergeRetype::Never,
         extfrag_ownership: ExtfragOwnership::RequestIsFallback,
         nofragment: NoFragment::Never,
+        bulk_requests: BulkRequests::OneByOne,
         boost: Boost::Never,
         fair_zones: FairZones::Off,
         numa_balancing: NumaBalancing::RateLimited,

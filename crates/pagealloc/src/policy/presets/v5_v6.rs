@@ -17,7 +17,7 @@ pub(super) fn linux_5_0() -> Policy {
 
 /// 6.1. Since 5.0: fast search and capture (5.1; 11.7, 11.13), NOFRAGMENT really set (5.2, 7.6), slab shrunk while
 /// boosting (5.3), inodes with page cache left alone by their shrinker (5.16), no boost in small zones (5.7, 4.9), cost model and swappiness up to 200 (5.8, 10.8), anonymous
-/// working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), per-CPU lists of orders
+/// working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), requests in bulk (5.13), per-CPU lists of orders
 /// 1 to 3 and THP (5.14, 5.14 in chapter 5), no merges across unmergeable types (5.18); compaction finishes at block
 /// boundaries, and NORETRY leaves on SKIPPED too (11.14, 8.13).
 pub(super) fn linux_6_1() -> Policy {
@@ -28,6 +28,7 @@ pub(super) fn linux_6_1() -> Policy {
         tail_placement: true,
         merge_types: MergeTypes::Mergeable,
         nofragment: NoFragment::Normal,
+        bulk_requests: BulkRequests::Batched,
         boost: Boost::EveryFallbackGuarded,
         lowmem_zones: LowmemZones::AllButHighMemAndMovable,
         min_free_kbytes_limit: 262144,
