@@ -186,7 +186,7 @@ fn defrag_mode_is_set_where_the_name_says_so() {
         let mode = (entry.build)().sysctl.defrag_mode;
         let expected = match entry.name {
             "linux-6.18+defrag2" => 2,
-            "linux-6.18+nonblock-fix" | "linux-6.18+memalloc-fix" | "linux-6.18+storm-fix" => 1,
+            "linux-6.18+nonblock-fix" | "linux-6.18+memalloc-fix" | "linux-6.18+bulk-ban" | "linux-6.18+storm-fix" => 1,
             name => u32::from(name.contains("defrag")),
         };
         assert_eq!(mode, expected, "{}", entry.name);

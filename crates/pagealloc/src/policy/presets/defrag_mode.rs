@@ -81,6 +81,13 @@ pub(super) fn memalloc_fix() -> Policy {
     with_rules("linux-6.18+memalloc-fix", rules, v5_v6::linux_6_18())
 }
 
+/// Not posted by anybody: pages that are asked for in bulk, thread stacks above all, are asked for one by one, and so under the ban of other
+/// types' blocks. It is here to test what ends storms of 6.18 (docs/defrag-mode-failures.md).
+pub(super) fn bulk_ban() -> Policy {
+    let base = Policy { bulk_requests: BulkRequests::OneByOne, ..v5_v6::linux_6_18() };
+    with_rules("linux-6.18+bulk-ban", RELEASED, base)
+}
+
 /// June and July 2026 (13.9): direct reclaim and compaction of non-movable requests work for whole blocks.
 pub(super) fn storm_fix() -> Policy {
     let rules = DefragRules { reclaim_at_block_order: true, ..RELEASED };

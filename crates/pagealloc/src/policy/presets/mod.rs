@@ -65,6 +65,7 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-6.18+defrag", "defrag_mode=1", defrag_mode::released_6_18),
     entry("linux-6.18+nonblock-fix", "defrag_mode=1; requests that can't reclaim may fragment (May 2026)", defrag_mode::nonblock_fix),
     entry("linux-6.18+memalloc-fix", "defrag_mode=1; requests made inside reclaim may fragment (fraglab's, not posted)", defrag_mode::memalloc_fix),
+    entry("linux-6.18+bulk-ban", "defrag_mode=1; thread stacks may not fragment either (fraglab's, not posted)", defrag_mode::bulk_ban),
     entry("linux-6.18+storm-fix", "defrag_mode=1; direct reclaim and compaction at the block order (July 2026)", defrag_mode::storm_fix),
     entry("linux-6.18+defrag2", "defrag_mode=2: OOM rather than fragmentation (fraglab's definition)", defrag_mode::never_fragment),
     entry("linux-6.18.5", "6.18's stable updates: merges retype whole ranges", v5_v6::linux_6_18_5),
