@@ -25,7 +25,7 @@ impl<O: Observer> PageAllocator<O> {
         let Some(zone) = self.bulk_zone(request, count, flags) else { return 0 };
         let mut taken = 0;
         while taken < count
-            && let Some(pfn) = self.take_from_pcp(zone, request.cpu, migratetype.index(), 0, migratetype, flags)
+            && let Some(pfn) = self.alloc_pcp(zone, request.cpu, migratetype.index(), 0, migratetype, flags)
         {
             take(pfn);
             taken += 1;

@@ -86,8 +86,7 @@ impl<O: Observer> PageAllocator<O> {
         let pcp = &mut self.pcps[number];
         let pfn = pcp.lists[list].pop_head(&mut self.frames)?;
         pcp.count -= 1;
-        pcp.free_count >>= 1;
-        pcp.free_factor >>= 1;
+        pcp.forget_frees();
         self.frames.set_state(pfn, FrameState::USED);
         self.vmstat.add(self.zones[zone.index()].pgalloc, 1);
         self.count_numa(zone, zone, request.cpu, 1);
@@ -175,6 +174,8 @@ impl<O: Observer> PageAllocator<O> {
         let order = request.order;
         let pfn = match self.pcp_index(order, pass.migratetype) {
             Some(index) => {
+                let number = self.pcp_number(zone, request.cpu);
+                self.pcps[number].forget_frees();
                 let cached = self.alloc_pcp(zone, request.cpu, index, order, pass.migratetype, pass.flags);
                 cached.or_else(|| self.alloc_behind_pcp(zone, order, pass.migratetype, pass.flags))?
             }

@@ -48,6 +48,13 @@ impl Pcp {
         Pcp { batch, high_min, high_max, high: high_min.min(high_max), ..Pcp::default() }
     }
 
+    /// A page is handed out by a request of its own: what is known of the CPU's frees fades (5.5).
+    #[inline(always)]
+    pub fn forget_frees(&mut self) {
+        self.free_count >>= 1;
+        self.free_factor >>= 1;
+    }
+
     /// Whether `high` moves between its bounds (5.6).
     #[inline(always)]
     fn is_auto_tuned(&self) -> bool {
@@ -196,24 +203,6 @@ impl<O: Observer> PageAllocator<O> {
     /// Takes a page from a CPU's list, refilling it if empty (5.5).
     #[inline]
     pub(crate) fn alloc_pcp(
-        &mut self,
-        zone: ZoneId,
-        cpu: CpuId,
-        index: usize,
-        order: Order,
-        migratetype: Migratetype,
-        flags: AllocFlags,
-    ) -> Option<Pfn> {
-        let number = self.pcp_number(zone, cpu);
-        let pcp = &mut self.pcps[number];
-        pcp.free_count >>= 1;
-        pcp.free_factor >>= 1;
-        self.take_from_pcp(zone, cpu, index, order, migratetype, flags)
-    }
-
-    /// The same for each page of a bulk request, which leaves what is known of the CPU's frees as it is.
-    #[inline]
-    pub(crate) fn take_from_pcp(
         &mut self,
         zone: ZoneId,
         cpu: CpuId,

@@ -9,7 +9,7 @@ use crate::pagelog::{PageArray, PageLog};
 use crate::{Record, Recording};
 use lab::outcome::Outcome;
 use lab::timeline::{Sampler, Timeline};
-use pagealloc::{Geometry, Gfp, Migratetype, Order};
+use pagealloc::{Gfp, Migratetype, Order};
 use std::collections::{HashMap, VecDeque};
 
 /// Reads records and lets the sampler look in between.
@@ -162,14 +162,8 @@ impl<'a> Follower<'a> {
     }
 
     fn fell_back(&mut self, event: &PageAllocExtfrag) {
-        if event.change_ownership != Some(1) {
-            return;
-        }
-        let pages = 1u64 << event.fallback_order;
-        let blocks = pages.div_ceil(1 << Geometry::PAGES_4K.pageblock_order);
-        let first = event.pfn >> Geometry::PAGES_4K.pageblock_order;
-        for block in first..first + blocks {
-            self.frames.set_type(block as usize, Migratetype::from_index(event.alloc_migratetype as u8));
+        for block in event.claimed_blocks() {
+            self.frames.set_type(block, Migratetype::from_index(event.alloc_migratetype as u8));
         }
     }
 

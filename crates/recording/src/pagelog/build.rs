@@ -412,7 +412,7 @@ impl<'a> Builder<'a> {
         self.attribution.metadata_held = self.metadata.classify(&mut self.objects);
         let interrupts = self.tasks.index_of(INTERRUPTS);
         let interrupts = self.tasks.get(interrupts).index;
-        late::attribute(&mut self.ops, &self.asker, self.from_before, interrupts);
+        late::attribute(&mut self.ops, self.tasks.pids.len(), &self.asker, self.from_before, interrupts);
         self.attribution.swapped_at_exit = exits::add_frees(&mut self.ops, &self.objects, &self.asker);
         once::mark(&mut self.objects, &self.ops, self.window);
         self.attribution.in_use_at_start = start.used.len() as u64;

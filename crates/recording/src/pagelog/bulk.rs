@@ -9,7 +9,7 @@ use crate::event::{PageAlloc, PageAllocExtfrag, PageAllocZoneLocked, PagePcpuDra
 use crate::proc::pageblocks::PageBlock;
 use crate::proc::zoneinfo::ZoneInfo;
 use pagealloc::{Geometry, Migratetype};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 const UNMOVABLE: i32 = Migratetype::Unmovable as i32;
 const PAGEBLOCK_ORDER: u32 = Geometry::PAGES_4K.pageblock_order as u32;
@@ -29,17 +29,20 @@ pub(super) struct Taken {
     pub pfn: u64,
     /// When it turned out.
     pub by: Seen,
-    /// Its free.
+    /// Its free, and whether an interrupt made it.
     pub freed: Option<(Seen, bool)>,
 }
 
 /// Where a page is, as far as it is on the way into or out of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
+    /// Neither.
+    #[default]
+    Elsewhere,
     /// On the list with this number.
-    Listed(usize),
+    Listed(u32),
     /// Taken, as the entry with this number says.
-    Taken(usize),
+    Taken(u32),
 }
 
 /// The lists of unmovable single pages.
@@ -53,7 +56,8 @@ pub(super) struct BulkPages {
     lists: Vec<VecDeque<u64>>,
     /// By CPU: the list that the event before this one refilled.
     refilled: Vec<Option<usize>>,
-    places: HashMap<u64, Place>,
+    /// By page; those beyond the last pageblock are not followed.
+    places: Vec<Place>,
     taken: Vec<Option<Taken>>,
     /// Whether the trace has both kinds of events that move pages between these lists and the buddy lists.
     sees_refills: bool,
@@ -70,7 +74,7 @@ impl BulkPages {
             types: blocks.iter().map(|block| i32::from(block.migratetype())).collect(),
             lists: Vec::new(),
             refilled: Vec::new(),
-            places: HashMap::new(),
+            places: vec![Place::Elsewhere; blocks.len() << PAGEBLOCK_ORDER],
             taken: Vec::new(),
             sees_refills: false,
             sees_drains: false,
@@ -85,6 +89,15 @@ impl BulkPages {
             self.lists.resize_with(list + 1, VecDeque::new);
         }
         list
+    }
+
+    fn place(&self, pfn: u64) -> Place {
+        self.places.get(pfn as usize).copied().unwrap_or_default()
+    }
+
+    /// The page is at another place now; where it was. Beyond the last pageblock it stays elsewhere.
+    fn put(&mut self, pfn: u64, place: Place) -> Place {
+        self.places.get_mut(pfn as usize).map_or(Place::Elsewhere, |was| std::mem::replace(was, place))
     }
 
     /// Something else happens on a CPU: a refill is over.
@@ -107,12 +120,9 @@ impl BulkPages {
 
     /// A request is served from another type's block: with all of the block, or by a single page that no other event reports.
     pub fn fell_back(&mut self, by: Seen, event: &PageAllocExtfrag) {
-        if event.change_ownership == Some(1) {
-            let blocks = 1 << (event.fallback_order as u32).saturating_sub(PAGEBLOCK_ORDER);
-            let first = event.pfn as usize >> PAGEBLOCK_ORDER & !(blocks - 1);
-            let types = self.types.iter_mut().skip(first).take(blocks);
-            types.for_each(|migratetype| *migratetype = event.alloc_migratetype);
-        }
+        let claimed = event.claimed_blocks();
+        let types = self.types.iter_mut().skip(claimed.start).take(claimed.len());
+        types.for_each(|migratetype| *migratetype = event.alloc_migratetype);
         if event.alloc_order == 0 && event.alloc_migratetype == UNMOVABLE {
             self.append(by, event.pfn);
         }
@@ -120,7 +130,7 @@ impl BulkPages {
 
     fn append(&mut self, by: Seen, pfn: u64) {
         let list = self.list(by.cpu, pfn);
-        if self.lists[list].back() == Some(&pfn) {
+        if self.lists[list].back() == Some(&pfn) || pfn as usize >= self.places.len() {
             return;
         }
         let cpu = usize::from(by.cpu);
@@ -134,14 +144,15 @@ impl BulkPages {
         }
         self.turned_up(pfn);
         self.lists[list].push_back(pfn);
-        self.places.insert(pfn, Place::Listed(list));
+        self.put(pfn, Place::Listed(list as u32));
     }
 
     /// A page is handed out.
     pub fn handed_out(&mut self, by: Seen, event: &PageAlloc) {
         let Some(pfn) = event.pfn else { return };
-        if let Some(Place::Listed(list)) = self.places.get(&pfn).copied()
+        if let Place::Listed(list) = self.place(pfn)
             && event.order == 0
+            && let list = list as usize
             && list == self.list(by.cpu, pfn)
             && let Some(ahead) = self.lists[list].iter().position(|listed| *listed == pfn)
         {
@@ -153,7 +164,7 @@ impl BulkPages {
     /// The first pages of a list are gone.
     fn take(&mut self, by: Seen, list: usize, pages: usize) {
         for pfn in self.lists[list].drain(..pages) {
-            self.places.insert(pfn, Place::Taken(self.taken.len()));
+            self.places[pfn as usize] = Place::Taken(self.taken.len() as u32);
             self.taken.push(Some(Taken { pfn, by, freed: None }));
         }
     }
@@ -166,34 +177,35 @@ impl BulkPages {
 
     /// A page is given back. Whether it had been taken in silence.
     pub fn freed(&mut self, by: Seen, late: bool, pfn: u64, order: u32) -> bool {
-        let silent = match self.places.get(&pfn) {
-            Some(Place::Taken(number)) => self.taken[*number].as_mut(),
+        let silent = match self.place(pfn) {
+            Place::Taken(number) => self.taken[number as usize].as_mut(),
             _ => None,
         };
         let known = silent.is_some();
         if let Some(taken) = silent {
             taken.freed = Some((by, late));
-            self.places.remove(&pfn);
+            self.put(pfn, Place::Elsewhere);
         }
         self.turned_up(pfn);
         if order == 0 && self.types.get(pfn as usize >> PAGEBLOCK_ORDER) == Some(&UNMOVABLE) {
             let list = self.list(by.cpu, pfn);
             self.lists[list].push_front(pfn);
-            self.places.insert(pfn, Place::Listed(list));
+            self.put(pfn, Place::Listed(list as u32));
         }
         known
     }
 
     /// The page is somewhere else: it was not taken, or is on no list any more.
     fn turned_up(&mut self, pfn: u64) {
-        match self.places.remove(&pfn) {
-            Some(Place::Taken(number)) => self.taken[number] = None,
-            Some(Place::Listed(list)) => {
-                if let Some(at) = self.lists[list].iter().rposition(|listed| *listed == pfn) {
-                    self.lists[list].remove(at);
+        match self.put(pfn, Place::Elsewhere) {
+            Place::Taken(number) => self.taken[number as usize] = None,
+            Place::Listed(list) => {
+                let list = &mut self.lists[list as usize];
+                if let Some(at) = list.iter().rposition(|listed| *listed == pfn) {
+                    list.remove(at);
                 }
             }
-            None => {}
+            Place::Elsewhere => {}
         }
     }
 

@@ -6,8 +6,8 @@ use super::{ObjectId, Op, OpKind};
 
 /// Gives each late free to the task that had asked for the page, if that had ended by then: it was its end that let go. All others,
 /// and those of pages from before the recording (below `first`), are nobody's: `interrupts`.
-pub(super) fn attribute(ops: &mut [Op], askers: &[u16], first: ObjectId, interrupts: u16) {
-    let ends = ends(ops, askers);
+pub(super) fn attribute(ops: &mut [Op], tasks: usize, askers: &[u16], first: ObjectId, interrupts: u16) {
+    let ends = ends(ops, tasks);
     for op in ops.iter_mut().filter(|op| op.kind == OpKind::LateFree) {
         let asker = askers[op.object as usize];
         let gone = op.object >= first && ends[usize::from(asker)] <= op.ts;
@@ -15,10 +15,8 @@ pub(super) fn attribute(ops: &mut [Op], askers: &[u16], first: ObjectId, interru
     }
 }
 
-/// By task: its last operation of its own.
-pub(crate) fn ends(ops: &[Op], askers: &[u16]) -> Vec<u64> {
-    let tasks =
-        ops.iter().map(|op| op.task).chain(askers.iter().copied()).max().map_or(1, |last| usize::from(last) + 1);
+/// By task: its last operation of its own, 0 for those that have none.
+pub(crate) fn ends(ops: &[Op], tasks: usize) -> Vec<u64> {
     let mut ends = vec![0; tasks];
     for op in ops.iter().filter(|op| op.kind != OpKind::LateFree) {
         ends[usize::from(op.task)] = op.ts;
@@ -42,7 +40,7 @@ mod tests {
             op(OpKind::Free, 8, 2, 3),
             op(OpKind::Free, 9, 3, 4),
         ];
-        attribute(&mut ops, &[0, 1, 2, 2, 3], 1, 4);
+        attribute(&mut ops, 5, &[0, 1, 2, 2, 3], 1, 4);
         assert_eq!(ops.map(|op| op.task), [1, 2, 1, 4, 4, 2, 3]);
     }
 }

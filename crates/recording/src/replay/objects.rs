@@ -284,9 +284,9 @@ impl Objects {
 
     /// Whether the use of an object, which would be read back now, has to wait with its user.
     pub fn use_waits(&mut self, object: ObjectId) -> bool {
-        let user = self.user(object).filter(|user| self.waiting.since(*user).is_some());
-        user.into_iter().for_each(|user| self.waiting.misses(user, object));
-        user.is_some()
+        let Some(user) = self.user(object).filter(|user| self.waiting.since(*user).is_some()) else { return false };
+        self.waiting.misses(user, object);
+        true
     }
 
     /// The task that uses an anonymous object. Whose the objects from before the recording are is not known.

@@ -81,9 +81,7 @@ pub(super) struct Held {
 impl Held {
     /// For the tasks of a log, on a machine of so many CPUs.
     pub fn new(log: &PageLog, cpus: usize) -> Held {
-        let mut ends = task_ends(&log.ops, &log.askers);
-        ends.resize(ends.len().max(log.tasks.len()), 0);
-        Held { parents: log.parents.clone(), ..Held::of_tasks(ends, cpus) }
+        Held { parents: log.parents.clone(), ..Held::of_tasks(task_ends(&log.ops, log.tasks.len()), cpus) }
     }
 
     fn of_tasks(ends: Vec<u64>, cpus: usize) -> Held {
@@ -207,7 +205,7 @@ impl Held {
         self.behind.remove(&(end, task));
         self.late.ended(task, end, now);
         self.forks(task, u64::MAX, now);
-        self.next = self.next.min(self.late.next());
+        self.see_next();
         while let Some(&(ts, unborn)) = self.unborn.first() {
             if self.behind.first().is_some_and(|(end, _)| *end < ts) {
                 return;
@@ -222,9 +220,13 @@ impl Held {
         self.next = self.next.min(at);
     }
 
+    fn see_next(&mut self) {
+        self.next = self.due.next().min(self.late.next());
+    }
+
     fn pop(&mut self) -> Option<(u64, u16)> {
         let first = self.due.pop();
-        self.next = self.due.next().min(self.late.next());
+        self.see_next();
         first
     }
 
@@ -234,7 +236,7 @@ impl Held {
             return None;
         }
         let op = self.late.pop();
-        self.next = self.due.next().min(self.late.next());
+        self.see_next();
         op
     }
 
@@ -316,7 +318,6 @@ impl Driver<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pagelog::OpKind;
 
     const MS: u64 = 1_000_000;
 

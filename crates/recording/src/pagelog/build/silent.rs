@@ -60,9 +60,10 @@ impl Builder<'_> {
             let kind = if late { OpKind::LateFree } else { OpKind::Free };
             self.ops.push(Op { ts, object, task, cpu: cpu as u8, kind });
         }
-        let first = self.first_use.entry(taken.pfn as u32).or_insert(FirstUse { ts, order: 0, cpu });
-        if first.ts > ts {
-            *first = FirstUse { ts, order: 0, cpu };
+        let used = FirstUse { ts, order: 0, cpu };
+        let first = self.first_use.entry(taken.pfn as u32).or_insert(used);
+        if ts < first.ts {
+            *first = used;
         }
         if let Some(seen) = self.seen.get_mut(taken.pfn as usize) {
             *seen = ts.max(*seen);
