@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(near("linux-5.15"), "its neighbours by version are `linux-5.0` and `linux-6.1`");
         assert_eq!(near("v6.18.3"), "did you mean `linux-6.18`?");
         assert_eq!(near("v6.18.20"), "did you mean `linux-6.18.5`?");
-        assert_eq!(near("linux-7.0"), "the newest kernel that is modelled is `linux-6.19`");
+        assert_eq!(near("linux-7.9"), "the newest kernel that is modelled is `linux-7.3`");
         assert_eq!(near("linux-2.6.32"), "the oldest kernel that is modelled is `linux-3.10`");
     }
 

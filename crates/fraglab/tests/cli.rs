@@ -33,7 +33,7 @@ fn did_you_mean() {
     fraglab(&["policies", "linux-6.17"])
         .code(2)
         .stderr(contains("neighbours by version are `linux-6.15` and `linux-6.18`"));
-    fraglab(&["policies", "linux-7"]).code(2).stderr(contains("the newest kernel that is modelled is `linux-6.19`"));
+    fraglab(&["policies", "linux-8"]).code(2).stderr(contains("the newest kernel that is modelled is `linux-7.3`"));
 }
 
 /// Not "unexpected argument '-1'", and not a range that holds the value that it refuses.

@@ -35,7 +35,7 @@ use crate::env::Nanos;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::state::{State, World};
-use pagealloc::policy::LruRule;
+use pagealloc::policy::{GenerationRules, LruRule};
 use pagealloc::{CpuId, FrameList, FrameState, Frames, NodeId, Order, Pfn, ZoneId, ZoneType};
 
 /// A list by number: bit 0 active, bit 1 file; 4 unevictable.
@@ -290,11 +290,13 @@ impl<W: World> State<W> {
     }
 
     /// Puts a newly allocated page on the list that its flags name, at the head (10.1), and hands it to its owner's tag.
-    /// With generations, a page that is mapped as it enters was faulted in, and starts young.
+    /// With generations, a page that is mapped as it enters was faulted in, and starts young if the policy protects it.
     #[inline]
     pub fn lru_add(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
-        let faulted = self.lru_gen.is_some() && flags.contains(PageFlags::MAPPED);
-        let flags = if faulted { flags.with(PageFlags::ACTIVE) } else { flags };
+        let faulted = flags.contains(PageFlags::MAPPED);
+        let protects = |rules: GenerationRules| rules.protects_faulted_files || flags.contains(PageFlags::ANON);
+        let young = faulted && self.lru_gen.is_some_and(protects);
+        let flags = if young { flags.with(PageFlags::ACTIVE) } else { flags };
         self.enter(pfn, flags, tag, GenBits::default(), End::Head);
     }
 

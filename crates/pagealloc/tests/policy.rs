@@ -16,9 +16,9 @@ macro_rules! row {
     };
 }
 
-/// The columns of the table, plus 6.14 (part of its 6.15 column) and 6.19 (the list at its end).
+/// The columns of the table, plus 6.14 (part of its 6.15 column), 6.19 (the list at its end) and 7.x (their presets say where from).
 const COLUMNS: &[&str] =
-    &["3.10", "3.11", "3.12", "4.6", "4.8", "4.20", "5.0", "6.1", "6.12", "6.14", "6.15", "6.18", "6.19"];
+    &["3.10", "3.11", "3.12", "4.6", "4.8", "4.20", "5.0", "6.1", "6.12", "6.14", "6.15", "6.18", "6.19", "7.2", "7.3"];
 
 /// Chapter 16, top to bottom; then what other chapters say about eras.
 const ROWS: &[Row] = &[
@@ -53,7 +53,7 @@ const ROWS: &[Row] = &[
     row!("NOFS compaction", ["4.20"], compaction.nofs),
     row!("finish test", ["4.6", "4.20", "6.1"], compaction.finish),
     row!("base mark of suitability", ["4.20", "6.15"], compaction.suitable_mark),
-    row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15"], defrag),
+    row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15", "7.2", "7.3"], defrag),
     row!("NUMA balancing", ["4.6"], numa_balancing),
     row!("kernel stacks", ["4.6", "4.20"], stacks),
     row!("scheduler", ["6.12"], scheduler),
@@ -72,7 +72,7 @@ const ROWS: &[Row] = &[
     row!("6.3 L", ["6.1"], lowmem_zones),
     row!("6.5, 10.8, 11.19 sysctls", ["4.6", "6.1"], sysctl_rules),
     row!("6.6 to 6.8 reserves", ["4.6", "6.12"], watermark_reserve),
-    row!("8.4 stall counts deferred", ["6.1"], slowpath.stall_counts_deferred),
+    row!("8.4 stall counts deferred", ["6.1", "7.2"], slowpath.stall_counts_deferred),
     row!("8.13 deferral", ["4.6"], compaction.defer_per_zone),
     row!("9.6.3 boost skips slab", ["5.0", "6.1"], reclaim.boost_skips_slab),
     row!("9.9 order of sleep", ["4.8"], kswapd.sleeps_by_order),
@@ -95,7 +95,7 @@ const ROWS: &[Row] = &[
     row!("10.12 huge pages swapped whole", ["4.20"], reclaim.swaps_huge_pages),
     row!("flushed statistics", ["6.12"], reclaim.stats_flush_ms),
     row!("swap tables", ["6.18"], reclaim.swap_tables),
-    row!("generations", ["6.1", "6.12", "6.14", "6.18"], reclaim.generations),
+    row!("generations", ["6.1", "6.12", "6.14", "6.18", "7.2"], reclaim.generations),
     row!("11.5 compound pages move", ["6.12"], compaction.moves_compound),
     row!("11.11 targets kept by order", ["6.12"], compaction.targets_by_order),
     row!("11.5, 11.11 scanned counters", ["6.12"], compaction.counts_stepped_over),

@@ -11,7 +11,7 @@ use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::GenerationRules;
+use pagealloc::policy::{FlusherWake, GenerationRules, PassQuota};
 use pagealloc::{Counter, FrameList, Gfp, NR_ZONE_TYPES, NodeId, Pfn, ZoneId, ZoneType};
 
 /// Pages that a batch takes: it ends with the page that reaches this number.
@@ -56,12 +56,23 @@ impl<W: World> Mm<W> {
         let now = self.env.now();
         let (batch, kind, progress, mut writes) = {
             let mut state = self.state.borrow_mut();
-            let quota = if rules.exact_batches { quota.min(MAX_BATCH) } else { MAX_BATCH };
+            let quota = match rules.quota {
+                PassQuota::Anew => MAX_BATCH,
+                PassQuota::AnewExact => quota.min(MAX_BATCH),
+                PassQuota::Once => quota.min(MIN_BATCH.into()),
+            };
+            if rules.quota == PassQuota::Once {
+                state.drop_empty_generations(node, swappiness, rules);
+            }
             let (scan, kind) = state.scan_kinds(node, quota, swappiness, rules, sc, now);
             let dropped = state.drop_empty_generations(node, swappiness, rules);
             let out_of_old =
                 state.evictable_min_seq(node, swappiness, rules) + MIN_NR_GENS > state.generations(node).max_seq;
-            let progress = if out_of_old { 0 } else { scan.progress() + u64::from(dropped) };
+            let progress = match rules.quota {
+                PassQuota::Once => scan.progress(rules),
+                _ if out_of_old => 0,
+                _ => scan.progress(rules) + u64::from(dropped),
+            };
             met.note(&scan, kind);
             let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
             let limits = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
@@ -70,6 +81,9 @@ impl<W: World> Mm<W> {
         sc.nr_scanned += u64::from(batch.scanned);
         sc.nr_reclaimed += u64::from(batch.reclaimed);
         met.unqueued_dirty += u64::from(batch.unqueued_dirty);
+        if rules.wakes_flushers == FlusherWake::AfterBatch && batch.is_unqueued_dirty() {
+            self.env.wake_flushers();
+        }
         self.settle_batch(&batch, kind != FILE, &mut writes, task).await;
         self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;
         progress
@@ -86,9 +100,10 @@ impl Met {
 }
 
 impl Scan {
-    /// Nothing, where pages were looked at in vain and there are no more: the pass would not end otherwise.
-    fn progress(&self) -> u64 {
-        if self.taken > 0 || self.remaining == 0 { u64::from(self.looked_at) } else { 0 }
+    /// Nothing, where pages were looked at in vain and there are no more, and no quota makes the pass end.
+    fn progress(&self, rules: GenerationRules) -> u64 {
+        let counts = rules.quota == PassQuota::Once || self.taken > 0 || self.remaining == 0;
+        if counts { u64::from(self.looked_at) } else { 0 }
     }
 }
 
@@ -107,7 +122,7 @@ impl<W: World> State<W> {
         let generations = self.generations(node);
         let (mut kind, mut tier) = choose_kind(&generations.feedback, generations.min_seq, swappiness, rules);
         let mut scan = self.scan_oldest(node, kind, tier, rules, sc, fresh());
-        if scan.progress() == 0 && evictable_kinds(swappiness).contains(&(1 - kind)) {
+        if scan.progress(rules) == 0 && evictable_kinds(swappiness).contains(&(1 - kind)) {
             kind = 1 - kind;
             tier = self.generations(node).feedback[kind].evictable_tier(rules);
             scan = self.scan_oldest(node, kind, tier, rules, sc, fresh());
@@ -222,6 +237,9 @@ impl<W: World> State<W> {
             let next = self.grow_younger(pfn, rules);
             self.rehang(pfn, next, false);
             return true;
+        }
+        if !rules.sorts_dirty {
+            return false;
         }
         let (dirty, writeback) = (flags.contains(PageFlags::DIRTY), flags.contains(PageFlags::WRITEBACK));
         if kind == FILE && dirty {

@@ -1,4 +1,4 @@
-//! Page reclaim of Linux, from 3.10 to 6.19: the classic active and inactive lists (chapter 10 of the reference),
+//! Page reclaim of Linux, from 3.10 to 7.2: the classic active and inactive lists (chapter 10 of the reference),
 //! and the multi-generational LRU (docs/mglru.md).
 //!
 //! | question | module |
@@ -173,6 +173,13 @@ pub(crate) struct Batch {
     pub ref_keep: u32,
     /// Requests for swap tables that failed; every other one asked for kswapd.
     pub failed_tables: u32,
+}
+
+impl Batch {
+    /// Nothing but dirty pages that nobody was writing: the flushers don't keep up.
+    fn is_unqueued_dirty(&self) -> bool {
+        self.taken != 0 && self.unqueued_dirty == self.taken
+    }
 }
 
 /// Sums of the batches of one pass over a node, for the node's flags and throttling (10.6).

@@ -8,7 +8,7 @@ use crate::env::{Env, TaskContext, Work};
 use crate::lru::{LruList, MIN_NR_GENS, index_of};
 use crate::owner::Owner;
 use crate::state::{Mm, State, World};
-use pagealloc::policy::GenerationRules;
+use pagealloc::policy::{FlusherWake, GenerationRules, PassQuota};
 use pagealloc::{AllocFlags, Gfp, NodeId, ZoneId};
 
 /// How many pages a pass is to scan.
@@ -53,7 +53,53 @@ impl<W: World> Mm<W> {
         task: &TaskContext,
     ) {
         let swappiness = self.state.borrow().effective_swappiness(sc, rules);
-        let (mut scanned, mut met) = (0, Met::default());
+        let mut met = Met::default();
+        match rules.quota {
+            PassQuota::Once => self.shrink_by_one_quota(node, swappiness, rules, (sc, &mut met), task).await,
+            PassQuota::Anew | PassQuota::AnewExact => {
+                self.shrink_by_quotas(node, swappiness, rules, (sc, &mut met), task).await;
+            }
+        }
+        let all_dirty = met.unqueued_dirty > 0 && met.unqueued_dirty == met.file;
+        if rules.wakes_flushers == FlusherWake::AfterPass && all_dirty {
+            self.env.wake_flushers();
+        }
+    }
+
+    /// The quota is what was evictable when the pass began; each batch uses up what it looks at.
+    async fn shrink_by_one_quota(
+        &self,
+        node: NodeId,
+        swappiness: u64,
+        rules: GenerationRules,
+        (sc, met): (&mut ScanControl, &mut Met),
+        task: &TaskContext,
+    ) {
+        let mut quota = self.state.borrow().evictable_pages(node, swappiness) >> sc.priority;
+        while quota > 0 {
+            let ages = self.state.borrow().ages_within(node, swappiness, rules, sc);
+            if ages {
+                self.age(node, swappiness, rules, task).await;
+            }
+            let looked_at = self.evict_batch(node, quota, swappiness, rules, (&mut *sc, &mut *met), task).await;
+            quota = quota.saturating_sub(looked_at);
+            if looked_at == 0 || ages || self.state.borrow().should_abort_scan(node, rules, sc) {
+                break;
+            }
+            self.env.work(task, Work::Resched).await;
+        }
+    }
+
+    /// The quota is that of the moment.
+    async fn shrink_by_quotas(
+        &self,
+        node: NodeId,
+        swappiness: u64,
+        rules: GenerationRules,
+        (sc, met): (&mut ScanControl, &mut Met),
+        task: &TaskContext,
+    ) {
+        let mut scanned = 0;
         loop {
             let quota = self.state.borrow().generation_quota(node, swappiness, rules, sc);
             let quota = match quota {
@@ -64,16 +110,13 @@ impl<W: World> Mm<W> {
             if quota == 0 {
                 break;
             }
-            let progress = self.evict_batch(node, quota, swappiness, rules, (&mut *sc, &mut met), task).await;
+            let progress = self.evict_batch(node, quota, swappiness, rules, (&mut *sc, &mut *met), task).await;
             scanned += progress;
             let enough = progress == 0 || scanned >= quota;
             if enough || self.state.borrow().should_abort_scan(node, rules, sc) {
                 break;
             }
             self.env.work(task, Work::Resched).await;
-        }
-        if rules.wakes_flushers && met.unqueued_dirty > 0 && met.unqueued_dirty == met.file {
-            self.env.wake_flushers();
         }
     }
 
@@ -138,6 +181,13 @@ impl<W: World> State<W> {
         let young = self.pages_of(node, max_seq, swappiness);
         let old = self.pages_of(node, max_seq - MIN_NR_GENS, swappiness);
         young * MIN_NR_GENS > total || old * (MIN_NR_GENS + 2) < total
+    }
+
+    /// Whether a pass makes a new generation before its next batch: if nothing can be evicted otherwise, or below the first priority
+    /// if it is due.
+    fn ages_within(&self, node: NodeId, swappiness: u64, rules: GenerationRules, sc: &ScanControl) -> bool {
+        self.must_age(node, swappiness, rules)
+            || sc.priority != DEF_PRIORITY && self.should_age(node, swappiness, rules)
     }
 
     /// get_nr_to_scan. A pass at the first priority does without aging if it can.

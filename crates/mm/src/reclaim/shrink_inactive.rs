@@ -47,9 +47,8 @@ impl<W: World> Mm<W> {
         };
         sc.nr_scanned += u64::from(batch.scanned);
         totals.add(&batch, list.is_file());
-        let all_dirty = batch.taken != 0 && batch.unqueued_dirty == batch.taken;
         let rule = self.state.borrow().alloc.policy.reclaim.dirty_pages;
-        if all_dirty && rule == DirtyPages::MoveAway {
+        if batch.is_unqueued_dirty() && rule == DirtyPages::MoveAway {
             self.env.wake_flushers();
         }
         self.settle_batch(&batch, !list.is_file(), &mut writes, task).await;

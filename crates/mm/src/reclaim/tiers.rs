@@ -152,19 +152,20 @@ impl<W: World> State<W> {
             true => shadow.workingset,
             false => faulted || usize::from(uses) == MAX_NR_TIERS,
         };
-        if faulted || !rules.second_look {
+        let young = faulted && (rules.protects_faulted_files || restored);
+        if young || !rules.second_look {
             self.count_refault(Refault::Activated, file, pages);
         }
         if restored {
             self.count_refault(Refault::Restored, file, pages);
         }
         if restored || rules.second_look {
-            self.enter_again(pfn, restored, shadow.uses, faulted);
+            self.enter_again(pfn, restored, shadow.uses, young || faulted && !file);
         }
     }
 
     /// Puts the page where it would have entered had its past been known: in the workingset, or with its uses.
-    fn enter_again(&mut self, pfn: Pfn, workingset: bool, uses: u8, faulted: bool) {
+    fn enter_again(&mut self, pfn: Pfn, workingset: bool, uses: u8, young: bool) {
         self.lru_del(pfn);
         self.pages.clear_flags(pfn, PageFlags::ACTIVE);
         if workingset {
@@ -172,7 +173,7 @@ impl<W: World> State<W> {
         } else {
             self.pages.set_bits(pfn, self.pages.bits(pfn).with_refs(uses));
         }
-        if faulted {
+        if young {
             self.pages.add_flags(pfn, PageFlags::ACTIVE);
         }
         self.lru_putback(pfn);

@@ -303,4 +303,10 @@ impl<W: World> Mm<W> {
         let alloc = &self.state.borrow().alloc;
         work_order(&alloc.policy, &alloc.geometry, &slow.request, slow.flags)
     }
+
+    /// The order by which another round is judged: that, or the request's own.
+    fn judged_order(&self, slow: &Slow) -> Order {
+        let by_own = defrag_rules(&self.state.borrow().alloc.policy).is_some_and(|rules| !rules.retries_at_block_order);
+        if by_own { slow.request.order } else { self.work_order(slow) }
+    }
 }

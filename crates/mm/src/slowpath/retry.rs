@@ -17,7 +17,7 @@ impl<W: World> Mm<W> {
     /// should_reclaim_retry (8.6): whether some zone would pass if all that is reclaimable were free. The HighAtomic
     /// reserve is given up before the answer is no.
     pub(super) async fn should_reclaim_retry(&self, slow: &mut Slow) -> bool {
-        let order = self.work_order(slow);
+        let order = self.judged_order(slow);
         if slow.progress > 0 && order <= PAGE_ALLOC_COSTLY_ORDER {
             slow.no_progress_loops = 0;
         } else {
@@ -35,8 +35,8 @@ impl<W: World> Mm<W> {
 
     /// should_compact_retry (8.7, 8.8). Raises the priority when it is the next thing to try.
     pub(super) fn should_compact_retry(&self, slow: &mut Slow) -> bool {
-        let order = self.work_order(slow);
-        if order == 0 || slow.task.flags.contains(TaskFlags::DYING) {
+        let (order, compacted) = (self.judged_order(slow), self.work_order(slow));
+        if compacted == 0 || slow.task.flags.contains(TaskFlags::DYING) {
             return false;
         }
         let mut state = self.state.borrow_mut();
@@ -45,7 +45,7 @@ impl<W: World> Mm<W> {
         let max_retries = max_compact_retries(order);
         let should_retry = match verdict(form, compaction_result, slow.compaction_retries, max_retries) {
             Verdict::IfReclaimHelps => {
-                let request = Request { order, ..slow.request };
+                let request = Request { order: compacted, ..slow.request };
                 state.compaction_zonelist_suitable(&request, slow.flags)
             }
             Verdict::Again { retries } => {

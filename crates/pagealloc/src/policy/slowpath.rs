@@ -11,13 +11,16 @@ pub struct DefragRules {
     pub kswapd_block_watermark: BlockWatermark,
     /// g, h: kcompactd starts and finishes by the same measure.
     pub kcompactd_block_watermark: bool,
-    /// 2026: requests that can't reclaim but may wake kswapd give NOFRAGMENT up instead of failing (13.9).
+    /// Requests that can't reclaim but may wake kswapd give NOFRAGMENT up instead of failing (13.9; 7.2+).
     pub nonblocking_may_fragment: bool,
     /// Nobody's yet: what a task that is freeing memory asks for gives NOFRAGMENT up instead of failing, also where
     /// `__GFP_NOMEMALLOC` keeps it from the reserves that would lift the ban (2.9, 13.4).
     pub memalloc_may_fragment: bool,
-    /// 2026: direct reclaim and compaction of non-movable requests run at the pageblock order (13.9).
+    /// Direct reclaim and compaction of non-movable requests run at the pageblock order (13.9; 7.3+).
     pub reclaim_at_block_order: bool,
+    /// Whether they are worth another round is then judged by that order, too, as first posted. 7.3 judges by the request's own, as
+    /// `compact_retry` and `reclaim_retry_zone` show in its recordings: what is not costly goes on, up to full compaction.
+    pub retries_at_block_order: bool,
     /// Fail rather than fragment: step d and the OOM attempt keep NOFRAGMENT (13.11); used when defrag_mode=2.
     pub never_fragment: bool,
 }
@@ -204,10 +207,40 @@ pub struct GenerationRules {
     pub first_priority: Option<u8>,
     /// kswapd stops within a pass when all zones are above their high marks (6.7+).
     pub stops_at_high: bool,
-    /// Wakes the flushers when all page cache of a pass was dirty (6.13+).
-    pub wakes_flushers: bool,
-    /// A batch looks at no more pages than the pass has left to scan (seen in 6.18).
-    pub exact_batches: bool,
+    /// When dirty page cache makes a pass wake the flushers.
+    pub wakes_flushers: FlusherWake,
+    /// How much a pass scans, and what becomes of it if the generations have to age.
+    pub quota: PassQuota,
+    /// Dirty page cache and pages under writeback move to the next generation unjudged (up to 7.1: "mm/mglru: use the common routine for
+    /// dirty/writeback reactivation"). Later they are judged as those of the inactive lists are, and activated.
+    pub sorts_dirty: bool,
+    /// Page cache that a fault brings in starts as young as what is activated (up to 7.1: "mm/mglru: use folio_mark_accessed to
+    /// replace folio_set_active"). Later it starts where page cache that is read does.
+    pub protects_faulted_files: bool,
+}
+
+/// When a pass over generations wakes the flushers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlusherWake {
+    /// Never (up to 6.12).
+    Never,
+    /// After a pass whose page cache was all dirty (6.13 to 7.1).
+    AfterPass,
+    /// After a batch of nothing but dirty pages that nobody was writing, as with the inactive lists (7.2+).
+    AfterBatch,
+}
+
+/// How much a pass over generations scans ("mm/mglru: improve reclaim loop and dirty folio handling", 7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassQuota {
+    /// Calculated anew before each batch, which looks at up to 4,096 pages. A pass that has to age ends with that, and one at the first
+    /// priority does without (up to 6.17).
+    Anew,
+    /// The same, but a batch looks at no more than the pass has left to scan (seen in 6.18).
+    AnewExact,
+    /// Calculated once, when the pass begins, and used up by all that batches of 64 look at. A pass that can't evict otherwise ages at any
+    /// priority, and ends after one batch more (7.2+).
+    Once,
 }
 
 /// LRU lists (10.1).
@@ -392,7 +425,7 @@ pub struct SlowpathRules {
     pub initial_compaction_nonmovable: bool,
     /// NORETRY requests leave when the initial compaction was skipped, not only when it was deferred (6.1+).
     pub noretry_bails_on_skipped: bool,
-    /// `compact_stall` counts deferred runs as well (up to 6.19).
+    /// `compact_stall` counts deferred runs as well (6.1 to 6.19; recordings of 7.2 count none).
     pub stall_counts_deferred: bool,
     /// Form of should_compact_retry.
     pub compact_retry: CompactRetry,

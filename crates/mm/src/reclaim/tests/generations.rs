@@ -72,12 +72,16 @@ fn tags_evicted(mm: &Mm<Toy>) -> Vec<u32> {
 
 #[test]
 fn pages_enter_by_how_they_came() {
-    for (era, faulted, read) in [("linux-6.1", 3, 1), ("linux-6.14", 2, 0), ("linux-6.18", 2, 0)] {
+    for (era, faulted, read, mapped) in
+        [("linux-6.1", 3, 1, 3), ("linux-6.14", 2, 0, 2), ("linux-6.18", 2, 0, 2), ("linux-7.2", 2, 0, 0)]
+    {
         let mm = machine(generational(era));
         let anon = mm.fill(1, 0, FAULTED, 0)[0];
         let file = mm.fill(1, 0, PageFlags::NONE, 1)[0];
         assert_eq!((seq(&mm, anon), seq(&mm, file), max_seq(&mm)), (faulted, read, 3), "{era}");
         assert_eq!((mm.on(LruList::ActiveAnon), mm.on(LruList::InactiveFile)), (1, 1), "the youngest two are active");
+        let program = mm.fill(1, 0, PageFlags::MAPPED, 2)[0];
+        assert_eq!(seq(&mm, program), mapped, "{era}: page cache that a fault brought in");
         mm.check();
     }
 }
@@ -181,6 +185,18 @@ fn the_first_priority_does_without_aging() {
 }
 
 #[test]
+fn a_pass_of_7_2_that_has_to_age_evicts_one_batch_more() {
+    for (era, scanned) in [("linux-6.18", 0), ("linux-7.2", 3)] {
+        let mm = machine(generational(era));
+        mm.fill(200, 0, FAULTED, 0);
+        shrink(&mm, &mut run_at(7));
+        assert_eq!(max_seq(&mm), 3, "{era}: finds that the two oldest generations are empty");
+        shrink(&mm, &mut run_at(6));
+        assert_eq!((max_seq(&mm), mm.count(Counter::PgscanKswapd)), (4, scanned), "{era}: a 64th of 200 pages is 3");
+    }
+}
+
+#[test]
 fn oldest_pages_join_the_next_generation_when_there_are_too_many() {
     let mm = linux_6_18();
     mm.fill(10, 0, PageFlags::NONE, 0);
@@ -277,8 +293,24 @@ fn dirty_page_cache_is_put_off_and_comes_back_to_be_evicted_next() {
 }
 
 #[test]
+fn dirty_page_cache_is_judged_and_activated_since_7_2() {
+    let mm = machine(generational("linux-7.2"));
+    let pages = mm.fill(64, 0, PageFlags::DIRTY, 0);
+    shrink(&mm, &mut run_at(0));
+    assert_eq!((mm.count(Counter::Pgrefill), mm.count(Counter::PgscanFile)), (0, 64), "scanned, not sorted");
+    assert_eq!((mm.count(Counter::NrVmscanImmediateReclaim), mm.count(Counter::Pgactivate)), (64, 64));
+    assert!(mm.state.borrow().pages.flags(pages[0]).contains(PageFlags::RECLAIM));
+    assert_eq!(seq(&mm, pages[0]), max_seq(&mm) - 1, "out of the way until it is clean");
+    mm.state.borrow_mut().set_writeback(pages[0]);
+    mm.end_writeback(pages[0]);
+    assert_eq!(mm.count(Counter::Pgrotated), 1);
+    assert_eq!(seq(&mm, pages[0]), min_seq(&mm)[FILE].max(max_seq(&mm) - 3));
+    mm.check();
+}
+
+#[test]
 fn flushers_are_woken_when_all_page_cache_was_dirty() {
-    for (era, woken) in [("linux-6.1", 0), ("linux-6.18", 1)] {
+    for (era, woken) in [("linux-6.1", 0), ("linux-6.18", 1), ("linux-7.2", 1)] {
         let mm = machine(generational(era));
         mm.fill(70, 0, PageFlags::DIRTY, 0);
         shrink(&mm, &mut run_at(0));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// As in 6.15 to 6.19: all of 13.3, with kswapd leaving once its order has dropped to 0 (step 6).
+/// As in 6.15 to 7.1: all of 13.3, with kswapd leaving once its order has dropped to 0 (step 6).
 pub(super) const RELEASED: DefragRules = DefragRules {
     retry: DefragRetry::Once,
     kswapd_block_order: true,
@@ -11,6 +11,7 @@ pub(super) const RELEASED: DefragRules = DefragRules {
     nonblocking_may_fragment: false,
     memalloc_may_fragment: false,
     reclaim_at_block_order: false,
+    retries_at_block_order: true,
     never_fragment: false,
 };
 
@@ -101,7 +102,17 @@ pub(super) fn never_fragment() -> Policy {
     with_rules("linux-6.18+defrag2", rules, v5_v6::linux_6_18()).with_defrag_mode(2)
 }
 
-/// 6.19 with both fixes.
+/// 7.2 with the switch on.
+pub(super) fn released_7_2() -> Policy {
+    Policy { name: "linux-7.2+defrag", ..v7::linux_7_2() }.with_defrag_mode(1)
+}
+
+/// 7.3 with the switch on.
+pub(super) fn released_7_3() -> Policy {
+    Policy { name: "linux-7.3+defrag", ..v7::linux_7_3() }.with_defrag_mode(1)
+}
+
+/// 6.19 with both fixes, as posted.
 pub(super) fn linux_2026() -> Policy {
     let rules = DefragRules { nonblocking_may_fragment: true, reclaim_at_block_order: true, ..RELEASED };
     with_rules("linux-2026-defrag", rules, v5_v6::linux_6_19())

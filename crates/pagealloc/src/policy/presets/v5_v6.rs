@@ -76,8 +76,10 @@ const GENERATIONS_6_1: GenerationRules = GenerationRules {
     node_at_once: false,
     first_priority: None,
     stops_at_high: false,
-    wakes_flushers: false,
-    exact_batches: false,
+    wakes_flushers: FlusherWake::Never,
+    quota: PassQuota::Anew,
+    sorts_dirty: true,
+    protects_faulted_files: true,
 };
 
 /// 6.12: passes over whole nodes (6.3), stops at the high marks (6.7), first priority of 6 at least (6.11).
@@ -90,8 +92,16 @@ const GENERATIONS_6_12: GenerationRules = GenerationRules {
 };
 
 /// 6.14: flushers woken (6.13), uses and the balance of kinds reworked (6.14).
-const GENERATIONS_6_14: GenerationRules =
-    GenerationRules { second_look: true, kinds_apart: true, wakes_flushers: true, ..GENERATIONS_6_12 };
+const GENERATIONS_6_14: GenerationRules = GenerationRules {
+    second_look: true,
+    kinds_apart: true,
+    wakes_flushers: FlusherWake::AfterPass,
+    ..GENERATIONS_6_12
+};
+
+/// 6.18: batches that end with the pass.
+pub(super) const GENERATIONS_6_18: GenerationRules =
+    GenerationRules { quota: PassQuota::AnewExact, ..GENERATIONS_6_14 };
 
 /// 6.12. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), tasks scheduled by deadline (6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
 /// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second
@@ -168,14 +178,13 @@ pub(super) fn linux_6_15() -> Policy {
 /// 6.18.2: the fallback mode persists over a batch (6.16, 4.4); nodes with a busy kswapd come second (7.1d).
 pub(super) fn linux_6_18() -> Policy {
     let base = linux_6_15();
-    let generations = GenerationRules { exact_batches: true, ..GENERATIONS_6_14 };
     Policy {
         name: "linux-6.18",
         fallback: Fallback::ClaimThenSteal { batch_mode: true },
         skip_kswapd_nodes: true,
         reclaim: ReclaimRules {
             swap_tables: SwapTableRule::PerCluster,
-            generations: Some(generations),
+            generations: Some(GENERATIONS_6_18),
             ..base.reclaim
         },
         ..base

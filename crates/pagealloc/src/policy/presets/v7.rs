@@ -1,0 +1,39 @@
+//! Linux 7.x.
+
+use super::v5_v6::{GENERATIONS_6_18, linux_6_19};
+use super::*;
+
+/// "mm/page_alloc: fix defrag_mode for non-reclaimable allocations" (13.9).
+const DEFRAG_7_2: DefragRules = DefragRules { nonblocking_may_fragment: true, ..defrag_mode::RELEASED };
+
+/// "mm: page_alloc: fix non-movable reclaim storm in defrag_mode" (13.9), as recordings of 7.3.4 show it: non-movable requests of order 0
+/// compact and reclaim at order 9, and go on by their own order.
+const DEFRAG_7_3: DefragRules =
+    DefragRules { reclaim_at_block_order: true, retries_at_block_order: false, ..DEFRAG_7_2 };
+
+/// 7.2: passes over generations with a quota of their own, which judge dirty page cache as the inactive lists do, and faulted page cache that
+/// starts old ("mm/mglru: improve reclaim loop and dirty folio handling" and "mm/mglru: use folio_mark_accessed to replace
+/// folio_set_active"). Its tree was not read: the messages of these patches were, and recordings of 7.2.13 show batches of 64,
+/// `nr_vmscan_immediate_reclaim`, and that deferred compaction counts as no stall.
+pub(super) fn linux_7_2() -> Policy {
+    let base = linux_6_19();
+    let generations = GenerationRules {
+        wakes_flushers: FlusherWake::AfterBatch,
+        quota: PassQuota::Once,
+        sorts_dirty: false,
+        protects_faulted_files: false,
+        ..GENERATIONS_6_18
+    };
+    Policy {
+        name: "linux-7.2",
+        reclaim: ReclaimRules { generations: Some(generations), ..base.reclaim },
+        slowpath: SlowpathRules { stall_counts_deferred: false, ..base.slowpath },
+        defrag: Some(DEFRAG_7_2),
+        ..base
+    }
+}
+
+/// 7.3: defrag_mode without reclaim storms.
+pub(super) fn linux_7_3() -> Policy {
+    Policy { name: "linux-7.3", defrag: Some(DEFRAG_7_3), ..linux_7_2() }
+}
