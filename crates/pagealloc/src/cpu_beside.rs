@@ -52,6 +52,8 @@ impl<O: Observer> PageAllocator<O> {
         }
         self.pcps[to].count += self.pcps[from].count;
         self.pcps[from].count = 0;
+        let frees = self.pcps[from].take_frees();
+        self.pcps[to].note_frees(frees);
     }
 }
 

@@ -41,6 +41,15 @@ pub(crate) struct Pcp {
     pub lists: [FrameList; NR_PCP_LISTS],
 }
 
+/// Frees on a CPU's lists, as far as they matter to their tuning.
+#[derive(Clone, Copy)]
+pub(crate) struct Frees {
+    /// Pages freed lately, halved by each allocation.
+    pages: u32,
+    /// The last one was of order 1 to 3.
+    of_high_order: bool,
+}
+
 impl Pcp {
     /// Empty lists with the limits of others.
     pub fn limited_as(other: &Pcp) -> Pcp {
@@ -53,6 +62,21 @@ impl Pcp {
     pub fn forget_frees(&mut self) {
         self.free_count >>= 1;
         self.free_factor >>= 1;
+    }
+
+    /// What is known of the CPU's frees, to be noted elsewhere.
+    pub fn take_frees(&mut self) -> Frees {
+        self.alloc_factor = 0;
+        Frees { pages: core::mem::take(&mut self.free_count), of_high_order: self.freed_high_order }
+    }
+
+    /// Pages that were freed on other lists were freed on these: refills start small again, and drains grow (5.6, 5.7).
+    pub fn note_frees(&mut self, frees: Frees) {
+        if frees.pages > 0 {
+            self.alloc_factor >>= frees.pages.min(u32::from(BATCH_SCALE_MAX));
+            self.free_count = (self.free_count + frees.pages).min(self.batch << BATCH_SCALE_MAX);
+            self.freed_high_order = frees.of_high_order;
+        }
     }
 
     /// Whether `high` moves between its bounds (5.6).

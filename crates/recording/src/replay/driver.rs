@@ -71,6 +71,8 @@ pub(super) struct Driver<'a> {
     pub log: &'a PageLog,
     /// A request of order 0 from CPU 0 for each of the log's masks.
     pub requests: Vec<Request>,
+    /// CPU of the log's last operation: of those that are at work now, the busier ones are it more often.
+    pub busy_cpu: CpuId,
     pub mm: &'a Mm<ReplayWorld>,
     pub executor: Executor<'a>,
     pub served: &'a RefCell<VecDeque<Served>>,
@@ -142,6 +144,7 @@ impl<'a> Driver<'a> {
         Driver {
             log,
             requests: log.gfps.iter().map(|gfp| Request::new(0, *gfp, CpuId(0))).collect(),
+            busy_cpu: CpuId(0),
             mm,
             executor: Executor::default(),
             served,
@@ -177,6 +180,7 @@ impl<'a> Driver<'a> {
             self.look_until(op.ts);
             self.run_until(op.ts);
             self.mm.env.clock.set(op.ts);
+            self.busy_cpu = CpuId(u16::from(op.cpu));
             self.flusher.keep_up(self.mm);
             self.tally.page_events += 1;
             self.operation(*op);

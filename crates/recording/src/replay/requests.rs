@@ -202,7 +202,7 @@ impl Driver<'_> {
                 adopt(&mut state, object, class, pfn);
             }
             NOWHERE | PENDING => install(&mut state, object, class, pfn),
-            _ => state.free_page(pfn, CpuId(0)),
+            _ => state.free_page(pfn, self.busy_cpu),
         }
     }
 
@@ -248,7 +248,8 @@ impl Driver<'_> {
     // ---- pages that come back
 
     /// A fault of whoever uses the object. Who that is the object does not tell; as many are on their way at once as there
-    /// are CPUs for their tasks, and the others wait.
+    /// are CPUs for their tasks, and the others wait. Each is on a CPU that is at work then: a CPU that did nothing but read back would
+    /// refill its lists with more and more pages at once (5.6).
     pub(super) fn fault(&mut self, object: ObjectId) {
         self.faults.push_back(object);
         self.next_faults();
@@ -273,7 +274,8 @@ impl Driver<'_> {
     fn bring_back(&mut self, object: ObjectId) {
         self.tally.readbacks += 1;
         let of = self.object(object);
-        let request = Request::new(of.order, self.log.gfps[usize::from(of.gfp)], CpuId(0));
+        let cpu = self.busy_cpu;
+        let request = Request::new(of.order, self.log.gfps[usize::from(of.gfp)], cpu);
         let page = self.mm.state.borrow_mut().alloc_fast_sync(&request, &self.mm.env);
         if page.is_some() {
             return self.install_or_drop(object, page);
@@ -282,7 +284,7 @@ impl Driver<'_> {
         self.faulting += 1;
         let (mm, served) = (self.mm, self.served);
         self.executor.spawn(&mm.env, async move {
-            let pfn = mm.alloc_slow(&request, &TaskContext::user(0, CpuId(0))).await;
+            let pfn = mm.alloc_slow(&request, &TaskContext::user(0, cpu)).await;
             served.borrow_mut().push_back(Served { what: Asked::Readback(object), pfn });
         });
     }
@@ -295,7 +297,7 @@ impl Driver<'_> {
                 let class = state.owner.of(object).class;
                 install(&mut state, object, class, pfn);
             }
-            Some(pfn) => state.free_page(pfn, CpuId(0)),
+            Some(pfn) => state.free_page(pfn, self.busy_cpu),
             None if wanted => state.owner.set_place(object, NOWHERE),
             None => state.owner.set_place(object, GONE),
         }
