@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
         match &record.event {
             Event::PageAlloc(event) => self.page_alloc(record, task, event),
             Event::PageFree(event) => self.page_free(record, task, event),
-            Event::PageFreeBatched(event) => self.part_was_batched(event.pfn),
+            Event::PageFreeBatched(event) => self.batched(task, event.pfn),
             Event::FilemapAdd(add) => {
                 let key = FileKey { device: add.s_dev, inode: add.i_ino, index: add.index };
                 self.entered_page_cache(record.ts_ns, task, add.pfn, key);

@@ -1,10 +1,13 @@
 //! Which parts of a huge page went by themselves?
 //!
 //! A process may unmap a piece of a huge page (`MADV_DONTNEED`, `munmap`). The kernel keeps the page whole until memory gets short; then it
-//! splits it and gives back what nobody maps. These frees are not reclaim's though they come inside it: the owner had let go. What tells them
-//! apart is a rule of the trace: reclaim gives back base pages in batches, and tells of each one again (`mm_page_free_batched`); a split gives
-//! them back one by one. In a recording of fraglab's `thpscale`, which has `mm_vmscan_write_folio` as well, all of 12,793 parts that came in
-//! batches had been written, and none of 93,184 others.
+//! splits it and gives back what nobody maps. These frees are not reclaim's though they come inside it: the owner had let go. Two rules of the
+//! trace tell them apart, both found in recordings:
+//!
+//! - Reclaim gives back base pages in batches, and each of them is told of again (`mm_page_free_batched`). A split gives them back one by one.
+//!   (`thpscale` on 6.18: of 12,793 parts that came in batches all had been in `mm_vmscan_write_folio`, of 93,184 others none.)
+//! - If reclaim finds such a page before the kernel has split it, the unmapped parts come in its batches, but `mm_vmscan_lru_shrink_inactive`
+//!   does not count them as reclaimed. (There: 11,264 in 44 batches, 256 each. In all other batches no more was freed than counted.)
 //!
 //! A huge page that was split for another reason and then went as a whole is one free, as if it had not been split.
 
@@ -22,8 +25,8 @@ const AT_ONCE_NS: u64 = 100_000_000;
 pub(super) enum By {
     /// A task that unmapped it.
     Owner,
-    /// Whoever split the page, for whatever reason: the owner had unmapped it before.
-    Split,
+    /// Whoever split the page, for whatever reason: its owner had unmapped it before.
+    Unmapped,
     /// Reclaim, which had swapped it out.
     Reclaim,
 }
@@ -44,8 +47,18 @@ pub(super) struct Parts {
     freed: BTreeMap<u32, Vec<Part>>,
     /// Frames given back inside reclaim of which no batch has told: unit, and which of its parts.
     alone: HashMap<u64, (u32, usize)>,
+    /// Orders of the larger pages among what reclaim gave back.
+    orders: HashMap<u64, u32>,
     /// Whether the trace tells of batches.
     batches: bool,
+}
+
+/// What a task's reclaim gave back since it last told what it had reclaimed.
+#[derive(Default)]
+pub(super) struct Batch {
+    pages: u64,
+    /// Parts of huge pages among that: unit, and which of its parts.
+    parts: Vec<(u32, usize)>,
 }
 
 /// What the parts come to.
@@ -53,6 +66,9 @@ pub(super) struct Parts {
 pub(super) struct Settled {
     /// Frees, those of each unit in order of time.
     pub ops: Vec<Op>,
+    /// Parts that reclaim had swapped out, and all others.
+    pub reclaimed: u64,
+    pub released: u64,
 }
 
 impl Parts {
@@ -80,21 +96,50 @@ impl Parts {
     pub fn freed(&mut self, unit: u32, pfn: u64, op: Op, by: By) {
         let parts = self.freed.entry(unit).or_default();
         parts.push(Part { op, by });
-        if by == By::Split {
+        if by == By::Unmapped {
             self.alone.insert(pfn, (unit, parts.len() - 1));
         }
     }
 
-    /// The trace tells that a frame was freed in a batch. The part, if it is one that was given back inside reclaim.
-    pub fn batched(&mut self, pfn: u64) -> Option<ObjectId> {
-        self.batches = true;
-        if self.alone.is_empty() {
-            return None;
+    /// Reclaim gives back a page of this order.
+    pub fn reclaims(&mut self, pfn: u64, order: u32) {
+        if order > 0 {
+            self.orders.insert(pfn, order);
+        } else {
+            self.orders.remove(&pfn);
         }
-        let (unit, index) = self.alone.remove(&pfn)?;
-        let part = self.freed.get_mut(&unit)?.get_mut(index)?;
-        part.by = By::Reclaim;
-        Some(part.op.object)
+    }
+
+    /// The trace tells that a frame was freed in a batch, by a task that reclaims.
+    pub fn batched(&mut self, pfn: u64, batch: &mut Batch) {
+        self.batches = true;
+        batch.pages += 1 << self.orders.remove(&pfn).unwrap_or(0);
+        if let Some((unit, index)) = self.alone.remove(&pfn)
+            && let Some(part) = self.freed.get_mut(&unit).and_then(|parts| parts.get_mut(index))
+        {
+            part.by = By::Reclaim;
+            batch.parts.push((unit, index));
+        }
+    }
+
+    /// A task tells how many pages it has reclaimed. What it gave back beyond that had been unmapped: which parts, the trace does not say, but
+    /// such pages are given back almost as a whole. The other parts: they are on swap.
+    pub fn reclaimed(&mut self, batch: &mut Batch, pages: u64) -> Vec<ObjectId> {
+        let Batch { pages: freed, mut parts } = std::mem::take(batch);
+        let mut of_unit = BTreeMap::new();
+        parts.iter().for_each(|(unit, _)| *of_unit.entry(*unit).or_insert(0_usize) += 1);
+        parts.sort_by_key(|(unit, _)| std::cmp::Reverse((of_unit[unit], *unit)));
+        let unmapped = freed.saturating_sub(pages).min(parts.len() as u64) as usize;
+        let mut swapped = Vec::new();
+        for (which, (unit, index)) in parts.into_iter().enumerate() {
+            let Some(part) = self.freed.get_mut(&unit).and_then(|parts| parts.get_mut(index)) else { continue };
+            if which < unmapped {
+                part.by = By::Unmapped;
+            } else {
+                swapped.push(part.op.object);
+            }
+        }
+        swapped
     }
 
     /// A frame is handed out again: no batch will tell of it any more.
@@ -112,7 +157,7 @@ impl Parts {
         for (unit, mut parts) in self.freed {
             if !self.batches {
                 // Nothing tells what reclaim freed for itself from what it freed for others.
-                parts.iter_mut().filter(|part| part.by == By::Split).for_each(|part| part.by = By::Reclaim);
+                parts.iter_mut().filter(|part| part.by == By::Unmapped).for_each(|part| part.by = By::Reclaim);
             }
             settled.add(units[unit as usize], &parts, objects);
         }
@@ -122,15 +167,18 @@ impl Parts {
 
 impl Settled {
     fn add(&mut self, unit: Unit, parts: &[Part], objects: &mut [Object]) {
+        let reclaimed = parts.iter().filter(|part| part.by == By::Reclaim).count() as u64;
+        self.reclaimed += reclaimed;
+        self.released += parts.len() as u64 - reclaimed;
         if let Some(free) = as_a_whole(parts) {
             self.ops.push(Op { object: unit.object, ..free });
             return;
         }
-        let swapped_out = parts.len() == PAGES && parts.iter().all(|part| part.by == By::Reclaim);
+        let swapped_out = reclaimed == PAGES as u64;
         for Part { op, by } in parts {
             let kind = match by {
                 By::Owner => OpKind::Free,
-                By::Split => OpKind::FreePart,
+                By::Unmapped => OpKind::FreePart,
                 By::Reclaim => {
                     objects[op.object as usize].leave = leave_time(op.ts);
                     if swapped_out {
@@ -150,7 +198,7 @@ fn as_a_whole(parts: &[Part]) -> Option<Op> {
     let mut owners = parts.iter().filter(|part| part.by == By::Owner).map(|part| part.op);
     let first = owners.clone().next()?;
     let last = owners.clone().next_back()?;
-    let whole = parts.len() == PAGES && parts.iter().all(|part| part.by != By::Split);
+    let whole = parts.len() == PAGES && parts.iter().all(|part| part.by != By::Unmapped);
     let at_once = last.ts - first.ts <= AT_ONCE_NS && owners.all(|op| op.task == first.task);
     (whole && at_once).then_some(last)
 }

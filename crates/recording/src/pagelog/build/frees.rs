@@ -20,6 +20,9 @@ impl Builder<'_> {
             return;
         }
         self.fall_apart(record, task, event);
+        if self.tasks.get(task).reclaiming() {
+            self.parts.reclaims(event.pfn, event.order);
+        }
         let Some((object, since)) = self.vacate(record.ts_ns, event) else { return };
         if silent && object == NOBODY {
             return;

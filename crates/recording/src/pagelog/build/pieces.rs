@@ -35,20 +35,25 @@ impl Builder<'_> {
     pub(super) fn part_freed(&mut self, record: &Record, task: usize, object: ObjectId, pfn: u64) {
         let state = self.tasks.get(task);
         let by = match record.in_interrupt || state.reclaiming() || state.compacting {
-            true => By::Split,
+            true => By::Unmapped,
             false => By::Owner,
         };
-        let owner = if by == By::Split { self.asker[object as usize] } else { state.index };
+        let owner = if by == By::Unmapped { self.asker[object as usize] } else { state.index };
         let op = Op { ts: record.ts_ns, object, task: owner, cpu: record.cpu as u8, kind: OpKind::Free };
-        self.attribution.frees_by_owner += 1;
         self.parts.freed(self.objects[object as usize].link, pfn, op, by);
     }
 
-    /// A frame was freed in a batch: what was given back inside reclaim was reclaim's own, then, and may be read from swap again.
-    pub(super) fn part_was_batched(&mut self, pfn: u64) {
-        if let Some(part) = self.parts.batched(pfn) {
-            self.attribution.frees_by_owner -= 1;
-            self.attribution.frees_by_reclaim += 1;
+    /// A frame was freed in a batch.
+    pub(super) fn batched(&mut self, task: usize, pfn: u64) {
+        let state = self.tasks.get(task);
+        if state.reclaiming() {
+            self.parts.batched(pfn, &mut state.batch);
+        }
+    }
+
+    /// A task has reclaimed so many pages: the parts of huge pages among them may be read from swap again.
+    pub(super) fn reclaimed(&mut self, task: usize, pages: u64) {
+        for part in self.parts.reclaimed(&mut self.tasks.get(task).batch, pages) {
             let asker = usize::from(self.asker[part as usize]);
             self.tasks.get(asker).swapped.push_back(part);
         }
@@ -59,6 +64,8 @@ impl Builder<'_> {
         let parts = std::mem::take(&mut self.parts).settle(&self.units, &mut self.objects);
         let window = self.window.0..=self.window.1;
         let in_window = parts.ops.into_iter().filter(|op| window.contains(&op.ts));
+        self.attribution.frees_by_owner += parts.released;
+        self.attribution.frees_by_reclaim += parts.reclaimed;
         let before = self.ops.len();
         self.ops.extend(in_window);
         let objects = &self.objects;
