@@ -19,6 +19,8 @@ impl Builder<'_> {
             self.attribution.frees_by_migration += 1;
             return;
         }
+        // Compaction may have taken the frames since they were freed last, without an event.
+        self.parts.handed_out(event.pfn as usize..event.pfn as usize + (1 << event.order));
         self.fall_apart(record, task, event);
         if self.tasks.get(task).reclaiming() {
             self.parts.reclaims(event.pfn, event.order);

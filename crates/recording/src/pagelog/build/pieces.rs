@@ -46,9 +46,8 @@ impl Builder<'_> {
     /// A frame was freed in a batch.
     pub(super) fn batched(&mut self, task: usize, pfn: u64) {
         let state = self.tasks.get(task);
-        if state.reclaiming() {
-            self.parts.batched(pfn, &mut state.batch);
-        }
+        let reclaiming = state.reclaiming();
+        self.parts.batched(pfn, Some(&mut state.batch).filter(|_| reclaiming));
     }
 
     /// A task has reclaimed so many pages: the parts of huge pages among them may be read from swap again.
