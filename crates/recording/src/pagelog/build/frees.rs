@@ -50,10 +50,10 @@ impl Builder<'_> {
         } else if compacting {
             // A target that was not needed, or whose page could not be moved.
             self.attribution.targets_returned += 1;
-        } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since) {
-            if self.all_freed(object, event.order) {
-                self.released(record, task, object, event.pfn);
-            }
+        } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since)
+            && self.all_freed(object, event.order)
+        {
+            self.released(record, task, object, event.pfn);
         }
     }
 
