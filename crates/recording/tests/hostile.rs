@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// Events with a place for each figure: `P` a frame, `O` an order, `T` a migratetype, `G` a mask, `N` any number.
-const EVENTS: [&str; 16] = [
+const EVENTS: [&str; 17] = [
     "mm_page_alloc: page=x pfn=P order=O migratetype=T gfp_flags=G",
     "mm_page_alloc: page=(nil) pfn=0x0 order=O migratetype=T gfp_flags=G",
     "mm_page_free: page=x pfn=P order=O",
@@ -29,6 +29,8 @@ const EVENTS: [&str; 16] = [
     "mm_compaction_migratepages: nr_migrated=N nr_failed=N",
     "mm_vmscan_direct_reclaim_begin: order=O gfp_flags=G",
     "mm_vmscan_direct_reclaim_end: nr_reclaimed=N",
+    "mm_vmscan_lru_shrink_inactive: nid=0 nr_scanned=N nr_reclaimed=N nr_dirty=0 nr_writeback=0 nr_congested=0 \
+     nr_immediate=0 nr_activate_anon=0 nr_activate_file=0 nr_ref_keep=0 nr_unmap_fail=0 priority=12 flags=RECLAIM_WB_FILE",
     "mm_vmscan_kswapd_wake: nid=0 order=O",
     "mm_vmscan_kswapd_sleep: nid=0",
     "fraglab_migrate: (x) new=N old=N",

@@ -1,6 +1,7 @@
 //! Reading a trace into a page log.
 
 mod frees;
+mod pieces;
 mod silent;
 mod steps;
 
@@ -16,6 +17,7 @@ use super::metadata::Metadata;
 use super::migration::Migrations;
 use super::moves::{Moves, PageArray};
 use super::once;
+use super::parts::Parts;
 use super::returns::{ALL_KEPT, Returns};
 use super::speed::{Measured, Running};
 use super::start::{NOBODY, Snapshot};
@@ -76,6 +78,7 @@ struct Builder<'a> {
     attribution: Attribution,
     beside: Beside,
     bulk: BulkPages,
+    parts: Parts,
     forks: Forks,
 }
 
@@ -130,6 +133,7 @@ impl<'a> Builder<'a> {
             attribution: Attribution::default(),
             beside: Beside::default(),
             bulk: BulkPages::new(snapshot.zones, snapshot.blocks),
+            parts: Parts::default(),
             forks: Forks::default(),
         }
     }
@@ -144,6 +148,7 @@ impl<'a> Builder<'a> {
         match &record.event {
             Event::PageAlloc(event) => self.page_alloc(record, task, event),
             Event::PageFree(event) => self.page_free(record, task, event),
+            Event::PageFreeBatched(event) => self.batched(task, event.pfn),
             Event::FilemapAdd(add) => {
                 let key = FileKey { device: add.s_dev, inode: add.i_ino, index: add.index };
                 self.entered_page_cache(record.ts_ns, task, add.pfn, key);
@@ -305,6 +310,7 @@ impl<'a> Builder<'a> {
     fn occupy(&mut self, record: &Record, pfn: u64, order: Order, object: ObjectId) {
         let frames = pfn as usize..pfn as usize + (1 << order);
         self.moves.allocated(pfn);
+        self.parts.handed_out(frames.clone());
         let Some(owners) = self.owner.get_mut(frames.clone()) else { return };
         if owners.iter().any(|owner| *owner != NOBODY)
             && !was_cached(self.snapshot, &self.seen, &mut self.start_owner, &frames)
@@ -403,6 +409,7 @@ impl<'a> Builder<'a> {
 
     fn finish(mut self, thp: bool) -> (PageLog, Beside) {
         let end = self.window.1;
+        self.settle_parts();
         self.ops.truncate(self.ops.partition_point(|op| op.ts <= end));
         self.beside.extfrag.retain(|event| event.ts <= end);
         self.beside.failures.retain(|event| event.ts <= end);

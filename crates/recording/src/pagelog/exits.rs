@@ -26,7 +26,8 @@ pub(super) fn add_frees(ops: &mut Vec<Op>, objects: &[Object], askers: &[u16]) -
 /// By task: its last operation on anonymous memory, if that was a free.
 fn ends(ops: &[Op], objects: &[Object]) -> Vec<Option<Op>> {
     let mut ends = Vec::new();
-    for op in ops.iter().filter(|op| objects[op.object as usize].class == Class::Anon) {
+    let own = |op: &&Op| objects[op.object as usize].class == Class::Anon && op.kind != OpKind::FreePart;
+    for op in ops.iter().filter(own) {
         let task = usize::from(op.task);
         if ends.len() <= task {
             ends.resize(task + 1, None);

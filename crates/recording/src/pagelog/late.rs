@@ -18,7 +18,7 @@ pub(super) fn attribute(ops: &mut [Op], tasks: usize, askers: &[u16], first: Obj
 /// By task: its last operation of its own, 0 for those that have none.
 pub(crate) fn ends(ops: &[Op], tasks: usize) -> Vec<u64> {
     let mut ends = vec![0; tasks];
-    for op in ops.iter().filter(|op| op.kind != OpKind::LateFree) {
+    for op in ops.iter().filter(|op| !matches!(op.kind, OpKind::LateFree | OpKind::FreePart)) {
         ends[usize::from(op.task)] = op.ts;
     }
     ends

@@ -21,6 +21,7 @@ mod metadata;
 mod migration;
 mod moves;
 mod once;
+mod parts;
 mod returns;
 mod speed;
 mod start;
@@ -52,6 +53,9 @@ pub enum OpKind {
     Alloc,
     /// Its owner gives it back.
     Free,
+    /// A base page of a huge page, which its owner had unmapped before, is given back by whoever splits the page. The task is the owner, who
+    /// may be about something else by now.
+    FreePart,
     /// It is given back some time after its owner let go of it, by an interrupt: mostly after an RCU grace period.
     LateFree,
     /// A request that the kernel refused, not part of a THP fault: tried, and given back at once if it succeeds.
@@ -167,6 +171,8 @@ pub struct Attribution {
     pub frees_by_reclaim: u64,
     /// Frees by interrupts, of pages that somebody had let go of before.
     pub frees_late: u64,
+    /// Base pages of huge pages that were freed by themselves: their owner had unmapped them and kept others.
+    pub frees_of_parts: u64,
     /// Frees of pages whose content compaction had moved.
     pub frees_by_migration: u64,
     /// Moves of pages that the recording shows, by a probe of fraglab's recorder.

@@ -29,7 +29,7 @@ fn stays(objects: usize, ops: &[Op], (start, end): (u64, u64)) -> (Vec<u32>, Vec
     for op in ops {
         match op.kind {
             OpKind::Alloc => came[op.object as usize] = coarse(op.ts),
-            OpKind::Free | OpKind::LateFree => went[op.object as usize] = coarse(op.ts),
+            OpKind::Free | OpKind::FreePart | OpKind::LateFree => went[op.object as usize] = coarse(op.ts),
             OpKind::Attempt | OpKind::ThpFault => {}
         }
     }

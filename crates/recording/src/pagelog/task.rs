@@ -1,6 +1,7 @@
 //! What each task is doing: inside reclaim, inside compaction, inside a THP fault.
 
 use super::ObjectId;
+use super::parts::Batch;
 use super::speed::Step;
 use super::thp::OpenUnit;
 use pagealloc::Order;
@@ -38,6 +39,8 @@ pub(super) struct Task {
     pub maybe_swapin: Option<ObjectId>,
     /// Its anonymous pages that reclaim took, oldest first.
     pub swapped: VecDeque<ObjectId>,
+    /// What its reclaim gave back since it last told what it had reclaimed.
+    pub batch: Batch,
     /// Time of its last step of reclaim or compaction, for [`super::speed`].
     pub last_step: Option<Step>,
     /// What it has worked in its turn, nanoseconds, while it compacts or reclaims for itself.

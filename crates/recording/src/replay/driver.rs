@@ -13,7 +13,7 @@ use mm::{Mm, Owner, State, Tag};
 use pagealloc::{CpuId, FrameList, NR_ORDERS, NodeId, Observer, PageAllocator, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -93,6 +93,8 @@ pub(super) struct Driver<'a> {
     pub fast_requests: [u64; NR_ORDERS],
     pub failed_requests: [u64; NR_ORDERS],
     pub follow: Follow,
+    /// THP units that lost parts of which the model's huge page may still be whole: how many.
+    pub torn: BTreeMap<u32, usize>,
 }
 
 /// Replays a log. `progress` hears the share done, 0 to 1.
@@ -160,6 +162,7 @@ impl<'a> Driver<'a> {
             fast_requests: [0; NR_ORDERS],
             failed_requests: [0; NR_ORDERS],
             follow,
+            torn: BTreeMap::new(),
         }
     }
 
@@ -234,7 +237,8 @@ impl<'a> Driver<'a> {
     fn is_settled(&self) -> bool {
         let env = &self.mm.env;
         let asked = !env.nobody_is_ready() || env.flushers_woken.get();
-        !asked && self.served.borrow().is_empty() && self.mm.state.borrow().owner.readback.is_empty()
+        let owner = &self.mm.state.borrow().owner;
+        !asked && self.served.borrow().is_empty() && owner.readback.is_empty() && owner.left_over.is_empty()
     }
 
     #[inline(never)]
@@ -250,6 +254,7 @@ impl<'a> Driver<'a> {
         if self.mm.env.flushers_woken.replace(false) {
             self.flusher.write_all(self.mm);
         }
+        self.free_left_over(CpuId(0));
         let new = &mut self.mm.state.borrow_mut().owner.readback;
         if !new.is_empty() {
             self.readback.extend(new.drain(..).map(Reverse));
@@ -311,6 +316,7 @@ impl<'a> Driver<'a> {
     pub fn perform(&mut self, op: Op) {
         match op.kind {
             OpKind::Free | OpKind::LateFree => self.free(op),
+            OpKind::FreePart => self.free_part(op),
             OpKind::Alloc => self.alloc(op),
             OpKind::Attempt => self.request(op),
             OpKind::ThpFault => self.thp_fault(op),

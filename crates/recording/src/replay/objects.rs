@@ -83,6 +83,8 @@ pub(super) struct Objects {
     rmap: (Nanos, bool),
     /// Objects that were taken while in use, with the time at which they are read back.
     pub readback: Vec<(Nanos, ObjectId)>,
+    /// Parts of huge pages that were split which their owner had given back before.
+    pub left_over: Vec<ObjectId>,
     /// Pages that the model's reclaim took though the kernel kept them longer.
     pub taken_while_hot: u64,
     /// Splits of huge pages by reclaim.
@@ -116,6 +118,7 @@ impl Objects {
             chance: Chance::new(seed),
             rmap: (Nanos::MAX, false),
             readback: Vec::new(),
+            left_over: Vec::new(),
             taken_while_hot: 0,
             splits: 0,
         }
@@ -136,6 +139,12 @@ impl Objects {
     /// The object's frame, if it is in one and whole.
     pub fn frame(&self, object: ObjectId) -> Option<Pfn> {
         Some(Pfn(self.place(object))).filter(|pfn| pfn.0 < PIECES)
+    }
+
+    /// Whether the object is in memory, asked for, or on swap.
+    pub fn is_anywhere(&self, object: ObjectId) -> bool {
+        let Slot { place, shadow, .. } = self.slots[object as usize];
+        !matches!(place, NOWHERE | GONE | DOOMED) || shadow != 0
     }
 
     /// Notes a word of those above.
@@ -442,6 +451,9 @@ impl Owner for Objects {
         let head = self.place(head_tag.0);
         if index == 0 {
             self.splits += 1;
+        }
+        if self.place(member) == GONE {
+            self.left_over.push(member);
         }
         self.set_place(member, head + index);
         if index == 511 {

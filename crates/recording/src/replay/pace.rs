@@ -115,8 +115,11 @@ impl Held {
     #[inline(always)]
     pub fn hold(&mut self, op: &mut Op) -> bool {
         let task = usize::from(op.task);
-        if op.kind == OpKind::LateFree {
-            return self.hold_late(*op);
+        match op.kind {
+            OpKind::LateFree => return self.hold_late(*op),
+            // Memory pressure splits huge pages, whatever their owners wait for.
+            OpKind::FreePart => return false,
+            _ => {}
         }
         if let Some(waiting) = &mut self.backlog[task] {
             waiting.push_back(*op);

@@ -294,8 +294,12 @@ impl Driver<'_> {
         let wanted = matches!(state.owner.place(object), NOWHERE | PENDING);
         match pfn {
             Some(pfn) if wanted => {
-                let class = state.owner.of(object).class;
+                let Object { class, flags, link, .. } = state.owner.of(object);
                 install(&mut state, object, class, pfn);
+                drop(state);
+                if flags & UNIT != 0 {
+                    self.tear(link, CpuId(0));
+                }
             }
             Some(pfn) => state.free_page(pfn, self.busy_cpu),
             None if wanted => state.owner.set_place(object, NOWHERE),

@@ -42,6 +42,7 @@ impl Driver<'_> {
             ("swap_ins_matched_by_order", of_log.refaults_anon_assumed),
             ("swapped_pages_freed_at_exit", of_log.swapped_at_exit),
             ("tails_without_type", of_log.tails_without_type),
+            ("huge_page_parts_freed", of_log.frees_of_parts),
             ("metadata_pages_held", of_log.metadata_held),
             ("bulk_pages_inferred", of_log.bulk_pages),
             ("page_cache_and_swap_hits", self.tally.hits),

@@ -3,9 +3,9 @@
 use super::driver::{Asked, Driver, Served};
 use super::objects::{DOOMED, GONE, NOWHERE, PENDING, PIECES};
 use super::requests::install;
-use crate::pagelog::{Object, ObjectId, Op, UNIT};
+use crate::pagelog::{MEMBER, Object, ObjectId, Op, UNIT};
 use lab::outcome::SlowRequest;
-use mm::{Env, TaskContext};
+use mm::{Env, PageFlags, TaskContext};
 use pagealloc::{Counter, CpuId, Gfp, Pfn, Request};
 
 impl Driver<'_> {
@@ -66,7 +66,9 @@ impl Driver<'_> {
             return state.free_page(pfn, CpuId(u16::from(op.cpu)));
         }
         install(&mut state, op.object, object.class, pfn);
+        drop(state);
         self.tally.huge_instead_of_base += u64::from(!unit.served);
+        self.tear(object.link, CpuId(u16::from(op.cpu)));
     }
 
     /// The recorded kernel had a huge page here: the model's task touches base pages, over the time that it took.
@@ -96,8 +98,11 @@ impl Driver<'_> {
     pub(super) fn free_of_unit(&mut self, op: Op, object: Object) -> bool {
         let unit = self.log.units[object.link as usize];
         let cpu = CpuId(u16::from(op.cpu));
-        let whole = self.mm.state.borrow().owner.place(unit.object);
-        if whole < PIECES || whole == PENDING {
+        if object.flags & MEMBER != 0 && unit.served {
+            self.free_part(op);
+            return true;
+        }
+        if self.covered_by_huge_page(object.link) {
             // A task that unmaps one page of a huge page unmaps the rest at the same time.
             self.free_object(unit.object, cpu);
             self.mark_members_gone(unit.members);
@@ -109,6 +114,47 @@ impl Driver<'_> {
             return true;
         }
         false
+    }
+
+    /// A base page of what the recorded kernel had as a huge page is given back, while others stay.
+    #[inline(never)]
+    pub(super) fn free_part(&mut self, op: Op) {
+        let (unit, cpu) = (self.object(op.object).link, CpuId(u16::from(op.cpu)));
+        let whole = self.mm.state.borrow().owner.place(self.log.units[unit as usize].object);
+        if matches!(whole, GONE | DOOMED) {
+            return;
+        }
+        *self.torn.entry(unit).or_default() += 1;
+        if self.covered_by_huge_page(unit) {
+            self.mm.state.borrow_mut().owner.set_place(op.object, GONE);
+        } else {
+            self.free_object(op.object, cpu);
+        }
+        self.tear(unit, cpu);
+    }
+
+    /// Splits a huge page of which parts were given back, and frees these. One that is being written stays whole: until it is read back, or for
+    /// good.
+    pub(super) fn tear(&mut self, unit: u32, cpu: CpuId) {
+        let Some(&parts) = self.torn.get(&unit) else { return };
+        let whole = self.log.units[unit as usize].object;
+        let mut state = self.mm.state.borrow_mut();
+        if parts == 512 && state.owner.is_anywhere(whole) {
+            drop(state);
+            return self.free_object(whole, cpu);
+        }
+        let Some(head) = state.owner.frame(whole) else { return };
+        if !state.pages.flags(head).contains(PageFlags::WRITEBACK) {
+            state.split_huge_page(head);
+            drop(state);
+            self.free_left_over(cpu);
+        }
+    }
+
+    /// Frees what a split has left of parts that were given back before it.
+    pub(super) fn free_left_over(&mut self, cpu: CpuId) {
+        let parts = std::mem::take(&mut self.mm.state.borrow_mut().owner.left_over);
+        parts.into_iter().for_each(|part| self.free_object(part, cpu));
     }
 
     fn mark_members_gone(&mut self, members: ObjectId) {

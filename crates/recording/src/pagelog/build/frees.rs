@@ -19,12 +19,18 @@ impl Builder<'_> {
             self.attribution.frees_by_migration += 1;
             return;
         }
+        // Compaction may have taken the frames since they were freed last, without an event.
+        self.parts.handed_out(event.pfn as usize..event.pfn as usize + (1 << event.order));
+        self.fall_apart(record, task, event);
+        if self.tasks.get(task).reclaiming() {
+            self.parts.reclaims(event.pfn, event.order);
+        }
         let Some((object, since)) = self.vacate(record.ts_ns, event) else { return };
         if silent && object == NOBODY {
             return;
         }
         if record.in_interrupt && object != NOBODY {
-            return self.freed_late(record, task, object, event.order);
+            return self.freed_late(record, task, object, event);
         }
         let moves_known = self.moves.known();
         let state = self.tasks.get(task);
@@ -36,7 +42,7 @@ impl Builder<'_> {
             if isolated && matches!(class, Class::Anon | Class::File) {
                 self.moved(run, object, event.order as Order);
             } else if self.all_freed(object, event.order) {
-                self.released(record, task, object, class);
+                self.released(record, task, object, event.pfn);
             }
         } else if isolated {
             // Moved once more, if a list of pages is migrated after this.
@@ -44,22 +50,21 @@ impl Builder<'_> {
         } else if compacting {
             // A target that was not needed, or whose page could not be moved.
             self.attribution.targets_returned += 1;
-        } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since) {
-            let class = self.objects[object as usize].class;
-            if self.all_freed(object, event.order) {
-                self.released(record, task, object, class);
-            }
+        } else if let Some(object) = self.recover(task, event.pfn, event.order as Order, since)
+            && self.all_freed(object, event.order)
+        {
+            self.released(record, task, object, event.pfn);
         }
     }
 
     /// An interrupt gives the page back, whatever the interrupted task is about. Slab may be what a shrinker let go of.
-    fn freed_late(&mut self, record: &Record, task: usize, object: ObjectId, order: u32) {
+    fn freed_late(&mut self, record: &Record, task: usize, object: ObjectId, event: &PageFree) {
         let Object { class, flags, .. } = self.objects[object as usize];
-        if !self.all_freed(object, order) || flags & INTERNAL != 0 {
+        if !self.all_freed(object, event.order) || flags & INTERNAL != 0 {
             return;
         }
-        if class == Class::Slab && self.tasks.get(task).reclaiming() {
-            return self.released(record, task, object, class);
+        if self.is_part(object) || class == Class::Slab && self.tasks.get(task).reclaiming() {
+            return self.released(record, task, object, event.pfn);
         }
         self.attribution.frees_late += 1;
         self.push(record, task, OpKind::LateFree, object);
@@ -135,9 +140,13 @@ impl Builder<'_> {
         *left == 0
     }
 
-    fn released(&mut self, record: &Record, task: usize, object: ObjectId, class: Class) {
-        if self.objects[object as usize].flags & INTERNAL != 0 {
+    fn released(&mut self, record: &Record, task: usize, object: ObjectId, pfn: u64) {
+        let Object { class, flags, .. } = self.objects[object as usize];
+        if flags & INTERNAL != 0 {
             return;
+        }
+        if self.is_part(object) {
+            return self.part_freed(record, task, object, pfn);
         }
         if self.tasks.get(task).reclaiming() && class != Class::Kernel {
             self.attribution.frees_by_reclaim += 1;

@@ -14,6 +14,9 @@ impl Builder<'_> {
     /// A step of reclaim or compaction: how long it took, and what it did to pages.
     pub(super) fn daemon(&mut self, record: &Record, task: usize, event: &Event) {
         let (ts, cpu) = (record.ts_ns, record.cpu);
+        if let Event::VmscanLruShrinkInactive(shrink) = event {
+            self.reclaimed(task, shrink.nr_reclaimed);
+        }
         let state = self.tasks.get(task);
         let step = Step { ts, cpu, turn: self.turns.turn(cpu) };
         let elapsed = state.last_step.and_then(|last| last.worked_until(step));
