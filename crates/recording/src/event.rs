@@ -5,7 +5,8 @@
 //! be there. Events without an entry are kept by name only. Names, meanings and text forms are those
 //! of reference section 15.6.
 
-use std::ops::Range;
+mod claim;
+
 use std::sync::Arc;
 
 use crate::codec::{Codec, Gfp, Label, Named, Number, Optional, OptionalGfp, PfnOrNone, Text};
@@ -15,22 +16,11 @@ use crate::marker::Marker;
 pub use crate::record::{Lost, Other, Record};
 use crate::special_codec::{Device, FileIndex, Hex, RangeEnd, ReclaimFlags, Shift, SyncMode, ThrottleReason};
 use crate::symbols::{CompactResult, ZoneType};
-use pagealloc::Geometry;
 
 impl Decoder {
     /// The decoder for an event; one without a needed field is an error only once it is met.
     pub(crate) fn new(format: &Format) -> Self {
         Self::resolve(format).unwrap_or_else(|problem| Self::Unusable { event: format.name.clone(), problem })
-    }
-}
-
-impl PageAllocExtfrag {
-    /// Numbers of the pageblocks that are of the request's type from now on.
-    pub(crate) fn claimed_blocks(&self) -> Range<usize> {
-        let block = Geometry::PAGES_4K.pageblock_order;
-        let first = (self.pfn >> block) as usize;
-        let claimed = self.change_ownership == Some(1);
-        first..first + if claimed { 1 << (self.fallback_order as u32).saturating_sub(block.into()) } else { 0 }
     }
 }
 

@@ -254,7 +254,7 @@ impl<'a> Driver<'a> {
         if self.mm.env.flushers_woken.replace(false) {
             self.flusher.write_all(self.mm);
         }
-        self.free_left_over(CpuId(0));
+        self.free_left_over(self.busy_cpu);
         let new = &mut self.mm.state.borrow_mut().owner.readback;
         if !new.is_empty() {
             self.readback.extend(new.drain(..).map(Reverse));

@@ -298,7 +298,7 @@ impl Driver<'_> {
                 install(&mut state, object, class, pfn);
                 drop(state);
                 if flags & UNIT != 0 {
-                    self.tear(link, CpuId(0));
+                    self.tear(link, self.busy_cpu);
                 }
             }
             Some(pfn) => state.free_page(pfn, self.busy_cpu),
