@@ -15,7 +15,7 @@ help:
 	@echo "make bless   after a wanted change of the model: golden digests, snapshots and the README's table anew"
 	@echo "make papers  docs/papers and docs/questions: the documents and open questions, run again with $(PAPER_SEEDS) seeds a variant (resumable)"
 	@echo "make questions  docs/questions alone"
-	@echo "make validation  docs/validation.md: the model against real kernels, from $(RECORDINGS) and $(GRIDS)"
+	@echo "make validation  docs/validation.md and docs/validation: the model against real kernels, from $(RECORDINGS) and $(GRIDS)"
 	@echo "make validation-grids  boot real kernels for it, into $(GRIDS) (hours where they must be emulated; resumable)"
 	@echo "make validation-short  one boot, minutes; part of make test (skipped, with the reason, without QEMU)"
 	@echo "make bench   criterion benches"
@@ -75,9 +75,7 @@ questions:
 
 validation:
 	$(CARGO) build --release --locked --quiet --package fraglab
-	@mkdir -p target
-	@scripts/validation "$(fraglab_release)" $(RECORDINGS) $(GRIDS) > target/validation.md
-	@if test -s target/validation.md; then cp target/validation.md docs/validation.md; fi
+	@scripts/validation "$(fraglab_release)" $(RECORDINGS) $(GRIDS) docs
 
 validation-grids:
 	$(CARGO) build --release --locked --quiet --package fraglab

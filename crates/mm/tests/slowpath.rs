@@ -101,6 +101,21 @@ fn atomic_requests_fail_under_defrag_mode_until_fixed() {
     assert!(atomic_in_movable_memory(policy("linux-6.18", |_| ())).is_some());
     assert_eq!(atomic_in_movable_memory(policy("linux-6.18+defrag", |_| ())), None);
     assert!(atomic_in_movable_memory(policy("linux-6.18+nonblock-fix", |_| ())).is_some());
+    assert!(atomic_in_movable_memory(policy("linux-7.2+defrag", |_| ())).is_some());
+}
+
+#[test]
+fn rounds_of_promoted_requests_are_judged_by_the_block_as_posted_and_by_their_own_order_in_7_3() {
+    for (name, promoted, by_block) in
+        [("linux-7.2+defrag", false, false), ("linux-6.18+storm-fix", true, true), ("linux-7.3+defrag", true, false)]
+    {
+        let (machine, answer) = out_of_memory(policy(name, |_| ()));
+        assert!(answer.flatten().is_some(), "{name}");
+        let reclaims = |event: &MmEvent| matches!(event, MmEvent::VmscanDirectReclaimBegin { order: 9, .. });
+        let judges = |event: &MmEvent| matches!(event, MmEvent::ReclaimRetryZone { order: 9, .. });
+        let seen = machine.watched(|seen| (seen.count(reclaims) > 0, seen.count(judges) > 0));
+        assert_eq!(seen, (promoted, by_block), "{name}");
+    }
 }
 
 #[test]

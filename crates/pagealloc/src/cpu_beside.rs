@@ -103,6 +103,30 @@ mod tests {
     }
 
     #[test]
+    fn what_was_freed_beside_a_cpu_makes_its_refills_small_again() {
+        let mut world = world(2048, linux_6_18());
+        world.set_pcp_limits(ZONE, 4, 64, 64);
+        let thread = world.add_cpu_beside(NodeId(0), None);
+        let pages = [(); 3].map(|()| take(&mut world, CPU));
+        let number = world.pcp_number(ZONE, CPU);
+        world.pcps[number].alloc_factor = 5;
+        world.leave_cpu_beside(thread, CPU);
+        assert_eq!(world.pcps[number].alloc_factor, 5, "nothing was freed");
+        let free_count = world.pcps[number].free_count;
+        pages.into_iter().for_each(|page| world.free(page, thread));
+        world.leave_cpu_beside(thread, CPU);
+        let pcp = &world.pcps[number];
+        assert_eq!(
+            (pcp.alloc_factor, pcp.free_count),
+            (5 >> 3, free_count + 3),
+            "as if they had been freed here (5.7)"
+        );
+        world.leave_cpu_beside(thread, CPU);
+        assert_eq!(world.pcps[number].free_count, free_count + 3, "told once");
+        world.check().unwrap();
+    }
+
+    #[test]
     fn lists_beside_a_cpu_are_drained_with_its_own() {
         let mut world = world(2048, linux_6_18());
         world.set_pcp_limits(ZONE, 4, 64, 64);
