@@ -1,4 +1,4 @@
-//! Page reclaim of Linux, from 3.10 to 7.2: the classic active and inactive lists (chapter 10 of the reference),
+//! Page reclaim of Linux, from 3.10 to 7.3: the classic active and inactive lists (chapter 10 of the reference),
 //! and the multi-generational LRU (docs/mglru.md).
 //!
 //! | question | module |
