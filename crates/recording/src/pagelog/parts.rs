@@ -39,6 +39,9 @@ struct Part {
     by: By,
 }
 
+/// Unit, and which of the parts that it lost.
+type PartId = (u32, usize);
+
 /// Huge pages that lost parts.
 #[derive(Default)]
 pub(super) struct Parts {
@@ -46,8 +49,8 @@ pub(super) struct Parts {
     known: BTreeMap<u32, [bool; PAGES]>,
     /// By unit, in order of time.
     freed: BTreeMap<u32, Vec<Part>>,
-    /// Frames given back inside reclaim of which no batch has told: unit, and which of its parts.
-    alone: HashMap<u64, (u32, usize)>,
+    /// Frames given back inside reclaim of which no batch has told.
+    alone: HashMap<u64, PartId>,
     /// Orders of the larger pages among what reclaim gave back.
     orders: HashMap<u64, u32>,
     /// Whether the trace tells of batches.
@@ -58,8 +61,8 @@ pub(super) struct Parts {
 #[derive(Default)]
 pub(super) struct Batch {
     pages: u64,
-    /// Parts of huge pages among that: unit, and which of its parts.
-    parts: Vec<(u32, usize)>,
+    /// Parts of huge pages among that.
+    parts: Vec<PartId>,
 }
 
 /// What the parts come to.
@@ -116,11 +119,11 @@ impl Parts {
         self.batches = true;
         let Some(batch) = batch else { return };
         batch.pages += 1 << self.orders.remove(&pfn).unwrap_or(0);
-        if let Some((unit, index)) = self.alone.remove(&pfn)
-            && let Some(part) = self.freed.get_mut(&unit).and_then(|parts| parts.get_mut(index))
+        if let Some(id) = self.alone.remove(&pfn)
+            && let Some(part) = self.part(id)
         {
             part.by = By::Reclaim;
-            batch.parts.push((unit, index));
+            batch.parts.push(id);
         }
     }
 
@@ -133,8 +136,8 @@ impl Parts {
         parts.sort_by_key(|(unit, _)| std::cmp::Reverse((of_unit[unit], *unit)));
         let unmapped = freed.saturating_sub(pages).min(parts.len() as u64) as usize;
         let mut swapped = Vec::new();
-        for (which, (unit, index)) in parts.into_iter().enumerate() {
-            let Some(part) = self.freed.get_mut(&unit).and_then(|parts| parts.get_mut(index)) else { continue };
+        for (which, id) in parts.into_iter().enumerate() {
+            let Some(part) = self.part(id) else { continue };
             if which < unmapped {
                 part.by = By::Unmapped;
             } else {
@@ -142,6 +145,10 @@ impl Parts {
             }
         }
         swapped
+    }
+
+    fn part(&mut self, (unit, index): PartId) -> Option<&mut Part> {
+        self.freed.get_mut(&unit)?.get_mut(index)
     }
 
     /// Frames were handed out again: no batch will tell of what was in them any more.
