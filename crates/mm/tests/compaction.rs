@@ -3,9 +3,10 @@
 mod support;
 
 use mm::compaction::{CompactPriority, CompactResult};
-use mm::{MmEvent, PageFlags};
+use mm::{MmEvent, PageFlags, State};
 use pagealloc::policy::HandOver;
 use pagealloc::{AllocFlags, Counter, FrameState, Geometry, Gfp, Machine, Pfn, Policy, ZoneId, ZoneType};
+use std::iter::from_fn;
 use support::*;
 
 const SECOND: u64 = 1_000 * MS;
@@ -472,6 +473,91 @@ fn compound_pages_without_a_target_are_split() {
     }
     let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
     assert_eq!(result, CompactResult::Success);
+}
+
+/// Memory without a free block larger than a page, and the lowest frame of it. The lowest 32 frames hold a dirty page of a file, of order 2
+/// (it can't be split), an anonymous one of that order (it can), and single pages.
+fn compound_pages_below_single_ones(singles: PageFlags) -> (TestMachine, Pfn) {
+    let machine = TestMachine::new(policy(MODERN, |_| ()), MIB_OF_TESTS);
+    let mut state = machine.mm.state.borrow_mut();
+    let pages_of = |state: &mut State<TestWorld>, order, gfp| -> Vec<Pfn> {
+        let request = request(order, gfp);
+        from_fn(|| state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS)).collect()
+    };
+    let large = pages_of(&mut state, 2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
+    let low = *large.iter().min().unwrap();
+    assert_eq!(low, low.align_down(9));
+    for page in large {
+        let flags = match page.0 - low.0 {
+            0 => PageFlags::DIRTY,
+            4 => PageFlags::ANON,
+            _ => {
+                state.alloc.free(page, CPU);
+                continue;
+            }
+        };
+        let tag = state.owner.adopt(page, 2, 1);
+        state.lru_add(page, flags, tag);
+    }
+    let small = pages_of(&mut state, 0, Gfp::HIGHUSER_MOVABLE);
+    let (kept, others): (Vec<Pfn>, Vec<Pfn>) =
+        small.into_iter().partition(|page| *page < low.add(32) || page.0 % 2 == 0);
+    for page in kept {
+        let tag = state.owner.adopt(page, 0, 1);
+        state.lru_add(page, if page < low.add(32) { singles } else { PageFlags::ANON }, tag);
+    }
+    others.into_iter().for_each(|page| state.alloc.free(page, CPU));
+    state.alloc.drain_all_pages(None);
+    assert!((1..=10).all(|order| state.alloc.nr_free(ZONE, order) == 0));
+    drop(state);
+    (machine, low)
+}
+
+#[test]
+fn what_was_split_does_not_move_if_another_page_finds_no_target() {
+    let (mut machine, low) = compound_pages_below_single_ones(PageFlags::ANON);
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Contended);
+    // The single pages came first, then the anonymous page was split, then there was nothing for the file's.
+    assert_eq!(machine.counter(Counter::PgmigrateSuccess), 24);
+    assert_eq!(machine.counter(Counter::PgmigrateFail), 4, "what was split is not counted");
+    let state = machine.mm.state.borrow();
+    let orders = [0, 4, 5, 6, 7].map(|offset| (low.add(offset), state.alloc.frames.order(low.add(offset))));
+    assert_eq!(orders.map(|(_, order)| order), [2, 0, 0, 0, 0]);
+    assert!(orders.iter().all(|(page, _)| state.alloc.frames.state(*page) == FrameState::LRU));
+}
+
+#[test]
+fn what_stays_gives_its_target_to_the_next() {
+    let (mut machine, low) =
+        compound_pages_below_single_ones(PageFlags::ANON.with(PageFlags::PINNED).with(PageFlags::SWAPCACHE));
+    let free = machine.mm.state.borrow().alloc.free_pages(ZONE);
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Contended);
+    assert_eq!((machine.counter(Counter::PgmigrateSuccess), machine.counter(Counter::PgmigrateFail)), (0, 24 + 4));
+    let state = machine.mm.state.borrow();
+    assert_eq!(state.alloc.frames.order(low), 2);
+    drop(state);
+    machine.mm.state.borrow_mut().alloc.drain_all_pages(None);
+    assert_eq!(machine.mm.state.borrow().alloc.free_pages(ZONE), free);
+}
+
+#[test]
+fn a_run_that_found_a_lock_taken_ends_after_its_block() {
+    let run = |held: PageFlags| {
+        let mut machine = sparse(policy(MODERN, |_| ()), PageFlags::ANON, |page| page.0 % 4 >= 2);
+        add_flags(&machine, held.with(PageFlags::SWAPCACHE), |page| page.0 % 512 == 2);
+        machine.mm.env.take_locks();
+        let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::Async);
+        let scanned = |event: &MmEvent| match event {
+            MmEvent::CompactionIsolateMigratepages { start, end, nr_taken, .. } => Some((start.0, end.0, *nr_taken)),
+            _ => None,
+        };
+        (result, machine.mm.state.borrow().alloc.observer.mm.iter().filter_map(scanned).collect::<Vec<_>>())
+    };
+    // The whole block at once, to be off the lock soon.
+    assert_eq!(run(PageFlags::PINNED), (CompactResult::Contended, vec![(0, 512, 256)]));
+    assert_eq!(run(PageFlags::NONE), (CompactResult::Success, vec![(0, 512, 256)]), "the goal is looked at first");
 }
 
 #[test]

@@ -85,6 +85,9 @@ pub(crate) struct CompactControl {
     pub last_migrated: Option<Pfn>,
     /// Both cached migrate positions were equal and nothing has been isolated yet (11.12b.ii).
     pub update_cached: bool,
+    /// An asynchronous run has found the LRU or zone lock taken: it ends where its block does, unless it has reached its goal there
+    /// (11.12b.vii).
+    pub contended: bool,
     pub fast_search_fail: u32,
     /// Order that the next search for targets starts from.
     pub search_order: Order,
@@ -94,7 +97,9 @@ pub(crate) struct CompactControl {
     pub kswapd_running: bool,
     // ---- in its hands
     pub sources: Vec<Source>,
-    /// Base pages among `sources`.
+    /// Pages of compound sources that were split for want of a target, in their order.
+    pub split: Vec<Source>,
+    /// Base pages in both.
     pub nr_sources: u32,
     pub targets: Targets,
     pub captured: Option<Pfn>,
@@ -184,11 +189,13 @@ impl<W: World> State<W> {
             finishing_block: false,
             last_migrated: None,
             update_cached: false,
+            contended: false,
             fast_search_fail: 0,
             search_order: 0,
             fast_start: FastStart::Unset,
             kswapd_running: false,
             sources: Vec::new(),
+            split: Vec::new(),
             nr_sources: 0,
             targets: Targets::default(),
             captured: None,

@@ -37,7 +37,8 @@ impl<W: World> State<W> {
         if control.finishing_block {
             return CompactResult::Continue;
         }
-        if control.fatal_signal() { CompactResult::Contended } else { CompactResult::NoSuitablePage }
+        let leaves = control.contended || control.fatal_signal();
+        if leaves { CompactResult::Contended } else { CompactResult::NoSuitablePage }
     }
 
     fn proactive_finish(&self, control: &CompactControl) -> CompactResult {

@@ -20,39 +20,55 @@ pub(super) struct Migrated {
 }
 
 impl<W: World> State<W> {
-    /// Moves all isolated pages, the last one taken first, as from the kernel's list; what can't move goes back.
+    /// Moves all isolated pages, the last one taken first, as from the kernel's list; what can't move goes back. Pages of what was split
+    /// come after all others, and not at all if these ran out of targets; that they run out themselves is nobody's concern
+    /// (`migrate_pages()` since 6.3, own knowledge).
     pub(super) fn migrate_sources(&mut self, control: &mut CompactControl) -> Migrated {
         let total = control.nr_sources;
         let mut result = Migrated::default();
-        let mut tried = 0;
         self.load_owners(control.sources.iter().map(|source| source.pfn));
-        while let Some(source) = control.sources.pop() {
-            let pages = 1 << self.alloc.frames.order(source.pfn);
-            if self.stays(source) {
-                self.fail(source, pages);
-                tried += pages;
-            } else if let Some(target) = self.take_target(control, self.alloc.frames.order(source.pfn)) {
-                self.move_page(control, source, target);
-                result.moved += pages;
-            } else if pages > 1 && self.can_split(source) {
-                self.split_source(control, source);
-                continue;
-            } else {
-                self.fail(source, pages);
-                tried += pages;
-                result.no_target = true;
-                break;
-            }
-            control.nr_sources -= pages;
+        result.no_target = !self.migrate_batch(control, &mut result);
+        if !result.no_target && !control.split.is_empty() {
+            core::mem::swap(&mut control.sources, &mut control.split);
+            control.sources.reverse();
+            self.migrate_batch(control, &mut result);
         }
-        // Without targets the rest is not even tried, and not counted as failed.
+        control.sources.append(&mut control.split);
         self.putback_sources(control);
-        result.failed = total - result.moved;
         self.alloc.vmstat.add(Counter::PgmigrateSuccess, result.moved.into());
-        self.alloc.vmstat.add(Counter::PgmigrateFail, tried.into());
+        result.failed = total - result.moved;
         let (nr_migrated, nr_failed) = (result.moved, result.failed);
         self.alloc.observer.mm(&MmEvent::CompactionMigratepages { nr_migrated, nr_failed });
         result
+    }
+
+    /// One pass over the isolated pages. False: it ended because there was no target left.
+    fn migrate_batch(&mut self, control: &mut CompactControl, result: &mut Migrated) -> bool {
+        while let Some(source) = control.sources.pop() {
+            let order = self.alloc.frames.order(source.pfn);
+            // The target is asked for first, whatever the page is like (11.12).
+            let target = self.take_target(control, order);
+            let stays = self.stays(source);
+            match target {
+                Some(target) if !stays => {
+                    self.move_page(control, source, target);
+                    control.nr_sources -= 1 << order;
+                    result.moved += 1 << order;
+                    continue;
+                }
+                Some(target) => control.targets.push_first(target, order),
+                None if order > 0 && !stays && self.can_split(source) => {
+                    self.split_source(control, source);
+                    continue;
+                }
+                None => {}
+            }
+            self.fail(source, 1 << order);
+            if target.is_none() {
+                return false;
+            }
+        }
+        true
     }
 
     /// Whether migration itself fails, after all its passes: references that nobody gives up, or content that would
@@ -68,17 +84,16 @@ impl<W: World> State<W> {
                 || flags.contains(unwritten) && flags.has_mapping())
     }
 
-    /// Whether a compound page can be split: not while its content is on the way to disk, nor when its filesystem still
-    /// holds buffers of it, as it does of dirty pages.
+    /// Whether a compound page that could be moved can be split: not while its filesystem still holds buffers of it, as it does of dirty
+    /// pages.
     fn can_split(&self, source: Source) -> bool {
         let flags = self.pages.flags(source.pfn);
-        let held = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
-        !flags.contains(PageFlags::PINNED)
-            && !flags.contains(PageFlags::WRITEBACK)
-            && (flags.contains(PageFlags::ANON) || !flags.intersects(held))
+        flags.contains(PageFlags::ANON) || !flags.contains(PageFlags::DIRTY)
     }
 
+    /// It was tried in vain, and is put back. What is not even tried for want of targets is not counted.
     fn fail(&mut self, source: Source, pages: u32) {
+        self.alloc.vmstat.add(Counter::PgmigrateFail, pages.into());
         self.count_huge(pages, Counter::ThpMigrationFail);
         self.putback_source(source);
     }
@@ -100,7 +115,6 @@ impl<W: World> State<W> {
         };
         let targets = &mut control.targets;
         self.alloc.split_target(pfn, found, order, &mut |rest, order| targets.push_first(rest, order));
-        self.alloc.use_target(pfn, order);
         Some(pfn)
     }
 
@@ -108,7 +122,9 @@ impl<W: World> State<W> {
     fn move_page(&mut self, control: &CompactControl, source: Source, target: Pfn) {
         let Source { pfn, lru } = source;
         let (flags, tag) = (self.pages.flags(pfn), self.pages.tag(pfn));
-        let pages = 1 << self.alloc.frames.order(pfn);
+        let order = self.alloc.frames.order(pfn);
+        let pages = 1 << order;
+        self.alloc.use_target(target, order);
         self.owner.migrated(tag, pfn, target);
         if flags.contains(PageFlags::SWAPCACHE) {
             self.move_in_swap_cache(pfn, target);
@@ -125,7 +141,7 @@ impl<W: World> State<W> {
         self.free_page(pfn, control.task.cpu);
     }
 
-    /// No free block is large enough for a compound page: its base pages are moved one by one instead.
+    /// No free block is large enough for a compound page: its base pages will be moved one by one instead.
     fn split_source(&mut self, control: &mut CompactControl, source: Source) {
         let Source { pfn, lru } = source;
         let (flags, bits, tag) = (self.pages.flags(pfn), self.pages.bits(pfn), self.pages.tag(pfn));
@@ -143,7 +159,7 @@ impl<W: World> State<W> {
             let base_tag = self.owner.split(tag, index);
             self.pages.set_tag(base, base_tag);
             self.alloc.frames.set_state(base, FrameState::ISOLATED);
-            control.sources.push(Source { pfn: base, lru });
+            control.split.push(Source { pfn: base, lru });
         }
     }
 }

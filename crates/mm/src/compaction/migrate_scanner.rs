@@ -82,7 +82,7 @@ impl<W: World> State<W> {
                         return;
                     }
                     self.take(control, scan, pages, lru);
-                    if control.nr_sources >= COMPACT_CLUSTER_MAX && !control.finish_pageblock {
+                    if control.nr_sources >= COMPACT_CLUSTER_MAX && !control.finish_pageblock && !control.contended {
                         return;
                     }
                 }

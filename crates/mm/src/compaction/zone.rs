@@ -41,6 +41,7 @@ impl<W: World> Mm<W> {
             if !self.wait_for_isolated(control).await {
                 break CompactResult::Contended;
             }
+            control.contended |= control.mode == CompactMode::Async && self.env.lock_contended(&control.task);
             let step = self.state.borrow_mut().step(control);
             // Others run while pages are copied, and take from the per-CPU list what this batch has freed to it: that, more
             // than anything else, is what keeps a cleared block from merging.
@@ -48,10 +49,6 @@ impl<W: World> Mm<W> {
             self.state.borrow_mut().drain_after_step(control, step);
             if let Some(verdict) = step.verdict {
                 break verdict;
-            }
-            // An asynchronous run that finds the LRU or zone lock taken ends after its block (11.12b.vii).
-            if control.mode == CompactMode::Async && self.env.lock_contended(&control.task) {
-                break CompactResult::Contended;
             }
         };
         self.state.borrow_mut().end_compaction(control, result);

@@ -58,6 +58,7 @@ struct Inner {
     pending: RefCell<BTreeMap<u64, Alarm>>,
     sequence: Cell<u64>,
     costs: Cell<Costs>,
+    locks_taken: Cell<bool>,
 }
 
 /// The environment: a handle that the machine and its executor share.
@@ -67,6 +68,11 @@ pub struct TestEnv(Rc<Inner>);
 impl TestEnv {
     pub fn set_costs(&self, costs: Costs) {
         self.0.costs.set(costs);
+    }
+
+    /// From now on others hold the LRU and zone locks whenever somebody tries to take them.
+    pub fn take_locks(&self) {
+        self.0.locks_taken.set(true);
     }
 
     /// Lets time pass for a task.
@@ -133,6 +139,10 @@ impl Env for TestEnv {
             None => Poll::Pending,
         })
         .await
+    }
+
+    fn lock_contended(&self, _task: &TaskContext) -> bool {
+        self.0.locks_taken.get()
     }
 
     fn wake(&self, queue: Queue) {
