@@ -3,10 +3,12 @@
 
 #![allow(dead_code, unused_imports)] // Every test file uses its own part.
 
+mod compacting;
 mod executor;
 mod owner;
 mod watcher;
 
+pub use compacting::{compact, leaves_nothing_behind};
 pub use executor::{Costs, TestEnv};
 pub use owner::TestOwner;
 pub use watcher::Watcher;

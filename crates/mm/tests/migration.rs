@@ -1,0 +1,148 @@
+//! Migration end to end: what becomes of compound pages, and of pages that find no target.
+
+mod support;
+
+use mm::compaction::{CompactPriority, CompactResult};
+use mm::{PageFlags, State};
+use pagealloc::{AllocFlags, Counter, FrameState, Gfp, Pfn};
+use std::iter::from_fn;
+use support::*;
+
+const MIB_OF_TESTS: u32 = 64;
+const MODERN: &str = "linux-6.18";
+
+/// Compound pages of order 2 on every second place.
+fn compound_checkerboard(name: &str) -> TestMachine {
+    let machine = TestMachine::new(policy(name, |_| ()), MIB_OF_TESTS);
+    let mut others = Vec::new();
+    {
+        let mut state = machine.mm.state.borrow_mut();
+        let request = request(2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
+        while let Some(page) = state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS) {
+            if page.0 / 4 % 2 == 0 {
+                let tag = state.owner.adopt(page, 2, 1);
+                state.lru_add(page, PageFlags::ANON, tag);
+            } else {
+                others.push(page);
+            }
+        }
+        for page in others {
+            state.alloc.free(page, CPU);
+        }
+        state.alloc.drain_all_pages(None);
+    }
+    machine
+}
+
+#[test]
+fn compound_pages_below_the_target_order_move_since_6_9() {
+    let mut machine = compound_checkerboard(MODERN);
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Success);
+    assert!(machine.counter(Counter::PgmigrateSuccess) >= 256);
+    let mut machine = compound_checkerboard("linux-6.1");
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!((result, machine.counter(Counter::PgmigrateSuccess)), (CompactResult::Complete, 0));
+    // A request of their own order gains nothing by moving them.
+    let mut machine = compound_checkerboard(MODERN);
+    compact(&mut machine, 2, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(machine.counter(Counter::PgmigrateSuccess), 0);
+}
+
+#[test]
+fn compound_pages_without_a_target_are_split() {
+    // Compound pages low in the zone, single free pages above them: no target is large enough.
+    let mut machine = TestMachine::new(policy(MODERN, |_| ()), MIB_OF_TESTS);
+    let mut others = Vec::new();
+    {
+        let mut state = machine.mm.state.borrow_mut();
+        let small = request(0, Gfp::HIGHUSER_MOVABLE);
+        let large = request(2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
+        for _ in 0..1024 {
+            let page = state.alloc.get_page_from_freelist(&large, AllocFlags::NO_WATERMARKS).unwrap();
+            let tag = state.owner.adopt(page, 2, 1);
+            state.lru_add(page, PageFlags::ANON, tag);
+        }
+        while let Some(page) = state.alloc.get_page_from_freelist(&small, AllocFlags::NO_WATERMARKS) {
+            if page.0 % 2 == 0 {
+                let tag = state.owner.adopt(page, 0, 1);
+                state.lru_add(page, PageFlags::ANON, tag);
+            } else {
+                others.push(page);
+            }
+        }
+        for page in others {
+            state.alloc.free(page, CPU);
+        }
+        state.alloc.drain_all_pages(None);
+    }
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Success);
+}
+
+/// Memory without a free block larger than a page, and the lowest frame of it. The lowest 32 frames hold a dirty page of a file, of order 2
+/// (it can't be split), an anonymous one of that order (it can), and single pages.
+fn compound_pages_below_single_ones(singles: PageFlags) -> (TestMachine, Pfn) {
+    let machine = TestMachine::new(policy(MODERN, |_| ()), MIB_OF_TESTS);
+    let mut state = machine.mm.state.borrow_mut();
+    let pages_of = |state: &mut State<TestWorld>, order, gfp| -> Vec<Pfn> {
+        let request = request(order, gfp);
+        from_fn(|| state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS)).collect()
+    };
+    let large = pages_of(&mut state, 2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
+    let low = *large.iter().min().unwrap();
+    assert_eq!(low, low.align_down(9));
+    for page in large {
+        let flags = match page.0 - low.0 {
+            0 => PageFlags::DIRTY,
+            4 => PageFlags::ANON,
+            _ => {
+                state.alloc.free(page, CPU);
+                continue;
+            }
+        };
+        let tag = state.owner.adopt(page, 2, 1);
+        state.lru_add(page, flags, tag);
+    }
+    let small = pages_of(&mut state, 0, Gfp::HIGHUSER_MOVABLE);
+    let (kept, others): (Vec<Pfn>, Vec<Pfn>) =
+        small.into_iter().partition(|page| *page < low.add(32) || page.0 % 2 == 0);
+    for page in kept {
+        let tag = state.owner.adopt(page, 0, 1);
+        state.lru_add(page, if page < low.add(32) { singles } else { PageFlags::ANON }, tag);
+    }
+    others.into_iter().for_each(|page| state.alloc.free(page, CPU));
+    state.alloc.drain_all_pages(None);
+    assert!((1..=10).all(|order| state.alloc.nr_free(ZONE, order) == 0));
+    drop(state);
+    (machine, low)
+}
+
+#[test]
+fn what_was_split_does_not_move_if_another_page_finds_no_target() {
+    let (mut machine, low) = compound_pages_below_single_ones(PageFlags::ANON);
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Contended);
+    // The single pages came first, then the anonymous page was split, then there was nothing for the file's.
+    assert_eq!(machine.counter(Counter::PgmigrateSuccess), 24);
+    assert_eq!(machine.counter(Counter::PgmigrateFail), 4, "what was split is not counted");
+    let state = machine.mm.state.borrow();
+    let orders = [0, 4, 5, 6, 7].map(|offset| (low.add(offset), state.alloc.frames.order(low.add(offset))));
+    assert_eq!(orders.map(|(_, order)| order), [2, 0, 0, 0, 0]);
+    assert!(orders.iter().all(|(page, _)| state.alloc.frames.state(*page) == FrameState::LRU));
+}
+
+#[test]
+fn what_stays_gives_its_target_to_the_next() {
+    let (mut machine, low) =
+        compound_pages_below_single_ones(PageFlags::ANON.with(PageFlags::PINNED).with(PageFlags::SWAPCACHE));
+    let free = machine.mm.state.borrow().alloc.free_pages(ZONE);
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert_eq!(result, CompactResult::Contended);
+    assert_eq!((machine.counter(Counter::PgmigrateSuccess), machine.counter(Counter::PgmigrateFail)), (0, 24 + 4));
+    let state = machine.mm.state.borrow();
+    assert_eq!(state.alloc.frames.order(low), 2);
+    drop(state);
+    machine.mm.state.borrow_mut().alloc.drain_all_pages(None);
+    assert_eq!(machine.mm.state.borrow().alloc.free_pages(ZONE), free);
+}
