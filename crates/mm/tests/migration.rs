@@ -133,7 +133,7 @@ fn what_was_split_does_not_move_if_another_page_finds_no_target() {
 }
 
 #[test]
-fn what_stays_gives_its_target_to_the_next() {
+fn what_stays_gives_its_target_back() {
     let (mut machine, low) =
         compound_pages_below_single_ones(PageFlags::ANON.with(PageFlags::PINNED).with(PageFlags::SWAPCACHE));
     let free = machine.mm.state.borrow().alloc.free_pages(ZONE);
