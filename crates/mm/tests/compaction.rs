@@ -15,23 +15,7 @@ const MODERN: &str = "linux-6.18";
 /// Memory full of user pages, of which those that `kept` names stay and all others are free again.
 fn sparse(policy: Policy, flags: PageFlags, kept: impl Fn(Pfn) -> bool) -> TestMachine {
     let machine = TestMachine::new(policy, MIB_OF_TESTS);
-    let mut others = Vec::new();
-    {
-        let mut state = machine.mm.state.borrow_mut();
-        let request = request(0, Gfp::HIGHUSER_MOVABLE);
-        while let Some(page) = state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS) {
-            if kept(page) {
-                let tag = state.owner.adopt(page, 0, 1);
-                state.lru_add(page, flags, tag);
-            } else {
-                others.push(page);
-            }
-        }
-        for page in others {
-            state.alloc.free(page, CPU);
-        }
-        state.alloc.drain_all_pages(None);
-    }
+    populate(&machine, 0, |page| kept(page).then_some(flags));
     machine
 }
 

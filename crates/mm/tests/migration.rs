@@ -2,10 +2,9 @@
 
 mod support;
 
+use mm::PageFlags;
 use mm::compaction::{CompactPriority, CompactResult};
-use mm::{PageFlags, State};
-use pagealloc::{AllocFlags, Counter, FrameState, Gfp, Pfn};
-use std::iter::from_fn;
+use pagealloc::{Counter, FrameState, Gfp, Pfn};
 use support::*;
 
 const MIB_OF_TESTS: u32 = 64;
@@ -14,23 +13,7 @@ const MODERN: &str = "linux-6.18";
 /// Compound pages of order 2 on every second place.
 fn compound_checkerboard(name: &str) -> TestMachine {
     let machine = TestMachine::new(policy(name, |_| ()), MIB_OF_TESTS);
-    let mut others = Vec::new();
-    {
-        let mut state = machine.mm.state.borrow_mut();
-        let request = request(2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
-        while let Some(page) = state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS) {
-            if page.0 / 4 % 2 == 0 {
-                let tag = state.owner.adopt(page, 2, 1);
-                state.lru_add(page, PageFlags::ANON, tag);
-            } else {
-                others.push(page);
-            }
-        }
-        for page in others {
-            state.alloc.free(page, CPU);
-        }
-        state.alloc.drain_all_pages(None);
-    }
+    populate(&machine, 2, |page| (page.0 / 4 % 2 == 0).then_some(PageFlags::ANON));
     machine
 }
 
@@ -53,29 +36,12 @@ fn compound_pages_below_the_target_order_move_since_6_9() {
 fn compound_pages_without_a_target_are_split() {
     // Compound pages low in the zone, single free pages above them: no target is large enough.
     let mut machine = TestMachine::new(policy(MODERN, |_| ()), MIB_OF_TESTS);
-    let mut others = Vec::new();
-    {
-        let mut state = machine.mm.state.borrow_mut();
-        let small = request(0, Gfp::HIGHUSER_MOVABLE);
-        let large = request(2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
-        for _ in 0..1024 {
-            let page = state.alloc.get_page_from_freelist(&large, AllocFlags::NO_WATERMARKS).unwrap();
-            let tag = state.owner.adopt(page, 2, 1);
-            state.lru_add(page, PageFlags::ANON, tag);
-        }
-        while let Some(page) = state.alloc.get_page_from_freelist(&small, AllocFlags::NO_WATERMARKS) {
-            if page.0 % 2 == 0 {
-                let tag = state.owner.adopt(page, 0, 1);
-                state.lru_add(page, PageFlags::ANON, tag);
-            } else {
-                others.push(page);
-            }
-        }
-        for page in others {
-            state.alloc.free(page, CPU);
-        }
-        state.alloc.drain_all_pages(None);
-    }
+    let mut large = 0;
+    populate(&machine, 2, |_| {
+        large += 1;
+        (large <= 1024).then_some(PageFlags::ANON)
+    });
+    populate(&machine, 0, |page| (page.0 % 2 == 0).then_some(PageFlags::ANON));
     let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
     assert_eq!(result, CompactResult::Success);
 }
@@ -84,35 +50,17 @@ fn compound_pages_without_a_target_are_split() {
 /// (it can't be split), an anonymous one of that order (it can), and single pages.
 fn compound_pages_below_single_ones(singles: PageFlags) -> (TestMachine, Pfn) {
     let machine = TestMachine::new(policy(MODERN, |_| ()), MIB_OF_TESTS);
-    let mut state = machine.mm.state.borrow_mut();
-    let pages_of = |state: &mut State<TestWorld>, order, gfp| -> Vec<Pfn> {
-        let request = request(order, gfp);
-        from_fn(|| state.alloc.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS)).collect()
-    };
-    let large = pages_of(&mut state, 2, Gfp::HIGHUSER_MOVABLE | Gfp::COMP);
-    let low = *large.iter().min().unwrap();
-    assert_eq!(low, low.align_down(9));
-    for page in large {
-        let flags = match page.0 - low.0 {
-            0 => PageFlags::DIRTY,
-            4 => PageFlags::ANON,
-            _ => {
-                state.alloc.free(page, CPU);
-                continue;
-            }
-        };
-        let tag = state.owner.adopt(page, 2, 1);
-        state.lru_add(page, flags, tag);
-    }
-    let small = pages_of(&mut state, 0, Gfp::HIGHUSER_MOVABLE);
-    let (kept, others): (Vec<Pfn>, Vec<Pfn>) =
-        small.into_iter().partition(|page| *page < low.add(32) || page.0 % 2 == 0);
-    for page in kept {
-        let tag = state.owner.adopt(page, 0, 1);
-        state.lru_add(page, if page < low.add(32) { singles } else { PageFlags::ANON }, tag);
-    }
-    others.into_iter().for_each(|page| state.alloc.free(page, CPU));
-    state.alloc.drain_all_pages(None);
+    let low = Pfn(0);
+    populate(&machine, 2, |page| match page.0 {
+        0 => Some(PageFlags::DIRTY),
+        4 => Some(PageFlags::ANON),
+        _ => None,
+    });
+    let flags =
+        |page: Pfn| if page < low.add(32) { Some(singles) } else { (page.0 % 2 == 0).then_some(PageFlags::ANON) };
+    populate(&machine, 0, flags);
+    let state = machine.mm.state.borrow();
+    assert_eq!([low, low.add(4)].map(|page| state.alloc.frames.order(page)), [2, 2]);
     assert!((1..=10).all(|order| state.alloc.nr_free(ZONE, order) == 0));
     drop(state);
     (machine, low)

@@ -8,7 +8,7 @@ mod executor;
 mod owner;
 mod watcher;
 
-pub use compacting::{compact, leaves_nothing_behind};
+pub use compacting::{compact, leaves_nothing_behind, populate};
 pub use executor::{Costs, TestEnv};
 pub use owner::TestOwner;
 pub use watcher::Watcher;
