@@ -56,8 +56,9 @@ fn compound_pages_below_single_ones(singles: PageFlags) -> (TestMachine, Pfn) {
         4 => Some(PageFlags::ANON),
         _ => None,
     });
-    let flags =
-        |page: Pfn| if page < low.add(32) { Some(singles) } else { (page.0 % 2 == 0).then_some(PageFlags::ANON) };
+    let flags = |page: Pfn| {
+        if page < low.add(32) { Some(singles) } else { page.0.is_multiple_of(2).then_some(PageFlags::ANON) }
+    };
     populate(&machine, 0, flags);
     let state = machine.mm.state.borrow();
     assert_eq!([low, low.add(4)].map(|page| state.alloc.frames.order(page)), [2, 2]);
