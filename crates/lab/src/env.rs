@@ -4,6 +4,7 @@ use crate::agenda::Agenda;
 use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
 use crate::cpus_beside::{CpusBeside, Leavings};
+use crate::demand::{Demand, KthreadCpus};
 use crate::device::{Device, Stream};
 use crate::livelock::Loops;
 use crate::speeds::Speeds;
@@ -63,6 +64,8 @@ pub struct VirtualEnv {
     pub(crate) starting: Cell<bool>,
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
     pub(crate) lanes: Vec<Cell<Nanos>>,
+    /// What work takes from demand there.
+    pub(crate) demand: Demand,
     /// Whose page lists work uses there.
     pub(crate) leavings: Leavings,
     /// Turns on the lanes.
@@ -95,6 +98,7 @@ impl VirtualEnv {
             cpu_percent: 100,
             starting: Cell::new(false),
             lanes: Vec::new(),
+            demand: Demand::default(),
             leavings: Leavings::new(CpusBeside::default()),
             turns: RefCell::default(),
             flushers_woken: Cell::new(false),
@@ -130,6 +134,14 @@ impl VirtualEnv {
     pub fn with_lanes(mut self, cpus: usize, beside: CpusBeside) -> VirtualEnv {
         self.lanes = vec![Cell::new(0); cpus];
         self.leavings = Leavings::new(beside);
+        self
+    }
+
+    /// The same with demand that comes when it was recorded, on a machine whose kernel threads had these CPUs. To be said after the
+    /// lanes.
+    #[must_use]
+    pub fn with_demand(mut self, recorded: KthreadCpus) -> VirtualEnv {
+        self.demand = Demand::new(recorded, self.lanes.len());
         self
     }
 

@@ -100,14 +100,16 @@ impl VirtualEnv {
     /// Time until a task's work that costs this much is done there, and the task has a CPU for more.
     fn work_in(&self, lane: &Cell<Nanos>, cost: Nanos, job: Job, cpu: CpuId) -> Nanos {
         let waited = lane.get().saturating_sub(self.now());
-        lane.set(self.now() + waited + cost);
-        let took = waited + cost;
+        let begins = self.now() + waited;
+        let done = begins + self.demand.work(begins, cost, job);
+        lane.set(done);
+        let took = done - self.now();
         let Some(turns) = self.speeds.turns.of(job) else { return took };
         let away = self.turns.borrow_mut().away((self.current.get(), job), turns, cost, waited, &self.chance);
         if away > 0 {
             self.leavings.loses(cpu, job);
         }
-        took + away
+        took + self.demand.wait(done, away)
     }
 }
 

@@ -4,6 +4,7 @@ mod frees;
 mod pieces;
 mod silent;
 mod steps;
+mod work;
 
 use super::beside::Beside;
 use super::bulk::BulkPages;
@@ -12,6 +13,7 @@ use super::exits;
 use super::files::{FileKey, Files};
 use super::forks::Forks;
 use super::infer::may_be_cached;
+use super::kthreads::Kthreads;
 use super::late;
 use super::metadata::Metadata;
 use super::migration::Migrations;
@@ -58,6 +60,7 @@ struct Builder<'a> {
     moves: Moves,
     measured: Measured,
     turns: Running,
+    kthreads: Kthreads,
     returns: Returns,
     owner: Vec<ObjectId>,
     /// Time of the last event on each frame.
@@ -116,6 +119,7 @@ impl<'a> Builder<'a> {
             moves: Moves::new(array),
             measured: Measured::default(),
             turns: Running::default(),
+            kthreads: Kthreads::default(),
             returns: Returns::default(),
             seen: vec![0; owner.len()],
             start_owner: Vec::new(),
@@ -145,6 +149,7 @@ impl<'a> Builder<'a> {
         let task = self.tasks.index_of(record.pid);
         self.forks.heard(record.ts_ns, task, record.pid);
         self.follow_lists(record, task);
+        self.time_passed(record, task);
         match &record.event {
             Event::PageAlloc(event) => self.page_alloc(record, task, event),
             Event::PageFree(event) => self.page_free(record, task, event),
@@ -431,6 +436,7 @@ impl<'a> Builder<'a> {
             tasks: self.tasks.pids,
             start,
             speeds: self.measured.speeds(),
+            kthreads: self.kthreads.cpus(self.cpus),
             file_return: self.returns.median(),
             shadows_kept: ALL_KEPT,
             askers: self.asker,

@@ -16,6 +16,7 @@ mod fault_time;
 mod files;
 mod forks;
 mod infer;
+mod kthreads;
 mod late;
 mod metadata;
 mod migration;
@@ -39,7 +40,7 @@ pub(crate) use truth::zones as zones_of;
 pub use truth::{ProcTexts, between};
 pub use whole::{MachineSeen, Normalised, kernel_alone, machine_seen, normalise};
 
-use lab::Speeds;
+use lab::{KthreadCpus, Speeds};
 use pagealloc::{Gfp, Order};
 
 /// Index of an object.
@@ -225,6 +226,8 @@ pub struct PageLog {
     pub start: StartState,
     /// How fast the machine reclaimed and migrated.
     pub speeds: Speeds,
+    /// Which CPUs its kernel threads had for that.
+    pub kthreads: KthreadCpus,
     /// Median time after which page cache that the recorded kernel's reclaim took was there again, nanoseconds; `None` where too
     /// little came back.
     pub file_return: Option<u64>,

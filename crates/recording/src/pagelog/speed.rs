@@ -1,13 +1,13 @@
-//! How fast the recorded machine reclaimed and migrated: nanoseconds a page, measured from the gaps between the steps
-//! that a task in reclaim or compaction reports. A replay spends the same virtual time for the same work.
+//! How fast the recorded machine reclaimed and migrated: nanoseconds a page, measured from the time between the events of a task in reclaim
+//! or compaction, as far as nobody else had its CPU. A replay spends the same virtual time for the same work.
 
-use super::turns::{Did, KswapdTurns, TaskTurns};
-use lab::{Speeds, TurnsByJob};
+use super::turns::{KswapdTurns, TaskTurns};
+use lab::{Speeds, Turns, TurnsByJob};
 
-/// Longest gap between two steps that is taken as work; a longer one is a wait.
+/// Longest time between two events that is taken for work, and longest wait for a CPU after a wake-up; what lasts longer is something else.
 pub(super) const LONGEST_STEP_NS: u64 = 20_000_000;
 
-/// When and where a task reported something.
+/// When and where a task did something that the trace tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {
     pub ts: u64,
@@ -17,7 +17,7 @@ pub(super) struct Step {
 }
 
 impl Step {
-    /// Time until the task's next step, if the CPU was the task's all the while: nobody else reported anything on it.
+    /// Time until what the task did next, if the CPU was the task's all the while: nobody else reported anything on it.
     pub fn worked_until(self, next: Step) -> Option<u64> {
         (self.cpu == next.cpu && self.turn == next.turn).then(|| next.ts - self.ts)
     }
@@ -45,7 +45,8 @@ impl Running {
     }
 }
 
-/// Cost of one kind of work: its steps that nobody else had a turn in.
+/// Cost of one kind of work: what was worked in its steps. Most long steps are interrupted by others, so that the undisturbed ones alone would
+/// say that long steps are cheap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Cost {
     ns: u64,
@@ -53,24 +54,43 @@ pub(super) struct Cost {
 }
 
 impl Cost {
-    /// An undisturbed step of this many pages took this long.
+    /// A step of this many pages took this much work.
     pub fn add(&mut self, ns: u64, pages: u64) {
         // No machine has more pages than 32 bits count.
-        if ns <= LONGEST_STEP_NS && (1..=u64::from(u32::MAX)).contains(&pages) {
+        if (1..=u64::from(u32::MAX)).contains(&pages) {
             self.ns += ns;
             self.pages += pages;
         }
     }
 
-    /// A step of this many pages, if it was undisturbed.
-    pub fn step(&mut self, worked: Option<u64>, pages: u64) {
-        if let Some(ns) = worked {
-            self.add(ns, pages);
-        }
-    }
-
     fn mean(self, default: u64) -> u64 {
         self.ns.checked_div(self.pages).unwrap_or(default)
+    }
+}
+
+/// kswapd's calls of shrinkers, in which it reports nothing: whether it had a CPU does not show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct SlabCalls {
+    wall: u64,
+    objects: u64,
+}
+
+impl SlabCalls {
+    /// So much time passed in a call.
+    pub fn passed(&mut self, wall: u64, kswapd: bool) {
+        self.wall = self.wall.saturating_add(u64::from(kswapd) * wall);
+    }
+
+    /// A call ended that looked at so many objects.
+    pub fn scanned(&mut self, objects: u64, kswapd: bool) {
+        self.objects = self.objects.saturating_add(u64::from(kswapd) * objects);
+    }
+
+    /// What an object costs, if kswapd had a CPU for as much of the calls as it has between them.
+    fn cost(self, turns: Option<Turns>) -> Option<u64> {
+        let (worked, away) = turns.map_or((1, 0), |turns| (turns.again.mean(), turns.away.mean()));
+        let worked = (u128::from(self.wall) * u128::from(worked)).checked_div((worked + away).into())?;
+        (worked as u64).checked_div(self.objects)
     }
 }
 
@@ -87,6 +107,8 @@ pub(super) struct Measured {
     pub scan_migrate: Cost,
     pub scan_free: Cost,
     pub migrate: Cost,
+    /// What kswapd's calls of shrinkers took.
+    pub slab: SlabCalls,
     /// Requests that failed inside reclaim, each from its predecessor on.
     pub failed_request: Cost,
     /// Blocks that asynchronous compaction looked at, and how often it broke off for a lock.
@@ -126,11 +148,8 @@ impl Measured {
     }
 
     /// A step of reclaim.
-    pub fn shrank(&mut self, kswapd: bool, anon: bool, worked: Option<u64>, wall: Option<u64>, pages: u64) {
-        self.shrink[usize::from(kswapd)][usize::from(anon)].step(worked, pages);
-        if kswapd {
-            self.kswapd.step(worked, wall, Did::Shrink { anon, pages });
-        }
+    pub fn shrank(&mut self, kswapd: bool, anon: bool, worked: u64, pages: u64) {
+        self.shrink[usize::from(kswapd)][usize::from(anon)].add(worked, pages);
     }
 
     /// Reclaim judged a batch of an inactive list or an oldest generation.
@@ -144,27 +163,13 @@ impl Measured {
         }
     }
 
-    /// Turns on a CPU at these speeds. Who was not seen at work has those of tasks that compact.
-    fn turns(&self, speeds: &Speeds) -> TurnsByJob {
-        let cost = |shrink: u64, shrink_anon: u64| {
-            move |did: Did| {
-                let (pages, ns) = match did {
-                    Did::Shrink { anon: false, pages } => (pages, shrink),
-                    Did::Shrink { anon: true, pages } => (pages, shrink_anon),
-                    Did::ScanMigrate(pages) => (pages, speeds.scan_migrate),
-                    Did::ScanFree(pages) => (pages, speeds.scan_free),
-                    Did::Migrate(pages) => (pages, speeds.migrate),
-                    Did::Rest => (0, 0),
-                };
-                pages.saturating_mul(ns)
-            }
-        };
-        let task = cost(speeds.shrink, speeds.shrink_anon);
-        let compaction = self.compaction.turns(task);
+    /// Turns on a CPU. Who was not seen at work has those of tasks that compact.
+    fn turns(&self) -> TurnsByJob {
+        let compaction = self.compaction.turns();
         TurnsByJob {
-            kswapd: self.kswapd.turns(cost(speeds.shrink_kswapd, speeds.shrink_kswapd_anon)),
-            kcompactd: self.kcompactd.turns(task).or(compaction),
-            reclaim: self.reclaim.turns(task).or(compaction),
+            kswapd: self.kswapd.turns(),
+            kcompactd: self.kcompactd.turns().or(compaction),
+            reclaim: self.reclaim.turns().or(compaction),
             compaction,
         }
     }
@@ -175,7 +180,10 @@ impl Measured {
         let file = |kswapd: usize, default: u64| self.shrink[kswapd][0].mean(default);
         let anon = |kswapd: usize, file: u64| self.shrink[kswapd][1].mean(file);
         let (shrink, shrink_kswapd) = (file(0, default.shrink), file(1, default.shrink_kswapd));
-        let speeds = Speeds {
+        let turns = self.turns();
+        Speeds {
+            turns,
+            slab: self.slab.cost(turns.kswapd).unwrap_or(default.slab),
             shrink,
             shrink_anon: anon(0, shrink),
             shrink_kswapd,
@@ -189,7 +197,6 @@ impl Measured {
             rmap_contention: (self.unjudged << 16).checked_div(self.looked).unwrap_or(0),
             lock_contention: (self.async_contended << 16).checked_div(self.async_blocks).unwrap_or(0),
             ..default
-        };
-        Speeds { turns: self.turns(&speeds), ..speeds }
+        }
     }
 }

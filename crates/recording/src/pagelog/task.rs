@@ -41,10 +41,14 @@ pub(super) struct Task {
     pub swapped: VecDeque<ObjectId>,
     /// What its reclaim gave back since it last told what it had reclaimed.
     pub batch: Batch,
-    /// Time of its last step of reclaim or compaction, for [`super::speed`].
-    pub last_step: Option<Step>,
+    /// What the trace told last of it while it reclaims or compacts, for [`super::speed`].
+    pub last_seen: Option<Step>,
     /// What it has worked in its turn, nanoseconds, while it compacts or reclaims for itself.
     pub worked: u64,
+    /// What it has worked since its last step that told what it did.
+    pub worked_since_step: u64,
+    /// Objects that a shrinker is to look at, while it is inside one.
+    pub slab_objects: Option<u64>,
     /// Time of its last request for a swap table that failed in the same step.
     pub last_failure: Option<Step>,
 }

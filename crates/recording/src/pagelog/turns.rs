@@ -1,5 +1,7 @@
-//! Turns on a CPU: how long kswapd and tasks that compact worked until they lost the CPU, how long they were away, and how long kswapd
-//! waited after a wake-up. The scheduler is not in a trace; what shows is whether somebody else had a turn between two steps.
+//! Turns on a CPU: how long kswapd and tasks that compact or reclaim worked until they lost the CPU, how long they were away, and how long
+//! kswapd waited after a wake-up. The scheduler is not in a trace; what shows is whether somebody else had a turn between two events of a
+//! task. One who computes and asks for nothing does not show: his slices count as the task's work (times between kswapd's events have a second
+//! mode at one to six milliseconds). Nobody else asks for memory on that CPU meanwhile, either, which is what a replay needs to know.
 
 use super::speed::LONGEST_STEP_NS;
 use lab::{Lasted, Spread, Turns};
@@ -7,27 +9,26 @@ use lab::{Lasted, Spread, Turns};
 /// Others have their turns for less than this: reclaim that is throttled sleeps for as long, or longer (10.14).
 const LONGEST_ABSENCE_NS: u64 = 100_000_000;
 
-/// What was done in a step, and to how many pages.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Did {
-    Shrink {
-        anon: bool,
-        pages: u64,
-    },
-    ScanMigrate(u64),
-    ScanFree(u64),
-    Migrate(u64),
-    /// What follows the last step that tells.
-    Rest,
+/// What passed between two events of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// It worked.
+    Work(u64),
+    /// Others had its CPU, or it waited for what others had.
+    Away(u64),
+    /// It slept.
+    Sleep,
 }
 
-/// What ended a turn.
-#[derive(Clone, Copy, Debug)]
-enum End {
-    /// Others had the CPU during this step, which took so long.
-    Lost { did: Did, wall: u64 },
-    /// It went to sleep.
-    Slept,
+impl Passed {
+    /// The time that passed if nobody else had a turn, and in any case; whether the task may sleep at all, for longer than others have turns.
+    pub fn between(undisturbed: Option<u64>, wall: u64, sleeps: bool) -> Passed {
+        match undisturbed {
+            Some(worked) if worked <= LONGEST_STEP_NS => Passed::Work(worked),
+            _ if sleeps && wall >= LONGEST_ABSENCE_NS => Passed::Sleep,
+            _ => Passed::Away(wall),
+        }
+    }
 }
 
 /// A turn that has ended.
@@ -37,7 +38,8 @@ struct Turn {
     fresh: bool,
     /// Undisturbed work, nanoseconds.
     worked: u64,
-    end: End,
+    /// How long others had the CPU then; nothing: the task was done, or slept.
+    away: Option<u64>,
 }
 
 /// The turns of a trace.
@@ -69,34 +71,33 @@ impl KswapdTurns {
         self.latencies.extend(waited.map(|took| Lasted { took, cut: false }));
     }
 
-    /// It made a step: the time that it took if nobody else had a turn, and the time that passed in any case.
-    pub fn step(&mut self, worked: Option<u64>, wall: Option<u64>, did: Did) {
-        match (worked, wall) {
-            (Some(worked), _) if worked <= LONGEST_STEP_NS => self.worked += worked,
-            (None, Some(wall)) if wall < LONGEST_ABSENCE_NS => self.ends(End::Lost { did, wall }),
-            _ => self.sleeps(),
+    /// Time passed between two of its events.
+    pub fn passed(&mut self, passed: Passed) {
+        match passed {
+            Passed::Work(worked) => self.worked += worked,
+            Passed::Away(away) => self.ends(Some(away)),
+            Passed::Sleep => self.sleeps(),
         }
     }
 
     /// It sleeps, or has slept until now.
     pub fn sleeps(&mut self) {
         if self.worked > 0 {
-            self.ends(End::Slept);
+            self.ends(None);
         }
         self.fresh = true;
     }
 
-    fn ends(&mut self, end: End) {
-        self.ended.push(Turn { fresh: self.fresh, worked: std::mem::take(&mut self.worked), end });
+    fn ends(&mut self, away: Option<u64>) {
+        self.ended.push(Turn { fresh: self.fresh, worked: std::mem::take(&mut self.worked), away });
         self.fresh = false;
     }
 
-    /// The turns, if kswapd ever lost its CPU; `cost`: of a step, undisturbed, nanoseconds.
-    pub fn turns(&self, cost: impl Fn(Did) -> u64) -> Option<Turns> {
-        let works =
-            |fresh: bool| self.ended.iter().filter(|turn| turn.fresh == fresh).map(|turn| turn.lasted(&cost)).collect();
+    /// The turns, if kswapd ever lost its CPU.
+    pub fn turns(&self) -> Option<Turns> {
+        let works = |fresh: bool| self.ended.iter().filter(|turn| turn.fresh == fresh).map(Turn::lasted).collect();
         let again = Spread::of(works(false))?;
-        let away = Spread::of(self.ended.iter().filter_map(|turn| turn.away(&cost)).collect())?;
+        let away = Spread::of(self.ended.iter().filter_map(Turn::away).collect())?;
         Some(Turns { fresh: Spread::of(works(true)).unwrap_or(again), again, away })
     }
 
@@ -112,15 +113,14 @@ impl KswapdTurns {
 pub(super) struct TaskTurns(Vec<Turn>);
 
 impl TaskTurns {
-    /// A task that has worked undisturbed for `worked` in this turn made a step: the time that it took if nobody else had a turn,
-    /// and the time that passed in any case.
-    pub fn step(&mut self, worked: &mut u64, undisturbed: Option<u64>, wall: Option<u64>, did: Did) {
-        match (undisturbed, wall) {
-            (Some(took), _) if took <= LONGEST_STEP_NS => *worked += took,
-            (None, Some(wall)) if wall < LONGEST_ABSENCE_NS => {
-                self.0.push(Turn { fresh: true, worked: std::mem::take(worked), end: End::Lost { did, wall } });
+    /// Time passed between two events of a task that has worked undisturbed for `worked` in this turn.
+    pub fn passed(&mut self, worked: &mut u64, passed: Passed) {
+        match passed {
+            Passed::Work(took) => *worked += took,
+            Passed::Away(away) => {
+                self.0.push(Turn { fresh: true, worked: std::mem::take(worked), away: Some(away) });
             }
-            _ => self.ends(worked),
+            Passed::Sleep => self.ends(worked),
         }
     }
 
@@ -128,33 +128,26 @@ impl TaskTurns {
     pub fn ends(&mut self, worked: &mut u64) {
         let worked = std::mem::take(worked);
         if worked > 0 {
-            self.0.push(Turn { fresh: true, worked, end: End::Slept });
+            self.0.push(Turn { fresh: true, worked, away: None });
         }
     }
 
-    /// The turns, if a task ever lost its CPU; `cost`: of a step, undisturbed, nanoseconds.
-    pub fn turns(&self, cost: impl Fn(Did) -> u64) -> Option<Turns> {
-        let away = Spread::of(self.0.iter().filter_map(|turn| turn.away(&cost)).collect())?;
-        let works = Spread::of(self.0.iter().map(|turn| turn.lasted(&cost)).collect())?;
+    /// The turns, if a task ever lost its CPU.
+    pub fn turns(&self) -> Option<Turns> {
+        let away = Spread::of(self.0.iter().filter_map(Turn::away).collect())?;
+        let works = Spread::of(self.0.iter().map(Turn::lasted).collect())?;
         Some(Turns { fresh: works, again: works, away })
     }
 }
 
 impl Turn {
     /// How long it would have worked on.
-    fn lasted(&self, cost: &impl Fn(Did) -> u64) -> Lasted {
-        match self.end {
-            End::Lost { did, wall } => Lasted { took: self.worked + wall.min(cost(did)), cut: false },
-            End::Slept => Lasted { took: self.worked, cut: true },
-        }
+    fn lasted(&self) -> Lasted {
+        Lasted { took: self.worked, cut: self.away.is_none() }
     }
 
-    /// How long it was away: what its last step took beyond its work.
-    fn away(&self, cost: &impl Fn(Did) -> u64) -> Option<Lasted> {
-        match self.end {
-            End::Lost { did, wall } => Some(Lasted { took: wall.saturating_sub(cost(did)), cut: false }),
-            End::Slept => None,
-        }
+    fn away(&self) -> Option<Lasted> {
+        self.away.map(|took| Lasted { took, cut: false })
     }
 }
 
@@ -162,14 +155,18 @@ impl Turn {
 mod tests {
     use super::*;
 
-    fn pages(pages: u64) -> Did {
-        Did::Shrink { anon: false, pages }
-    }
-
-    fn cost(did: Did) -> u64 {
-        match did {
-            Did::Shrink { pages, .. } | Did::Migrate(pages) => 100 * pages,
-            _ => 0,
+    #[test]
+    fn what_passes_is_work_unless_others_had_a_turn_or_it_takes_too_long() {
+        let slow = LONGEST_STEP_NS + 1;
+        let cases = [
+            (Some(10), 10, Passed::Work(10), Passed::Work(10)),
+            (None, 10, Passed::Away(10), Passed::Away(10)),
+            (None, LONGEST_ABSENCE_NS, Passed::Away(LONGEST_ABSENCE_NS), Passed::Sleep),
+            (Some(slow), slow, Passed::Away(slow), Passed::Away(slow)),
+        ];
+        for (undisturbed, wall, wakeful, sleepy) in cases {
+            assert_eq!(Passed::between(undisturbed, wall, false), wakeful);
+            assert_eq!(Passed::between(undisturbed, wall, true), sleepy);
         }
     }
 
@@ -178,41 +175,40 @@ mod tests {
         let mut turns = KswapdTurns::default();
         turns.woken(100);
         turns.runs(2_100);
-        for worked in [1_000, 2_000] {
-            turns.step(Some(worked), Some(worked), pages(10));
+        for passed in [1_000, 2_000].map(Passed::Work) {
+            turns.passed(passed);
         }
-        turns.step(None, Some(16_000), pages(10));
-        turns.step(Some(500), Some(500), pages(5));
-        turns.step(None, Some(9_000), pages(10));
-        turns.step(Some(800), Some(800), pages(8));
+        for passed in [Passed::Away(16_000), Passed::Work(1_500), Passed::Away(8_000), Passed::Work(800)] {
+            turns.passed(passed);
+        }
         turns.sleeps();
-        let found = turns.turns(cost).unwrap();
-        assert_eq!(found.fresh, Spread::always(4_000), "3,000 and ten pages of the step in which it was lost");
+        let found = turns.turns().unwrap();
+        assert_eq!(found.fresh, Spread::always(3_000));
         assert_eq!(found.again, Spread::always(1_500), "the turn that sleep cut short took no longer");
-        assert_eq!(found.away.mean(), (15_000 + 8_000) / 2);
+        assert_eq!(found.away.mean(), 12_000);
         assert_eq!(turns.latency(), Some(Spread::always(2_000)));
     }
 
     #[test]
     fn a_task_that_compacts_loses_its_cpu_or_is_done() {
         let (mut turns, mut worked) = (TaskTurns::default(), 0);
-        for (undisturbed, wall) in
-            [(Some(2_000), 2_000), (None, 9_000), (Some(1_000), 1_000), (Some(1_000), 1_000), (None, 5_000)]
+        for passed in
+            [Passed::Work(3_000), Passed::Away(8_000), Passed::Work(1_000), Passed::Work(2_000), Passed::Away(4_000)]
         {
-            turns.step(&mut worked, undisturbed, Some(wall), Did::Migrate(10));
+            turns.passed(&mut worked, passed);
         }
         worked = 100;
         turns.ends(&mut worked);
-        let found = turns.turns(cost).unwrap();
+        let found = turns.turns().unwrap();
         assert_eq!((found.again, worked), (Spread::always(3_000), 0), "what was done after 100 took no longer");
         assert_eq!(found.away.mean(), 6_000);
-        assert_eq!(TaskTurns::default().turns(cost), None);
+        assert_eq!(TaskTurns::default().turns(), None);
     }
 
     #[test]
     fn throttled_reclaim_has_slept() {
         let mut turns = KswapdTurns::default();
-        turns.step(None, Some(LONGEST_ABSENCE_NS), pages(32));
-        assert_eq!(turns.turns(cost), None);
+        turns.passed(Passed::Sleep);
+        assert_eq!(turns.turns(), None);
     }
 }

@@ -3,70 +3,77 @@
 use super::Builder;
 use crate::Record;
 use crate::event::Event;
-use crate::pagelog::speed::{ANON_BATCH, Step};
-use crate::pagelog::turns::Did;
+use crate::pagelog::speed::{ANON_BATCH, LONGEST_STEP_NS};
 use pagealloc::Geometry;
+use std::ops::Range;
 
 /// Frames of a pageblock.
 const PAGEBLOCK: u64 = Geometry::PAGES_4K.pageblock_pages() as u64;
 
 impl Builder<'_> {
-    /// A step of reclaim or compaction: how long it took, and what it did to pages.
+    /// A step of reclaim or compaction: how much work it was, and what it did to pages.
     pub(super) fn daemon(&mut self, record: &Record, task: usize, event: &Event) {
-        let (ts, cpu) = (record.ts_ns, record.cpu);
+        let ts = record.ts_ns;
         if let Event::VmscanLruShrinkInactive(shrink) = event {
             self.reclaimed(task, shrink.nr_reclaimed);
         }
+        let step = self.step_of(record);
         let state = self.tasks.get(task);
-        let step = Step { ts, cpu, turn: self.turns.turn(cpu) };
-        let elapsed = state.last_step.and_then(|last| last.worked_until(step));
-        let wall = state.last_step.map(|last| ts - last.ts);
         match event {
             Event::MigratePages(pages) if &*pages.reason == "compaction" => {
                 self.measured.migrated(pages.succeeded, pages.failed, std::mem::take(&mut state.isolated_metadata));
                 state.isolated.clear();
-                return self.moved_again(task);
+                self.moved_again(task);
             }
-            Event::VmscanWakeupKswapd(_) => return self.measured.kswapd.woken(ts),
+            Event::VmscanWakeupKswapd(_) => self.measured.kswapd.woken(ts),
             Event::VmscanKswapdWake(_) => {
                 state.kswapd = true;
                 self.measured.kswapd.runs(ts);
+                self.works(task, Some(step));
             }
             Event::VmscanKswapdSleep(_) => {
                 self.measured.kswapd.sleeps();
-                return state.last_step = None;
+                self.works(task, None);
             }
-            Event::VmscanDirectReclaimBegin(_) => state.direct_reclaim = true,
+            Event::VmscanDirectReclaimBegin(_) => {
+                state.direct_reclaim = true;
+                self.works(task, Some(step));
+            }
             Event::VmscanDirectReclaimEnd(_) => {
                 state.direct_reclaim = false;
-                self.measured.reclaim.step(&mut state.worked, elapsed, wall, Did::Rest);
                 self.measured.reclaim.ends(&mut state.worked);
-                return state.last_step = None;
+                self.works(task, None);
             }
-            Event::CompactionKcompactdWake(_) => return state.kcompactd = true,
+            Event::ShrinkSlabStart(start) => {
+                state.slab_objects = state.last_seen.map(|_| start.total_scan);
+            }
+            Event::ShrinkSlabEnd(end) => {
+                if let Some(objects) = state.slab_objects.take() {
+                    let scanned = objects.saturating_sub(end.total_scan.unsigned_abs());
+                    self.measured.slab.scanned(scanned, state.kswapd);
+                }
+            }
+            Event::CompactionKcompactdWake(_) => state.kcompactd = true,
             Event::CompactionBegin(begin) => {
                 state.compacting = true;
                 state.async_compaction = !begin.sync;
                 state.isolated.clear();
                 state.isolated_metadata = 0;
                 state.run = self.migrations.begin();
+                self.works(task, Some(step));
             }
             Event::CompactionEnd(_) => {
                 state.compacting = false;
                 self.measured.compaction_turns(state.kcompactd).ends(&mut state.worked);
                 self.attribution.targets_returned += state.unsettled.drain(..).count() as u64;
-                return state.last_step = None;
+                self.works(task, None);
             }
             Event::VmscanLruShrinkInactive(shrink) => {
                 self.measured.judged(shrink);
-                let anon = shrink.reclaim_flags & ANON_BATCH != 0;
-                if state.direct_reclaim {
-                    let did = Did::Shrink { anon, pages: shrink.nr_scanned };
-                    self.measured.reclaim.step(&mut state.worked, elapsed, wall, did);
-                }
-                let failed = state.last_failure.take().is_some();
-                if !failed {
-                    self.measured.shrank(state.kswapd, anon, elapsed, wall, shrink.nr_scanned);
+                let worked = std::mem::take(&mut state.worked_since_step);
+                if state.last_failure.take().is_none() {
+                    let anon = shrink.reclaim_flags & ANON_BATCH != 0;
+                    self.measured.shrank(state.kswapd, anon, worked, shrink.nr_scanned);
                 }
             }
             Event::CompactionFinished(finished) => {
@@ -79,41 +86,37 @@ impl Builder<'_> {
                 let scanned = self.owner.get(scan.start_pfn as usize..scan.end_pfn as usize).unwrap_or_default();
                 state.isolated_metadata += self.metadata.count(scanned);
                 self.measured.async_blocks += u64::from(state.async_compaction);
-                self.measured.scan_migrate.step(elapsed, scan.nr_scanned);
-                let did = Did::ScanMigrate(scan.nr_scanned);
-                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall, did);
+                self.measured.scan_migrate.add(std::mem::take(&mut state.worked_since_step), scan.nr_scanned);
             }
             Event::CompactionIsolateFreepages(scan) => {
-                self.measured.scan_free.step(elapsed, scan.nr_scanned);
-                let did = Did::ScanFree(scan.nr_scanned);
-                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall, did);
-                let run = state.run;
-                self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
+                self.scanned_free(ts, task, scan.nr_scanned, scan.start_pfn..scan.end_pfn)
             }
             Event::CompactionFastIsolateFreepages(scan) => {
-                self.measured.scan_free.step(elapsed, scan.nr_scanned);
-                let did = Did::ScanFree(scan.nr_scanned);
-                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall, did);
-                let run = state.run;
-                self.took_targets(run, ts, scan.start_pfn, scan.end_pfn);
+                self.scanned_free(ts, task, scan.nr_scanned, scan.start_pfn..scan.end_pfn)
             }
             Event::CompactionMigratepages(migrate) => {
                 let pages = migrate.nr_migrated.saturating_add(migrate.nr_failed);
-                self.measured.migrate.step(elapsed, pages);
-                let did = Did::Migrate(pages);
-                self.measured.compaction_turns(state.kcompactd).step(&mut state.worked, elapsed, wall, did);
+                self.measured.migrate.add(std::mem::take(&mut state.worked_since_step), pages);
             }
-            _ => return,
+            _ => {}
         }
-        self.tasks.get(task).last_step = Some(step);
+    }
+
+    /// The free scanner of a task looked at some pages.
+    fn scanned_free(&mut self, ts: u64, task: usize, pages: u64, range: Range<u64>) {
+        let state = self.tasks.get(task);
+        self.measured.scan_free.add(std::mem::take(&mut state.worked_since_step), pages);
+        let run = state.run;
+        self.took_targets(run, ts, range.start, range.end);
     }
 
     /// A request for a swap table failed: what that costs, if the step before it was another failure. The step of reclaim
     /// that it lies in is no measure of what scanning a page costs.
     pub(super) fn table_failed(&mut self, record: &Record, task: usize) {
-        let step = Step { ts: record.ts_ns, cpu: record.cpu, turn: self.turns.turn(record.cpu) };
+        let step = self.step_of(record);
         let state = self.tasks.get(task);
-        if let Some(elapsed) = state.last_failure.replace(step).and_then(|last| last.worked_until(step)) {
+        let elapsed = state.last_failure.replace(step).and_then(|last| last.worked_until(step));
+        if let Some(elapsed) = elapsed.filter(|elapsed| *elapsed <= LONGEST_STEP_NS) {
             self.measured.failed_request.add(elapsed, 1);
         }
     }
