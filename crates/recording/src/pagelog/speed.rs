@@ -19,7 +19,7 @@ pub(super) struct Step {
 impl Step {
     /// Time until what the task did next, if the CPU was the task's all the while: nobody else reported anything on it.
     pub fn worked_until(self, next: Step) -> Option<u64> {
-        (self.cpu == next.cpu && self.turn == next.turn).then(|| next.ts - self.ts)
+        (self.cpu == next.cpu && self.turn == next.turn).then(|| next.ts.saturating_sub(self.ts))
     }
 }
 

@@ -16,7 +16,7 @@ impl Builder<'_> {
             state.last_seen = None;
             return;
         };
-        let wall = step.ts - last.ts;
+        let wall = step.ts.saturating_sub(last.ts);
         if state.slab_objects.is_some() {
             return self.measured.slab.passed(wall, state.kswapd);
         }
@@ -27,13 +27,16 @@ impl Builder<'_> {
         if let Passed::Work(worked) = passed {
             state.worked_since_step += worked;
         }
-        match () {
-            () if state.compacting => self.measured.compaction_turns(state.kcompactd).passed(&mut state.worked, passed),
-            () if state.kswapd => self.measured.kswapd.passed(passed),
-            () => self.measured.reclaim.passed(&mut state.worked, passed),
+        if state.compacting {
+            self.measured.compaction_turns(state.kcompactd).passed(&mut state.worked, passed);
+        } else if state.kswapd {
+            self.measured.kswapd.passed(passed);
+        } else {
+            self.measured.reclaim.passed(&mut state.worked, passed);
         }
     }
 
+    /// Whether a kernel thread has the CPU on which this is heard, and whether somebody else asks for memory.
     fn note_kthread(&mut self, record: &Record, task: usize) {
         let state = self.tasks.get(task);
         let kthread = state.kswapd || state.kcompactd;
