@@ -67,7 +67,8 @@ impl KswapdTurns {
     /// It runs.
     pub fn runs(&mut self, ts: u64) {
         self.sleeps();
-        let waited = self.woken.take().map(|woken| ts.saturating_sub(woken)).filter(|waited| *waited <= LONGEST_STEP_NS);
+        let waited =
+            self.woken.take().map(|woken| ts.saturating_sub(woken)).filter(|waited| *waited <= LONGEST_STEP_NS);
         self.latencies.extend(waited.map(|took| Lasted { took, cut: false }));
     }
 
