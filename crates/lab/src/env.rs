@@ -129,19 +129,13 @@ impl VirtualEnv {
     }
 
     /// The same with CPUs that do nothing but the machinery's work, each piece on the one that is free first: what there is
-    /// more of than CPUs has to wait; `beside`: whose page lists it uses. For runs that don't know what else the CPUs do.
+    /// more of than CPUs has to wait; `beside`: whose page lists it uses; `recorded`: the CPUs that kernel threads had when the demand was
+    /// recorded. For runs that don't know what else the CPUs do.
     #[must_use]
-    pub fn with_lanes(mut self, cpus: usize, beside: CpusBeside) -> VirtualEnv {
+    pub fn with_lanes(mut self, cpus: usize, beside: CpusBeside, recorded: KthreadCpus) -> VirtualEnv {
         self.lanes = vec![Cell::new(0); cpus];
+        self.demand = Demand::new(recorded, cpus);
         self.leavings = Leavings::new(beside);
-        self
-    }
-
-    /// The same with demand that comes when it was recorded, on a machine whose kernel threads had these CPUs. To be said after the
-    /// lanes.
-    #[must_use]
-    pub fn with_demand(mut self, recorded: KthreadCpus) -> VirtualEnv {
-        self.demand = Demand::new(recorded, self.lanes.len());
         self
     }
 

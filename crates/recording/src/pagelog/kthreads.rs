@@ -28,16 +28,18 @@ struct Rate {
 impl Kthreads {
     /// Somebody is heard of on a CPU, which a kernel thread that goes to sleep leaves.
     pub fn heard(&mut self, ts: u64, cpu: u16, kthread: bool) {
-        let cpu = usize::from(cpu);
+        // A trace as text may go backwards by what its CPUs' clocks differ.
+        let (ts, cpu) = (ts.max(self.last), usize::from(cpu));
         if self.has.len() <= cpu {
             self.has.resize(cpu + 1, false);
         }
         if self.busy {
-            self.rate().ns += ts.saturating_sub(self.last);
+            self.rate().ns += ts - self.last;
         }
         self.last = ts;
         if std::mem::replace(&mut self.has[cpu], kthread) != kthread {
-            self.taken.push((ts, self.count()));
+            let count = self.has.iter().filter(|has| **has).count();
+            self.taken.push((ts, count.min(u8::MAX.into()) as u8));
         }
     }
 
@@ -54,11 +56,8 @@ impl Kthreads {
     }
 
     fn rate(&mut self) -> &mut Rate {
-        if self.count() > 0 { &mut self.shared } else { &mut self.free }
-    }
-
-    fn count(&self) -> u8 {
-        self.has.iter().filter(|has| **has).count().min(u8::MAX.into()) as u8
+        let taken = self.taken.last().is_some_and(|(_, cpus)| *cpus > 0);
+        if taken { &mut self.shared } else { &mut self.free }
     }
 
     /// What a replay needs of it, for a machine of so many CPUs.

@@ -77,13 +77,13 @@ pub(super) struct SlabCalls {
 
 impl SlabCalls {
     /// So much time passed in a call.
-    pub fn passed(&mut self, wall: u64, kswapd: bool) {
-        self.wall = self.wall.saturating_add(u64::from(kswapd) * wall);
+    pub fn passed(&mut self, wall: u64) {
+        self.wall = self.wall.saturating_add(wall);
     }
 
     /// A call ended that looked at so many objects.
-    pub fn scanned(&mut self, objects: u64, kswapd: bool) {
-        self.objects = self.objects.saturating_add(u64::from(kswapd) * objects);
+    pub fn scanned(&mut self, objects: u64) {
+        self.objects = self.objects.saturating_add(objects);
     }
 
     /// What an object costs, if kswapd had a CPU for as much of the calls as it has between them.

@@ -111,8 +111,8 @@ pub fn replay(
     let mut state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
     let cpus = state.alloc.nr_cpus();
     let beside = cpus_beside(&mut state.alloc);
-    let env = VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus, beside);
-    let mm = Mm::new(state, env.with_demand(log.kthreads.clone()));
+    let env = VirtualEnv::new(clock, log.speeds, options.seed).with_lanes(cpus, beside, log.kthreads.clone());
+    let mm = Mm::new(state, env);
     let (served, slow) = (RefCell::default(), RefCell::default());
     let follow = Follow::new(&mm, options.sampling);
     let mut driver = Driver::new(log, &mm, &served, &slow, follow);

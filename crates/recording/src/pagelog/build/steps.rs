@@ -48,9 +48,10 @@ impl Builder<'_> {
                 state.slab_objects = state.last_seen.map(|_| start.total_scan);
             }
             Event::ShrinkSlabEnd(end) => {
-                if let Some(objects) = state.slab_objects.take() {
-                    let scanned = objects.saturating_sub(end.total_scan.unsigned_abs());
-                    self.measured.slab.scanned(scanned, state.kswapd);
+                if let Some(objects) = state.slab_objects.take()
+                    && state.kswapd
+                {
+                    self.measured.slab.scanned(objects.saturating_sub(end.total_scan.unsigned_abs()));
                 }
             }
             Event::CompactionKcompactdWake(_) => state.kcompactd = true,

@@ -12,13 +12,14 @@ impl Builder<'_> {
         self.note_kthread(record, task);
         let step = self.step_of(record);
         let state = self.tasks.get(task);
-        let Some(last) = state.last_seen.replace(step) else {
-            state.last_seen = None;
-            return;
-        };
+        let Some(last) = state.last_seen else { return };
+        state.last_seen = Some(step);
         let wall = step.ts.saturating_sub(last.ts);
         if state.slab_objects.is_some() {
-            return self.measured.slab.passed(wall, state.kswapd);
+            if state.kswapd {
+                self.measured.slab.passed(wall);
+            }
+            return;
         }
         let passed = match &record.event {
             Event::VmscanKswapdWake(_) => Passed::Sleep,
