@@ -53,6 +53,7 @@ const ROWS: &[Row] = &[
     row!("NOFS compaction", ["4.20"], compaction.nofs),
     row!("finish test", ["4.6", "4.20", "6.1"], compaction.finish),
     row!("base mark of suitability", ["4.20", "6.15"], compaction.suitable_mark),
+    row!("11.10 gap", ["7.2"], compaction.gap),
     row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15", "7.2", "7.3"], defrag),
     row!("NUMA balancing", ["4.6"], numa_balancing),
     row!("kernel stacks", ["4.6", "4.20"], stacks),
@@ -113,6 +114,13 @@ fn differs(row: &Row, from: &Policy, to: &Policy) -> bool {
     let mut merged = from.clone();
     (row.copy)(to, &mut merged);
     merged != *from
+}
+
+#[test]
+fn the_gap_of_compaction_is_twice_the_order_and_has_a_limit_from_7_2_on() {
+    let gaps = |version: &str| [0, 3, 9].map(|order| kernel(version).compaction.gap.pages(order));
+    assert_eq!(gaps("6.18"), [2, 16, 1024]);
+    assert_eq!(gaps("7.2"), [2, 16, 64]);
 }
 
 #[test]

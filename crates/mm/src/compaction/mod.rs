@@ -39,7 +39,6 @@ mod suitable;
 mod zone;
 
 pub(crate) use control::CompactControl;
-pub(crate) use suitable::compact_gap;
 
 use crate::env::TaskContext;
 use crate::event::{MmEvent, MmObserver};

@@ -9,11 +9,6 @@ use crate::state::{State, World};
 use pagealloc::policy::{CompactFinish, SuitableMark};
 use pagealloc::{AllocFlags, Order, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId, ZoneType};
 
-/// Free pages that compaction for an order wants above the mark: room for the block's pages and for isolated targets.
-pub(crate) const fn compact_gap(order: Order) -> u64 {
-    2 << order
-}
-
 impl<W: World> State<W> {
     /// compaction_suitable (11.10) against a mark in pages. Kernels before 6.15 have their own mark and ignore it.
     pub fn compaction_suitable(&mut self, zone: ZoneId, order: Order, mark: u64, highest: ZoneType) -> bool {
@@ -51,7 +46,8 @@ impl<W: World> State<W> {
             SuitableMark::Caller => mark + if costly { low - min } else { 0 },
         };
         // Targets may be CMA pages, whatever the request may use.
-        self.alloc.watermark_ok(zone, 0, base + compact_gap(order), highest, AllocFlags::CMA, free)
+        let gap = self.alloc.policy.compaction.gap.pages(order);
+        self.alloc.watermark_ok(zone, 0, base + gap, highest, AllocFlags::CMA, free)
     }
 
     /// compaction_zonelist_suitable (11.10): whether reclaim could make some zone suitable.
@@ -94,7 +90,7 @@ impl<W: World> State<W> {
         let without_cma = rules.suitable_mark == SuitableMark::Caller && !flags.contains(AllocFlags::CMA);
         if order > PAGE_ALLOC_COSTLY_ORDER && async_mode && without_cma {
             let free = self.alloc.free_pages(zone);
-            if !self.alloc.watermark_ok(zone, 0, mark + compact_gap(order), highest, AllocFlags::NONE, free) {
+            if !self.alloc.watermark_ok(zone, 0, mark + rules.gap.pages(order), highest, AllocFlags::NONE, free) {
                 return CompactResult::Skipped;
             }
         }

@@ -1,6 +1,5 @@
 //! One run of kswapd: reclaim until the node is balanced, or hopeless (9.5 to 9.7).
 
-use super::compact_gap;
 use crate::env::{Env, Queue, TaskContext, Work};
 use crate::reclaim::{DEF_PRIORITY, SWAP_CLUSTER_MAX, ScanControl};
 use crate::state::{Mm, State, World};
@@ -168,12 +167,13 @@ impl<W: World> State<W> {
         self.managed_zones_up_to(node, highest).map(high).sum()
     }
 
-    /// Whether twice the order has been reclaimed, after which only base pages count (9.6.6): in the run, or in the pass that began at
-    /// `reclaimed_before`.
+    /// Whether as much has been reclaimed as compaction wants for a gap, after which only base pages count (9.6.6): in the run, or in the pass
+    /// that began at `reclaimed_before`.
     fn leaves_rest_to_compaction(&self, run: &Run, reclaimed_before: u64) -> bool {
-        let rules = &self.alloc.policy.kswapd;
-        let counted = if rules.counts_each_pass { reclaimed_before } else { 0 };
-        rules.rounds == KswapdRounds::Single && run.sc.nr_reclaimed - counted >= compact_gap(run.sc.order)
+        let policy = &self.alloc.policy;
+        let counted = if policy.kswapd.counts_each_pass { reclaimed_before } else { 0 };
+        let gap = policy.compaction.gap.pages(run.sc.order);
+        policy.kswapd.rounds == KswapdRounds::Single && run.sc.nr_reclaimed - counted >= gap
     }
 
     /// A run without a page counts against the node (9.6.10); since 6.19 not if it was for a boost only.

@@ -35,11 +35,6 @@ pub struct Kswapd {
     pages_scanned: [u64; NR_ZONE_TYPES],
 }
 
-/// Pages that must be reclaimed before order-0 will do: twice the request (`compact_gap`).
-const fn compact_gap(order: Order) -> u64 {
-    2 << order
-}
-
 impl<W: World> State<W> {
     /// Whether the node is balanced for kswapd (9.3): some zone that the request may use is at its high mark.
     /// Kernels with LRU lists per zone want every zone, or a quarter of the node's memory (9.13).
@@ -111,16 +106,5 @@ fn by_blocks(rules: &DefragRules, order: Order) -> bool {
         BlockWatermark::Off => false,
         BlockWatermark::Always => true,
         BlockWatermark::WhileHighOrder => order > 0,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn gap_of_a_pageblock() {
-        assert_eq!(compact_gap(9), 1024);
-        assert_eq!(compact_gap(0), 2);
     }
 }

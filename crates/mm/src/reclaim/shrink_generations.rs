@@ -208,7 +208,7 @@ impl<W: World> State<W> {
 
     /// Whether a pass may end early: as much is reclaimed as is wanted, or all zones are safe for kswapd.
     fn should_abort_scan(&self, node: NodeId, rules: GenerationRules, sc: &ScanControl) -> bool {
-        if sc.nr_reclaimed >= sc.nr_to_reclaim.max(2 << sc.order) {
+        if sc.nr_reclaimed >= sc.nr_to_reclaim.max(self.alloc.policy.compaction.gap.pages(sc.order)) {
             return true;
         }
         if !rules.stops_at_high || !sc.kswapd || sc.order > 0 {

@@ -4,7 +4,6 @@ use super::scan_balance::{Balance, Quotas};
 use super::slab::LruShare;
 use super::throttle::ThrottleReason;
 use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
-use crate::compaction::compact_gap;
 use crate::env::{Env, TaskContext};
 use crate::lru::{LruList, LruvecId};
 use crate::state::{Mm, State, World};
@@ -195,7 +194,7 @@ impl<W: World> State<W> {
         }
         let on = |list: LruList| self.lruvec(id).pages[list as usize];
         let anon = if self.can_reclaim_anon() { on(LruList::InactiveAnon) } else { 0 };
-        on(LruList::InactiveFile) + anon > 2 << sc.order
+        on(LruList::InactiveFile) + anon > self.alloc.policy.compaction.gap.pages(sc.order)
     }
 
     /// A page of the order could be allocated in the zone, or compaction could make one, at the min mark.
@@ -233,7 +232,7 @@ impl<W: World> State<W> {
         let free = self.alloc.free_pages(zone);
         let ok =
             |state: &Self, order, mark| state.alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free);
-        let roomy = ok(self, 0, mark + compact_gap(order));
+        let roomy = ok(self, 0, mark + self.alloc.policy.compaction.gap.pages(order));
         if self.compaction_deferred(zone, order) {
             return roomy;
         }

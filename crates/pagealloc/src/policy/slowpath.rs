@@ -1,5 +1,7 @@
 //! Rules of the floor above: defrag_mode, reclaim, kswapd, compaction, retries.
 
+use crate::Order;
+
 /// What `vm.defrag_mode=1` switches on (13.3, 13.7 to 13.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DefragRules {
@@ -338,6 +340,8 @@ pub struct CompactionRules {
     pub capture: bool,
     /// Base mark of the suitability test (11.10).
     pub suitable_mark: SuitableMark,
+    /// What compaction wants free above that mark (`compact_gap`, 11.10).
+    pub gap: CompactGap,
     /// Fragmentation index is tested for all orders (up to 4.8) or only for costly ones (4.9+).
     pub fragindex_all_orders: bool,
     /// What ends a run (11.14).
@@ -401,6 +405,26 @@ pub enum SuitableMark {
     LowIfCostly,
     /// The caller's mark, plus low - min for costly orders (6.15+).
     Caller,
+}
+
+/// Free pages above the mark that compaction for an order has room with: for the block's pages and for isolated targets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactGap {
+    /// Twice the order's pages (up to 6.19).
+    TwiceOrder,
+    /// The same, as far as 64: twice what is isolated at a time (7.2+, as recordings show; `presets/v7.rs`).
+    TwiceCluster,
+}
+
+impl CompactGap {
+    /// In pages.
+    pub const fn pages(self, order: Order) -> u64 {
+        let twice: u64 = 2 << order;
+        match self {
+            CompactGap::TwiceCluster if twice > 64 => 64,
+            CompactGap::TwiceOrder | CompactGap::TwiceCluster => twice,
+        }
+    }
 }
 
 /// What ends a compaction run (11.14.6).

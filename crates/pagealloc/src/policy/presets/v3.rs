@@ -96,6 +96,7 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
     fast_search: false,
     capture: false,
     suitable_mark: SuitableMark::Low,
+    gap: CompactGap::TwiceOrder,
     fragindex_all_orders: true,
     finish: CompactFinish::OwnTypeLowMark,
     defer_per_zone: false,
