@@ -120,7 +120,7 @@ fn differs(row: &Row, from: &Policy, to: &Policy) -> bool {
 fn the_gap_of_compaction_is_twice_the_order_and_has_a_limit_from_7_2_on() {
     let gaps = |version: &str| [0, 3, 9].map(|order| kernel(version).compaction.gap.pages(order));
     assert_eq!(gaps("6.18"), [2, 16, 1024]);
-    assert_eq!(gaps("7.2"), [2, 16, 64]);
+    assert_eq!(gaps("7.2"), [2, 16, 32]);
 }
 
 #[test]

@@ -407,22 +407,22 @@ pub enum SuitableMark {
     Caller,
 }
 
-/// Free pages above the mark that compaction for an order has room with: for the block's pages and for isolated targets.
+/// Free pages that compaction wants above the mark: room for a block's pages and for isolated targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactGap {
     /// Twice the order's pages (up to 6.19).
     TwiceOrder,
-    /// The same, as far as 64: twice what is isolated at a time (7.2+, as recordings show; `presets/v7.rs`).
-    TwiceCluster,
+    /// The same, but no more than 32, what is isolated at a time (`COMPACT_CLUSTER_MAX`; 7.2+, measured: `presets/v7.rs`).
+    Cluster,
 }
 
 impl CompactGap {
     /// In pages.
-    pub const fn pages(self, order: Order) -> u64 {
-        let twice: u64 = 2 << order;
+    pub fn pages(self, order: Order) -> u64 {
+        let twice = 2 << order;
         match self {
-            CompactGap::TwiceCluster if twice > 64 => 64,
-            CompactGap::TwiceOrder | CompactGap::TwiceCluster => twice,
+            CompactGap::TwiceOrder => twice,
+            CompactGap::Cluster => twice.min(32),
         }
     }
 }
