@@ -54,7 +54,7 @@ impl Leavings {
         self.beside.compactors.get(cpu.index()).copied().unwrap_or(cpu)
     }
 
-    /// CPUs that were left since this was last asked, each with the machine's that it stands for.
+    /// CPUs that were left since this was last asked, each with the machine's that it stands for from now on.
     pub fn take(&self, now: Nanos, cpus: usize, chance: &Chance) -> Vec<(CpuId, CpuId)> {
         let mut left: Vec<_> =
             self.compactors.take().into_iter().filter_map(|cpu| Some((cpu, self.home_of(cpu)?))).collect();

@@ -7,7 +7,7 @@ use pagealloc::{CpuId, NodeId};
 
 /// Starts kswapd and kcompactd of each node, and each CPU's vmstat worker.
 pub fn start_daemons<'a, W: World<Env = VirtualEnv>>(executor: &mut Executor<'a>, mm: &'a Mm<W>) {
-    let (nodes, cpus) = (mm.state.borrow().alloc.nr_nodes(), mm.state.borrow().alloc.cpus_with_lists());
+    let (nodes, cpus) = (mm.state.borrow().alloc.nr_nodes(), mm.state.borrow().alloc.cpus());
     for node in (0..nodes as u8).map(NodeId) {
         executor.spawn_daemon(&mm.env, mm.kswapd(node));
         executor.spawn_daemon(&mm.env, mm.kcompactd(node));

@@ -139,8 +139,8 @@ impl VirtualEnv {
         self
     }
 
-    /// CPUs beside the machine's that were left since this was last asked, each with the machine's that it stands for, which now
-    /// has their pages. Kernel threads are on each as likely, on another one about every second.
+    /// CPUs beside the machine's that were left since this was last asked, each with the machine's that it stands for from now on. Kernel
+    /// threads are on each as likely, on another one about every second.
     pub fn cpus_left(&self) -> Vec<(CpuId, CpuId)> {
         self.leavings.take(self.now(), self.lanes.len(), &self.chance)
     }
@@ -192,9 +192,9 @@ impl VirtualEnv {
                 None
             }
             Due::Timeout(wait) => {
-                let current = self.waits.borrow()[wait].deadline == Some(at);
-                if current && self.waits.borrow()[wait].ended.is_none() {
-                    self.end_wait(wait, Woken::TimedOut);
+                let Wait { queue, deadline, ended, .. } = self.waits.borrow()[wait];
+                if deadline == Some(at) && ended.is_none() {
+                    self.end_wait_after(self.latency(queue), wait, Woken::TimedOut);
                 }
                 None
             }
@@ -217,7 +217,7 @@ impl VirtualEnv {
         self.schedule(self.now() + delay, Due::Run(waits[wait].task));
     }
 
-    /// How long a task that is woken on this queue waits for a CPU.
+    /// How long a task that wakes up on this queue waits for a CPU.
     fn latency(&self, queue: Queue) -> Nanos {
         match (queue, &self.speeds.kswapd_latency) {
             (Queue::Kswapd(_), Some(latency)) => latency.draw(&self.chance),

@@ -206,7 +206,7 @@ impl<W: World> Mm<W> {
 impl<W: World> State<W> {
     /// The first CPU of a node; of all where it has none.
     pub(crate) fn first_cpu_of(&self, node: NodeId) -> CpuId {
-        let mut cpus = (0..self.alloc.nr_cpus() as u16).map(CpuId);
+        let mut cpus = self.alloc.cpus();
         cpus.find(|&cpu| self.alloc.node_of_cpu(cpu) == node).unwrap_or_default()
     }
 

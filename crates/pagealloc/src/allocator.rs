@@ -33,7 +33,7 @@ pub struct PageAllocator<O: Observer = ()> {
     pub(crate) zonelists: Zonelists,
     pub(crate) cpu_node: Vec<NodeId>,
     /// CPUs at their end that are not the machine's (`add_cpu_beside`): which of the machine's they stand for.
-    pub(crate) homes: Vec<Option<CpuId>>,
+    pub(crate) homes: Vec<CpuId>,
     pub(crate) nodes: usize,
     /// Nodes whose kswapd is awake, a bit each.
     pub(crate) kswapd_awake: u64,
@@ -130,9 +130,9 @@ impl<O: Observer> PageAllocator<O> {
         self.cpu_node.len() - self.homes.len()
     }
 
-    /// All CPUs that have page lists: the machine's, then those beside them.
-    pub fn cpus_with_lists(&self) -> impl Iterator<Item = CpuId> + use<O> {
-        (0..self.cpu_node.len() as u16).map(CpuId)
+    /// The machine's CPUs.
+    pub fn cpus(&self) -> impl Iterator<Item = CpuId> + use<O> {
+        (0..self.nr_cpus() as u16).map(CpuId)
     }
 
     /// Node of a CPU.

@@ -9,7 +9,7 @@
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
 use crate::frames::{FrameList, FrameState, NIL};
-use crate::ids::{BlockId, NR_ORDERS, Order, Pfn, ZoneId};
+use crate::ids::{BlockId, CpuId, NR_ORDERS, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::{ListTypes, MergeRetype, Reserve};
 use alloc::format;
@@ -40,7 +40,7 @@ impl<O: Observer> PageAllocator<O> {
         for zone in (0..self.zones.len() as u8).map(ZoneId) {
             listed.managed += self.zones[zone.index()].managed;
             listed.free += self.check_free_lists(zone)?;
-            for cpu in 0..self.cpu_node.len() {
+            for cpu in self.cpus() {
                 listed.pcp += self.check_pcp(zone, cpu)?;
             }
         }
@@ -91,11 +91,23 @@ impl<O: Observer> PageAllocator<O> {
         Ok(())
     }
 
-    /// A CPU's lists of a zone; the number of pages on them.
-    fn check_pcp(&self, zone: ZoneId, cpu: usize) -> Result<u64, String> {
-        let pcp = &self.pcps[zone.index() * self.cpu_node.len() + cpu];
+    /// A CPU's lists of a zone and those beside them; the number of pages on them.
+    fn check_pcp(&self, zone: ZoneId, cpu: CpuId) -> Result<u64, String> {
+        let number = self.pcp_number(zone, cpu);
+        let (mut count, mut listed) = self.check_pcp_lists(zone, number)?;
+        for on_top in (0..self.homes.len()).filter_map(|beside| self.lists_beside(zone, number, beside)) {
+            let (more, pages) = self.check_pcp_lists(zone, on_top)?;
+            (count, listed) = (count + more, listed + pages);
+        }
+        let counted = self.pcps[number].count;
+        ensure!(count == counted, "{zone:?} {cpu:?}: {counted} pages counted, {count} on lists");
+        Ok(listed)
+    }
+
+    /// Base pages and pages on one set of lists.
+    fn check_pcp_lists(&self, zone: ZoneId, number: usize) -> Result<(u32, u64), String> {
         let (mut count, mut listed) = (0, 0);
-        for (index, list) in pcp.lists.iter().enumerate() {
+        for (index, list) in self.pcps[number].lists.iter().enumerate() {
             self.check_list(list, FrameState::is_pcp, format_args!("per-CPU"))?;
             for pfn in list.iter(&self.frames) {
                 let order = self.frames.order(pfn);
@@ -106,8 +118,7 @@ impl<O: Observer> PageAllocator<O> {
                 listed += 1;
             }
         }
-        ensure!(count == pcp.count, "{zone:?} CPU {cpu}: {} pages counted, {count} on lists", pcp.count);
-        Ok(listed)
+        Ok((count, listed))
     }
 
     /// Every frame, block by block as heads say; the numbers of free and per-CPU heads met.

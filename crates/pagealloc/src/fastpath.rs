@@ -82,9 +82,9 @@ impl<O: Observer> PageAllocator<O> {
             return None;
         }
         let list = self.effective_type(request.migratetype).index();
-        let number = self.pcp_number(zone, request.cpu);
-        let pcp = &mut self.pcps[number];
-        let pfn = pcp.lists[list].pop_head(&mut self.frames)?;
+        let (number, counting) = (self.pcp_number(zone, request.cpu), self.pcp_counting(zone, request.cpu));
+        let pfn = self.pcps[number].lists[list].pop_head(&mut self.frames)?;
+        let pcp = &mut self.pcps[counting];
         pcp.count -= 1;
         pcp.forget_frees();
         self.frames.set_state(pfn, FrameState::USED);
@@ -174,7 +174,7 @@ impl<O: Observer> PageAllocator<O> {
         let order = request.order;
         let pfn = match self.pcp_index(order, pass.migratetype) {
             Some(index) => {
-                let number = self.pcp_number(zone, request.cpu);
+                let number = self.pcp_counting(zone, request.cpu);
                 self.pcps[number].forget_frees();
                 let cached = self.alloc_pcp(zone, request.cpu, index, order, pass.migratetype, pass.flags);
                 cached.or_else(|| self.alloc_behind_pcp(zone, order, pass.migratetype, pass.flags))?

@@ -19,7 +19,7 @@ pub(crate) const BATCH_SCALE_MAX: u8 = 5;
 /// One CPU's lists of a zone, and how they are tuned (5.4).
 #[derive(Clone, Default)]
 pub(crate) struct Pcp {
-    /// Base pages on all lists.
+    /// Base pages on all lists, and on those of whoever works beside this CPU.
     pub count: u32,
     /// Current limit.
     pub high: u32,
@@ -41,42 +41,12 @@ pub(crate) struct Pcp {
     pub lists: [FrameList; NR_PCP_LISTS],
 }
 
-/// Frees on a CPU's lists, as far as they matter to their tuning.
-#[derive(Clone, Copy)]
-pub(crate) struct Frees {
-    /// Pages freed lately, halved by each allocation.
-    pages: u32,
-    /// The last one was of order 1 to 3.
-    of_high_order: bool,
-}
-
 impl Pcp {
-    /// Empty lists with the limits of others.
-    pub fn limited_as(other: &Pcp) -> Pcp {
-        let Pcp { batch, high_min, high_max, .. } = *other;
-        Pcp { batch, high_min, high_max, high: high_min.min(high_max), ..Pcp::default() }
-    }
-
     /// A page is handed out by a request of its own: what is known of the CPU's frees fades (5.5).
     #[inline(always)]
     pub fn forget_frees(&mut self) {
         self.free_count >>= 1;
         self.free_factor >>= 1;
-    }
-
-    /// What is known of the CPU's frees, to be noted elsewhere.
-    pub fn take_frees(&mut self) -> Frees {
-        self.alloc_factor = 0;
-        Frees { pages: core::mem::take(&mut self.free_count), of_high_order: self.freed_high_order }
-    }
-
-    /// Pages that were freed on other lists were freed on these: refills start small again, and drains grow (5.6, 5.7).
-    pub fn note_frees(&mut self, frees: Frees) {
-        if frees.pages > 0 {
-            self.alloc_factor >>= frees.pages.min(u32::from(BATCH_SCALE_MAX));
-            self.free_count = (self.free_count + frees.pages).min(self.batch << BATCH_SCALE_MAX);
-            self.freed_high_order = frees.of_high_order;
-        }
     }
 
     /// Whether `high` moves between its bounds (5.6).
@@ -201,6 +171,12 @@ impl<O: Observer> PageAllocator<O> {
         zone.index() * self.cpu_node.len() + cpu.index()
     }
 
+    /// Who counts what lies on a CPU's lists, and limits it: the CPU itself, or the one that it stands for.
+    #[inline(always)]
+    pub(crate) fn pcp_counting(&self, zone: ZoneId, cpu: CpuId) -> usize {
+        self.pcp_number(zone, self.home_of(cpu))
+    }
+
     /// List of pages of this order and type (5.1); none if per-CPU lists don't hold the order.
     #[inline(always)]
     pub(crate) fn pcp_index(&self, order: Order, migratetype: Migratetype) -> Option<usize> {
@@ -235,13 +211,15 @@ impl<O: Observer> PageAllocator<O> {
         migratetype: Migratetype,
         flags: AllocFlags,
     ) -> Option<Pfn> {
-        let number = self.pcp_number(zone, cpu);
+        let (mut number, counting) = (self.pcp_number(zone, cpu), self.pcp_counting(zone, cpu));
         if self.pcps[number].lists[index].is_empty() {
-            self.refill_pcp(zone, number, index, order, migratetype, flags);
+            number = counting;
+            if self.pcps[number].lists[index].is_empty() {
+                self.refill_pcp(zone, number, index, order, migratetype, flags);
+            }
         }
-        let pcp = &mut self.pcps[number];
-        let pfn = pcp.lists[index].pop_head(&mut self.frames)?;
-        pcp.count -= 1 << order;
+        let pfn = self.pcps[number].lists[index].pop_head(&mut self.frames)?;
+        self.pcps[counting].count -= 1 << order;
         self.frames.set_state(pfn, FrameState::USED);
         Some(pfn)
     }
@@ -278,9 +256,9 @@ impl<O: Observer> PageAllocator<O> {
         let block_type = self.blocks.migratetype(self.geometry.block_of(pfn));
         self.frames.set_state(pfn, FrameState::pcp(block_type));
         self.frames.fill_tails(pfn, order, FrameState::TAIL);
-        let number = self.pcp_number(zone, cpu);
+        let (lists, number) = (self.pcp_number(zone, cpu), self.pcp_counting(zone, cpu));
+        self.pcps[lists].lists[index].push_head(&mut self.frames, pfn);
         let pcp = &mut self.pcps[number];
-        pcp.lists[index].push_head(&mut self.frames, pfn);
         pcp.count += 1 << order;
         if self.policy.pcp.high != PcpHigh::AutoTuned {
             return self.limit_old_pcp(zone, number, index, order);
@@ -352,7 +330,7 @@ impl<O: Observer> PageAllocator<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{PcpRules, Policy};
+    use crate::policy::Policy;
     use crate::world::*;
     use crate::{Event, PageAllocator};
     use alloc::vec::Vec;
@@ -362,12 +340,6 @@ mod tests {
         let mut world = world(2048, policy);
         world.set_pcp_limits(ZONE, 4, high_min, high_max);
         world
-    }
-
-    fn with_pcp(change: impl FnOnce(&mut PcpRules)) -> Policy {
-        let mut policy = linux_6_18();
-        change(&mut policy.pcp);
-        policy
     }
 
     fn alloc(world: &mut World, order: Order) -> Pfn {

@@ -44,7 +44,7 @@ impl<O: Observer> PageAllocator<O> {
             loop {
                 run += 1;
                 place = (place + 1) % NR_PCP_TYPES;
-                if !self.pcps[number].lists[self.era_type(place).index()].is_empty() {
+                if !self.nothing_on_list(zone, number, self.era_type(place).index()) {
                     break;
                 }
             }
@@ -69,8 +69,27 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// Frees pages from the tail of a list until it is empty or at least so many base pages are free; how many are.
+    /// Frees pages from the tail of a list until it is empty or at least so many base pages are free; how many are. What others freed
+    /// beside the CPU lies on top.
     fn drain_list(&mut self, zone: ZoneId, number: usize, index: usize, wanted: u32) -> u32 {
+        let mut drained = self.drain_one_list(zone, number, index, wanted);
+        for beside in 0..self.homes.len() {
+            if drained < wanted
+                && let Some(on_top) = self.lists_beside(zone, number, beside)
+            {
+                drained += self.drain_one_list(zone, on_top, index, wanted - drained);
+            }
+        }
+        self.pcps[number].count -= drained;
+        drained
+    }
+
+    fn nothing_on_list(&self, zone: ZoneId, number: usize, index: usize) -> bool {
+        let mut on_top = (0..self.homes.len()).filter_map(|beside| self.lists_beside(zone, number, beside));
+        self.pcps[number].lists[index].is_empty() && on_top.all(|lists| self.pcps[lists].lists[index].is_empty())
+    }
+
+    fn drain_one_list(&mut self, zone: ZoneId, number: usize, index: usize, wanted: u32) -> u32 {
         let mut list = self.pcps[number].lists[index];
         let mut drained = 0;
         while drained < wanted
@@ -83,9 +102,7 @@ impl<O: Observer> PageAllocator<O> {
             self.observer.kmem(&Event::MmPagePcpuDrain { pfn, order, migratetype });
             drained += 1 << order;
         }
-        let pcp = &mut self.pcps[number];
-        pcp.lists[index] = list;
-        pcp.count -= drained;
+        self.pcps[number].lists[index] = list;
         drained
     }
 
@@ -100,26 +117,19 @@ impl<O: Observer> PageAllocator<O> {
 
     /// drain_all_pages for a zone or all (5.12): CPUs ascending, each one's lists completely.
     pub fn drain_all_pages(&mut self, zone: Option<ZoneId>) {
-        for cpu in self.cpus_with_lists() {
-            self.drain_lists_of(cpu, zone);
+        for cpu in self.cpus() {
+            self.drain_cpu(cpu, zone);
         }
     }
 
-    /// Drains one CPU's lists of a zone, or of all zones; with one beside the machine's, those of the CPU that it stands for.
+    /// Drains one CPU's lists of a zone, or of all zones; for one beside the machine's, those of the CPU that it stands for.
     pub fn drain_cpu(&mut self, cpu: CpuId, zone: Option<ZoneId>) {
-        self.drain_lists_of(cpu, zone);
-        if let Some(home) = self.home_of(cpu) {
-            self.drain_lists_of(home, zone);
-        }
-    }
-
-    fn drain_lists_of(&mut self, cpu: CpuId, zone: Option<ZoneId>) {
         let zones = match zone {
             Some(zone) => zone.0..zone.0 + 1,
             None => 0..self.zones.len() as u8,
         };
         for zone in zones.map(ZoneId) {
-            let number = self.pcp_number(zone, cpu);
+            let number = self.pcp_counting(zone, cpu);
             while self.pcps[number].count > 0 {
                 if self.policy.pcp.orders == PcpOrders::Zero {
                     let all = self.pcps[number].count;

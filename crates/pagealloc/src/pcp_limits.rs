@@ -53,8 +53,8 @@ impl<O: Observer> PageAllocator<O> {
 
     /// Sets batch and limits of a zone's per-CPU lists, as read from another machine's /proc/zoneinfo.
     pub fn set_pcp_limits(&mut self, zone: ZoneId, batch: u32, high_min: u32, high_max: u32) {
-        for cpu in 0..self.cpu_node.len() {
-            let number = self.pcp_number(zone, CpuId(cpu as u16));
+        for cpu in self.cpus() {
+            let number = self.pcp_number(zone, cpu);
             let pcp = &mut self.pcps[number];
             pcp.batch = batch.max(1);
             (pcp.high_min, pcp.high_max) = (high_min, high_max);
@@ -70,14 +70,15 @@ impl<O: Observer> PageAllocator<O> {
         pcp.high = high.max(pcp.high_min).min(pcp.high_max);
     }
 
-    /// Base pages on a CPU's lists of a zone.
+    /// Base pages on a CPU's lists of a zone, with those of whoever works beside it; for one beside the machine's, of the CPU that it stands
+    /// for.
     pub fn pcp_count(&self, zone: ZoneId, cpu: CpuId) -> u32 {
-        self.pcps[self.pcp_number(zone, cpu)].count
+        self.pcps[self.pcp_counting(zone, cpu)].count
     }
 
     /// Sizes of a CPU's lists of a zone, as /proc/zoneinfo shows them: high, batch, high_min, high_max.
     pub fn pcp_limits(&self, zone: ZoneId, cpu: CpuId) -> (u32, u32, u32, u32) {
-        let pcp = &self.pcps[self.pcp_number(zone, cpu)];
+        let pcp = &self.pcps[self.pcp_counting(zone, cpu)];
         (pcp.high, pcp.batch, pcp.high_min, pcp.high_max)
     }
 }

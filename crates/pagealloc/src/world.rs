@@ -2,7 +2,7 @@
 
 use crate::allocator::PageAllocator;
 use crate::event::{Event, Extfrag};
-use crate::policy::{Policy, preset};
+use crate::policy::{PcpRules, Policy, preset};
 use crate::{
     BlockId, CpuId, Geometry, Gfp, Machine, Migratetype, NR_ZONE_TYPES, NodeId, Order, Pfn, Request, ZoneId, ZoneSpan,
     ZoneType,
@@ -21,6 +21,13 @@ pub(crate) type World = PageAllocator<Vec<Event>>;
 
 pub(crate) fn linux_6_18() -> Policy {
     preset("linux-6.18").expect("the preset of the newest kernel")
+}
+
+/// The same with other rules of the per-CPU lists.
+pub(crate) fn with_pcp(change: impl FnOnce(&mut PcpRules)) -> Policy {
+    let mut policy = linux_6_18();
+    change(&mut policy.pcp);
+    policy
 }
 
 /// One zone, marks at 0, nothing cached per CPU: what is asked of the buddy lists shows at once.

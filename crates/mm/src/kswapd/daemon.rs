@@ -8,8 +8,8 @@ use pagealloc::{Counter, NodeId, Order, ZoneType};
 
 /// kswapd's pid in events, plus the node: never a task's.
 const PID_BASE: u32 = u32::MAX - 255;
-/// The first stage of sleep, HZ/10 (9.9).
-const NAP: Nanos = 100_000_000;
+/// The first stage of sleep is HZ over this (9.9).
+const NAPS_A_SECOND: u64 = 10;
 
 impl<W: World> Mm<W> {
     /// The daemon of a node; never returns.
@@ -76,7 +76,7 @@ impl<W: World> Mm<W> {
         let mut early = false;
         if self.prepare_sleep(node, reclaim_order, highest) {
             self.hand_over(HandOver::BeforeNap, node, alloc_order, highest);
-            early = self.nap(node, Some(NAP)).await;
+            early = self.nap(node).await;
             if early && !self.state.borrow().alloc.policy.kswapd.sleeps_by_order {
                 let mut state = self.state.borrow_mut();
                 let kswapd = &mut state.nodes[node.index()].kswapd;
@@ -88,7 +88,7 @@ impl<W: World> Mm<W> {
         if !early && self.prepare_sleep(node, reclaim_order, highest) {
             self.state.borrow_mut().alloc.observer.mm(&MmEvent::VmscanKswapdSleep { nid: node });
             self.hand_over(HandOver::BeforeSleep, node, alloc_order, highest);
-            self.nap(node, None).await;
+            self.sleep_till_woken(node, None).await;
         } else {
             let counter = if early { Counter::KswapdLowWmarkHitQuickly } else { Counter::KswapdHighWmarkHitQuickly };
             self.state.borrow_mut().alloc.vmstat.bump(counter);
@@ -133,8 +133,18 @@ impl<W: World> Mm<W> {
         state.alloc.set_kswapd_awake(node, true);
     }
 
-    /// Waits to be woken, unless that has happened already: whether it was before the timeout.
-    async fn nap(&self, node: NodeId, timeout: Option<Nanos>) -> bool {
+    /// Sleeps for a tenth of a second unless woken: whether there was a tick of it left when it came to run (`schedule_timeout`). The timer
+    /// fires with the tick after the last one that counts.
+    async fn nap(&self, node: NodeId) -> bool {
+        let (now, hz) = (self.env.now(), self.env.hz());
+        let tick: Nanos = 1_000_000_000 / hz;
+        let last = (now / tick + hz / NAPS_A_SECOND) * tick;
+        let woken = self.sleep_till_woken(node, Some(last + tick - now)).await;
+        woken && self.env.now() < last
+    }
+
+    /// Waits to be woken, unless that has happened already: whether it was.
+    async fn sleep_till_woken(&self, node: NodeId, timeout: Option<Nanos>) -> bool {
         let woken = core::mem::take(&mut self.state.borrow_mut().nodes[node.index()].kswapd.woken);
         if woken {
             return true;

@@ -60,9 +60,9 @@ pub(super) struct Tally {
 
 /// Page lists for work whose CPU is used by what was recorded there at that time.
 fn cpus_beside<O: Observer>(alloc: &mut PageAllocator<O>) -> CpusBeside {
-    let cpus: Vec<CpuId> = alloc.cpus_with_lists().collect();
-    let kthreads = alloc.add_cpu_beside(NodeId(0), None);
-    let compactors = cpus.into_iter().map(|cpu| alloc.add_cpu_beside(alloc.node_of_cpu(cpu), Some(cpu))).collect();
+    let cpus: Vec<CpuId> = alloc.cpus().collect();
+    let kthreads = alloc.add_cpu_beside(NodeId(0), CpuId(0));
+    let compactors = cpus.into_iter().map(|cpu| alloc.add_cpu_beside(alloc.node_of_cpu(cpu), cpu)).collect();
     CpusBeside { kthreads: Some(kthreads), compactors }
 }
 
@@ -249,8 +249,8 @@ impl<'a> Driver<'a> {
             let served = self.served.borrow_mut().pop_front();
             served.into_iter().for_each(|served| self.settle_one(served));
         }
-        for (beside, cpu) in self.mm.env.cpus_left() {
-            self.mm.state.borrow_mut().alloc.leave_cpu_beside(beside, cpu);
+        for (beside, next) in self.mm.env.cpus_left() {
+            self.mm.state.borrow_mut().alloc.leave_cpu_beside(beside, next);
         }
         if self.mm.env.flushers_woken.replace(false) {
             self.flusher.write_all(self.mm);
