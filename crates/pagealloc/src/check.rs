@@ -95,7 +95,7 @@ impl<O: Observer> PageAllocator<O> {
     fn check_pcp(&self, zone: ZoneId, cpu: CpuId) -> Result<u64, String> {
         let number = self.pcp_number(zone, cpu);
         let (mut count, mut listed) = self.check_pcp_lists(zone, number)?;
-        for on_top in (0..self.homes.len()).filter_map(|beside| self.lists_beside(zone, number, beside)) {
+        for on_top in self.lists_on_top(zone, number) {
             let (more, pages) = self.check_pcp_lists(zone, on_top)?;
             (count, listed) = (count + more, listed + pages);
         }

@@ -1,8 +1,8 @@
 //! Page lists beside those of the machine's CPUs: of whoever works while others use the CPU that should be his.
 //!
 //! While a kernel thread or a task that compacts works, nobody else is on its CPU, so what it frees must not get between the pages of
-//! others, nor be taken by them. Where a run does not know that the CPU is taken, such work has lists of its own. When the worker
-//! leaves, the next task finds its pages on top of the CPU's lists.
+//! others, nor be taken by them. Where a run does not know that the CPU is taken, such work has lists of its own: on top of the
+//! CPU's, which counts and limits both, and drains its own first. When the worker leaves, the next task finds its pages there.
 
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
@@ -43,6 +43,11 @@ impl<O: Observer> PageAllocator<O> {
         (first + self.homes[beside].index() == number).then(|| first + self.nr_cpus() + beside)
     }
 
+    /// All lists that lie on top of these, those of a CPU of the machine.
+    pub(crate) fn lists_on_top(&self, zone: ZoneId, number: usize) -> impl Iterator<Item = usize> {
+        (0..self.homes.len()).filter_map(move |beside| self.lists_beside(zone, number, beside))
+    }
+
     fn hand_over_lists(&mut self, from: usize, to: usize) {
         for index in 0..NR_PCP_LISTS {
             let mut left = self.pcps[from].lists[index];
@@ -60,6 +65,7 @@ impl<O: Observer> PageAllocator<O> {
 
 #[cfg(test)]
 mod tests {
+    use crate::frames::FrameList;
     use crate::policy::{PcpHigh, PcpOrders};
     use crate::world::*;
     use crate::*;
@@ -101,7 +107,8 @@ mod tests {
         let on_lists = world.pcp_count(ZONE, CPU);
         world.leave_cpu_beside(thread, CPU);
         world.check().unwrap();
-        assert_eq!(world.pcp_count(ZONE, CPU), on_lists);
+        let left = &world.pcps[world.pcp_number(ZONE, thread)].lists;
+        assert_eq!((left.iter().all(FrameList::is_empty), world.pcp_count(ZONE, CPU)), (true, on_lists));
         assert_eq!([(); 2].map(|()| take(&mut world, CPU)), [second, first], "the last freed is taken first");
         world.free(first, CPU);
         world.drain_cpu(thread, Some(ZONE));
@@ -165,6 +172,8 @@ mod tests {
         let pages = [(); 3].map(|()| take(&mut world, CPU));
         let number = world.pcp_number(ZONE, CPU);
         world.pcps[number].alloc_factor = 5;
+        world.leave_cpu_beside(thread, CPU);
+        assert_eq!(world.pcps[number].alloc_factor, 5, "nothing was freed");
         let free_count = world.pcps[number].free_count;
         pages.into_iter().for_each(|page| world.free(page, thread));
         let pcp = &world.pcps[number];
@@ -173,5 +182,22 @@ mod tests {
             (5 >> 3, free_count + 3),
             "as if they had been freed here (5.7)"
         );
+        world.leave_cpu_beside(thread, CPU);
+        assert_eq!(world.pcps[number].free_count, free_count + 3, "told once");
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn lists_beside_a_cpu_are_drained_with_its_own() {
+        let mut world = world(2048, linux_6_18());
+        world.set_pcp_limits(ZONE, 4, 64, 64);
+        let beside = world.add_cpu_beside(NodeId(0), CPU);
+        for drained in [beside, CPU] {
+            let pages = [(); 2].map(|()| take(&mut world, CPU));
+            pages.into_iter().zip([CPU, beside]).for_each(|(page, cpu)| world.free(page, cpu));
+            world.drain_cpu(drained, Some(ZONE));
+            assert_eq!(world.pcp_count(ZONE, CPU), 0);
+            world.check().unwrap();
+        }
     }
 }

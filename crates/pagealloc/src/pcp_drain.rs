@@ -85,8 +85,8 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     fn nothing_on_list(&self, zone: ZoneId, number: usize, index: usize) -> bool {
-        let mut on_top = (0..self.homes.len()).filter_map(|beside| self.lists_beside(zone, number, beside));
-        self.pcps[number].lists[index].is_empty() && on_top.all(|lists| self.pcps[lists].lists[index].is_empty())
+        let empty = |lists: usize| self.pcps[lists].lists[index].is_empty();
+        empty(number) && self.lists_on_top(zone, number).all(empty)
     }
 
     fn drain_one_list(&mut self, zone: ZoneId, number: usize, index: usize, wanted: u32) -> u32 {
