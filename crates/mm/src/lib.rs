@@ -27,6 +27,6 @@ pub mod thp;
 
 pub use env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 pub use event::{MmEvent, MmObserver};
-pub use owner::{Owner, References, ShrinkControl, Tag};
+pub use owner::{Owner, References, SHRINK_BATCH, ShrinkControl, Tag};
 pub use pages::{PageFlags, Pages};
 pub use state::{Mm, NodeState, State, World, ZoneState};

@@ -20,6 +20,9 @@ pub enum References {
     Contended,
 }
 
+/// Objects of a call of a shrinker that does not ask for more or less (`SHRINK_BATCH`).
+pub const SHRINK_BATCH: u64 = 128;
+
 /// What a shrinker is asked to scan (`struct shrink_control`), and where it says what became free.
 pub struct ShrinkControl<'a> {
     /// The node whose objects are meant.
@@ -101,10 +104,10 @@ pub trait Owner {
         let _ = (shrinker, node);
         (0, 2)
     }
-    /// Objects that a shrinker likes to scan at once: where kernels scan a batch at least, the least.
+    /// Objects that a shrinker scans at a call (`shrinker->batch`): less is put off until as much has come together.
     fn shrinker_batch(&self, shrinker: usize) -> u64 {
         let _ = shrinker;
-        0
+        SHRINK_BATCH
     }
     /// Scans objects of a shrinker. Returns how many it really scanned.
     fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {

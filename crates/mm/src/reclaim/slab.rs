@@ -9,9 +9,6 @@ use crate::state::{Mm, State, World};
 use pagealloc::policy::SlabPressure;
 use pagealloc::{Counter, FrameState, Gfp, NodeId, Pfn};
 
-/// Objects per call of a shrinker.
-const SHRINK_BATCH: u64 = 128;
-
 /// The share of LRU pages that a pass has scanned.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct LruShare {
@@ -24,8 +21,10 @@ pub(crate) struct LruShare {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Pressure {
     rule: SlabPressure,
-    /// Objects that each call adds at least, if there are as many.
-    least: u64,
+    /// Objects of a call.
+    batch: u64,
+    /// Each pass adds a batch at least, if there are as many (4.19, 4.20).
+    minimum: bool,
     priority: u8,
     share: LruShare,
 }
@@ -42,7 +41,7 @@ impl Pressure {
             }
             _ => (freeable >> self.priority) * 4 / u64::from(seeks),
         };
-        delta.max(self.least.min(freeable))
+        if self.minimum { delta.max(self.batch.min(freeable)) } else { delta }
     }
 
     /// All that is to be scanned now. Where what was deferred is not reduced by priority, only a large delta scans a whole cache.
@@ -60,6 +59,7 @@ impl Pressure {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct SlabScan {
     freeable: u64,
+    batch: u64,
     /// What this call adds by itself.
     delta: u64,
     /// Objects still to scan.
@@ -72,13 +72,14 @@ struct SlabScan {
 impl SlabScan {
     fn new(freeable: u64, seeks: u32, deferred: u64, pressure: Pressure) -> SlabScan {
         let delta = pressure.delta(freeable, seeks);
-        SlabScan { freeable, delta, total: pressure.total(freeable, delta, deferred), deferred, scanned: 0 }
+        let total = pressure.total(freeable, delta, deferred);
+        SlabScan { freeable, batch: pressure.batch, delta, total, deferred, scanned: 0 }
     }
 
     /// Objects of the next call: whole batches, or whatever there is when that is all there is.
     fn next(&self) -> Option<u64> {
-        (self.total >= SHRINK_BATCH || self.total >= self.freeable)
-            .then(|| self.total.min(SHRINK_BATCH))
+        (self.total >= self.batch || self.total >= self.freeable)
+            .then(|| self.total.min(self.batch))
             .filter(|&objects| objects > 0)
     }
 
@@ -100,8 +101,13 @@ impl<W: World> Mm<W> {
         let shrinkers = self.state.borrow().owner.shrinkers();
         let rules = self.state.borrow().alloc.policy.reclaim;
         for shrinker in 0..shrinkers {
-            let least = if rules.slab_minimum { self.state.borrow().owner.shrinker_batch(shrinker) } else { 0 };
-            let pressure = Pressure { rule: rules.slab_pressure, least, priority: sc.priority, share };
+            let pressure = Pressure {
+                rule: rules.slab_pressure,
+                batch: self.state.borrow().owner.shrinker_batch(shrinker),
+                minimum: rules.slab_minimum,
+                priority: sc.priority,
+                share,
+            };
             let Some(mut scan) = self.state.borrow_mut().begin_slab(shrinker, node, pressure) else { continue };
             let before = sc.nr_reclaimed;
             let stops = !sc.gfp.contains(Gfp::FS) && self.state.borrow().owner.shrinker_needs_fs(shrinker);
@@ -186,6 +192,7 @@ impl<W: World> State<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::owner::SHRINK_BATCH;
 
     fn by_priority(freeable: u64, seeks: u32, deferred: u64, priority: u8) -> SlabScan {
         let share = LruShare { scanned: 32, pages: 0 };
@@ -193,14 +200,15 @@ mod tests {
             freeable,
             seeks,
             deferred,
-            Pressure { rule: SlabPressure::PriorityOfAll, least: 0, priority, share },
+            Pressure { rule: SlabPressure::PriorityOfAll, batch: SHRINK_BATCH, minimum: false, priority, share },
         )
     }
 
     #[test]
     fn up_to_4_15_slab_is_scanned_in_proportion_to_pages() {
         let share = LruShare { scanned: 32, pages: 6_399 };
-        let pressure = Pressure { rule: SlabPressure::HighestZone, least: 0, priority: 12, share };
+        let pressure =
+            Pressure { rule: SlabPressure::HighestZone, batch: SHRINK_BATCH, minimum: false, priority: 12, share };
         assert_eq!(SlabScan::new(100_000, 2, 0, pressure).delta, 1_000);
         assert_eq!(SlabScan::new(100_000, 2, 7_000, pressure).total, 8_000, "all that was deferred");
         assert_eq!(
@@ -213,7 +221,8 @@ mod tests {
     #[test]
     fn kernels_4_19_and_4_20_scan_a_batch_at_least() {
         let share = LruShare { scanned: 32, pages: 0 };
-        let pressure = Pressure { rule: SlabPressure::Priority, least: 128, priority: 12, share };
+        let pressure =
+            Pressure { rule: SlabPressure::Priority, batch: SHRINK_BATCH, minimum: true, priority: 12, share };
         assert_eq!(SlabScan::new(40_960, 2, 0, pressure).next(), Some(128), "20 by the priority");
         assert_eq!(SlabScan::new(409_600, 2, 0, pressure).delta, 200);
         assert_eq!(SlabScan::new(50, 2, 0, pressure).delta, 50, "all there are");
@@ -233,6 +242,21 @@ mod tests {
         assert_eq!((scan.total, scan.next(), scan.left_over()), (20, None, 20));
         let scan = by_priority(40_960, 2, 4096 * 128, 12);
         assert_eq!((scan.total, scan.next()), (148, Some(128)));
+    }
+
+    #[test]
+    fn a_shrinker_with_a_batch_of_its_own_waits_for_it() {
+        let pressure = Pressure {
+            rule: SlabPressure::PriorityOfAll,
+            batch: 1024,
+            minimum: false,
+            priority: 6,
+            share: LruShare::default(),
+        };
+        let scan = SlabScan::new(29_000, 2, 0, pressure);
+        assert_eq!((scan.total, scan.next(), scan.left_over()), (906, None, 906));
+        let scan = SlabScan::new(29_000, 2, 64 * 118, pressure);
+        assert_eq!((scan.total, scan.next()), (1024, Some(1024)));
     }
 
     #[test]

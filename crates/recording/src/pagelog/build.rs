@@ -21,6 +21,7 @@ use super::moves::{Moves, PageArray};
 use super::once;
 use super::parts::Parts;
 use super::returns::{ALL_KEPT, Returns};
+use super::slab;
 use super::speed::{Measured, Running};
 use super::start::{NOBODY, Snapshot};
 use super::task::Tasks;
@@ -439,6 +440,7 @@ impl<'a> Builder<'a> {
             kthreads: self.kthreads.cpus(self.cpus),
             file_return: self.returns.median(),
             shadows_kept: ALL_KEPT,
+            slabs_scanned: slab::USUAL,
             askers: self.asker,
             parents: self.forks.parents,
             dirty: Vec::new(),

@@ -24,6 +24,7 @@ mod moves;
 mod once;
 mod parts;
 mod returns;
+mod slab;
 mod speed;
 mod start;
 mod task;
@@ -235,6 +236,8 @@ pub struct PageLog {
     pub samples: Vec<u64>,
     /// Of 65,536 folios of the page cache that came back, those that found what eviction leaves behind (a shadow entry).
     pub shadows_kept: u64,
+    /// Objects that shrinkers scanned for each 65,536 pages that were asked for (`slabs_scanned`, `pgalloc_*`).
+    pub slabs_scanned: u64,
     /// By object: who asked for it, an index into [`PageLog::tasks`]; 0 for those of the start snapshot.
     pub askers: Vec<u16>,
     /// By task: who started it, an index into [`PageLog::tasks`], where that shows.

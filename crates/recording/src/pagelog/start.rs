@@ -164,6 +164,10 @@ impl Snapshot<'_> {
         let block = self.blocks.get(pfn >> 9).map(|block| block.migratetype());
         match self.frames[pfn].state {
             PageState::Anonymous => Class::Anon,
+            // Shared memory and what lies on a tmpfs: on the lists of anonymous memory, and swapped out like it.
+            PageState::PageCache if self.flags[pfn].has(PageFlag::Lru) && self.flags[pfn].has(PageFlag::Swapbacked) => {
+                Class::Anon
+            }
             PageState::PageCache if self.flags[pfn].has(PageFlag::Lru) => Class::File,
             PageState::Slab if block == Some(Migratetype::Reclaimable as u8) => Class::Slab,
             _ => Class::Kernel,

@@ -7,6 +7,7 @@ use super::fault_time::FaultsInARow;
 use super::infer;
 use super::moves::PageArray;
 use super::returns::shadows_kept;
+use super::slab;
 use super::start::{InUse, Snapshot};
 use super::truth::{TimedTick, kernel_outcome};
 use crate::event::{PageAlloc, PageFree};
@@ -50,6 +51,9 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let kernel = Outcome { failures, ..outcome_of(recording, beside, log.window) };
     if let Some(&counted) = kernel.counters.get(Counter::WorkingsetRefaultFile.name()) {
         log.shadows_kept = shadows_kept(counted, log.attribution.refault_pages);
+    }
+    if let Some(scanned) = slab::scanned(&kernel.counters) {
+        log.slabs_scanned = scanned;
     }
     Ok(Normalised { log, kernel })
 }

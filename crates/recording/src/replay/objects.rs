@@ -5,6 +5,7 @@
 //! used after it came ([`ONCE`]): how often, [`super::uses`] says; and the first look at an anonymous page finds the access of
 //! its own fault. If the model takes a page in use all the same, it is read back when it is used next.
 
+use super::shrinkers::{self, Shrinkers};
 use super::uses::Reuse;
 use super::waiting::Waiting;
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ONCE, Object, ObjectId, PageLog, UNIT};
@@ -34,11 +35,6 @@ const COLD_AHEAD_NS: Nanos = 3_000_000_000;
 const TO_THE_TAIL: Nanos = 5_000_000_000;
 /// As many uses at a time as tell the tiers apart.
 const MAX_USES: u64 = 3;
-/// Objects of a reclaimable slab page that a shrinker counts as freeable. The rest is in use, or no shrinker's: a page
-/// holds 21 dentries or 3 to 4 ext4 inodes, but also nodes of page cache trees and buffer heads. With it the recorded
-/// kernel's `slabs_scanned` is met on the recording that it was tuned on.
-const FREEABLE_PER_SLAB_PAGE: u64 = 2;
-
 /// Neighbours in a page table, to either side, that a look at a page takes in (half of what a batch of eviction takes).
 /// Addresses are not in a trace: a task's anonymous pages are taken to lie in the order in which it asked for them.
 const NEIGHBOURS: usize = 32;
@@ -74,7 +70,7 @@ pub(super) struct Objects {
     vacant_shadows: Vec<u32>,
     /// Reclaimable slab pages by the time at which the kernel's shrinkers emptied them.
     cold_slab: BTreeSet<(u32, ObjectId)>,
-    slab_pages: u64,
+    shrinkers: Shrinkers,
     swapped: u64,
     swap_total: u64,
     chance: Chance,
@@ -105,6 +101,7 @@ impl Objects {
         Objects {
             reuse: Reuse::of(&log, policy, seed),
             waiting: Waiting::of(log.tasks.len()),
+            shrinkers: Shrinkers::new(log.slabs_scanned),
             log,
             slots,
             pieces: BTreeMap::new(),
@@ -112,7 +109,6 @@ impl Objects {
             shadows: Vec::new(),
             vacant_shadows: Vec::new(),
             cold_slab: BTreeSet::new(),
-            slab_pages: 0,
             swapped: 0,
             swap_total,
             chance: Chance::new(seed),
@@ -158,6 +154,7 @@ impl Objects {
     pub fn put(&mut self, object: ObjectId, pfn: Pfn) {
         let slot = &mut self.slots[object as usize];
         (slot.place, slot.looked) = (pfn.0, 0);
+        self.shrinkers.pages_came(1 << slot.of.order);
         if slot.of.class == Class::Slab {
             self.enter_slab(object);
         }
@@ -175,7 +172,6 @@ impl Objects {
 
     fn enter_slab(&mut self, object: ObjectId) {
         let of = self.of(object);
-        self.slab_pages += 1 << of.order;
         if of.leave != NEVER {
             self.cold_slab.insert((of.leave, object));
         }
@@ -183,7 +179,6 @@ impl Objects {
 
     fn leave_slab(&mut self, object: ObjectId) {
         let of = self.of(object);
-        self.slab_pages -= 1 << of.order;
         self.cold_slab.remove(&(of.leave, object));
     }
 
@@ -463,16 +458,24 @@ impl Owner for Objects {
     }
 
     fn shrinkers(&self) -> usize {
-        1
+        shrinkers::NUMBER
     }
 
-    fn shrinker_count(&mut self, _: usize, _: NodeId) -> (u64, u32) {
-        (self.slab_pages * FREEABLE_PER_SLAB_PAGE, 2)
+    fn shrinker_needs_fs(&self, shrinker: usize) -> bool {
+        shrinkers::needs_fs(shrinker)
     }
 
-    fn shrinker_scan(&mut self, _: usize, control: ShrinkControl<'_>) -> u64 {
+    fn shrinker_count(&mut self, shrinker: usize, _: NodeId) -> (u64, u32) {
+        (self.shrinkers.count(shrinker), shrinkers::SEEKS)
+    }
+
+    fn shrinker_batch(&self, shrinker: usize) -> u64 {
+        shrinkers::batch(shrinker)
+    }
+
+    fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {
         let limit = coarse(control.now) + COLD_AHEAD;
-        let mut pages = control.nr.div_ceil(FREEABLE_PER_SLAB_PAGE);
+        let mut pages = self.shrinkers.scan(shrinker, control.nr);
         while pages > 0 {
             let Some(&(leave, object)) = self.cold_slab.first() else { break };
             if leave > limit {
