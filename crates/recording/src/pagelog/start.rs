@@ -162,13 +162,12 @@ impl Snapshot<'_> {
 
     fn class(&self, pfn: usize) -> Class {
         let block = self.blocks.get(pfn >> 9).map(|block| block.migratetype());
+        let on_list = self.flags[pfn].has(PageFlag::Lru);
         match self.frames[pfn].state {
             PageState::Anonymous => Class::Anon,
             // Shared memory and what lies on a tmpfs: on the lists of anonymous memory, and swapped out like it.
-            PageState::PageCache if self.flags[pfn].has(PageFlag::Lru) && self.flags[pfn].has(PageFlag::Swapbacked) => {
-                Class::Anon
-            }
-            PageState::PageCache if self.flags[pfn].has(PageFlag::Lru) => Class::File,
+            PageState::PageCache if on_list && self.flags[pfn].has(PageFlag::Swapbacked) => Class::Anon,
+            PageState::PageCache if on_list => Class::File,
             PageState::Slab if block == Some(Migratetype::Reclaimable as u8) => Class::Slab,
             _ => Class::Kernel,
         }
@@ -334,4 +333,23 @@ fn cover(blocks: &[(Pfn, Order)], frames: usize) -> Vec<bool> {
         covered[pfn.index()..(pfn.index() + (1 << order)).min(frames)].fill(true);
     }
     covered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_memory_is_swapped_and_page_cache_is_not() {
+        let class = |state: PageState, flags: &[PageFlag]| {
+            let flags = [PageFlags(flags.iter().map(|flag| 1 << *flag as u8).sum())];
+            let zones = ZoneInfo::default();
+            let frames = [Frame { state, order: 0 }];
+            Snapshot { frames: &frames, flags: &flags, blocks: &[], zones: &zones, inferred: false }.class(0)
+        };
+        assert_eq!(class(PageState::PageCache, &[PageFlag::Lru]), Class::File);
+        assert_eq!(class(PageState::PageCache, &[PageFlag::Lru, PageFlag::Swapbacked]), Class::Anon);
+        assert_eq!(class(PageState::PageCache, &[PageFlag::Swapbacked]), Class::Kernel, "on no list");
+        assert_eq!(class(PageState::Anonymous, &[PageFlag::Lru, PageFlag::Swapbacked]), Class::Anon);
+    }
 }

@@ -35,6 +35,7 @@ const COLD_AHEAD_NS: Nanos = 3_000_000_000;
 const TO_THE_TAIL: Nanos = 5_000_000_000;
 /// As many uses at a time as tell the tiers apart.
 const MAX_USES: u64 = 3;
+
 /// Neighbours in a page table, to either side, that a look at a page takes in (half of what a batch of eviction takes).
 /// Addresses are not in a trace: a task's anonymous pages are taken to lie in the order in which it asked for them.
 const NEIGHBOURS: usize = 32;
