@@ -35,6 +35,8 @@ const COLD_AHEAD_NS: Nanos = 3_000_000_000;
 const TO_THE_TAIL: Nanos = 5_000_000_000;
 /// As many uses at a time as tell the tiers apart.
 const MAX_USES: u64 = 3;
+/// Uses of a page that a journal holds: each transaction that changes it is one, so it has as many as are counted.
+const USES_OF_HELD: u8 = 5;
 
 /// Neighbours in a page table, to either side, that a look at a page takes in (half of what a batch of eviction takes).
 /// Addresses are not in a trace: a task's anonymous pages are taken to lie in the order in which it asked for them.
@@ -327,6 +329,9 @@ impl Objects {
     /// The same where generations count uses.
     fn uses_through_files(&mut self, object: ObjectId, now: Nanos) -> u8 {
         let now = coarse(now);
+        if self.of(object).class == Class::Metadata {
+            return USES_OF_HELD;
+        }
         if self.of(object).class != Class::File || self.is_cold(object, now) {
             return 0;
         }
