@@ -15,7 +15,7 @@ pub(super) const ALL_KEPT: u64 = 1 << 16;
 /// Share of returning page cache that found its shadow entry, of 65,536: of `returned` base pages the kernel counted that
 /// many as refaults (`workingset_refault_file`; both count a folio whole).
 pub(super) fn shadows_kept(counted: u64, returned: u64) -> u64 {
-    if returned < FEWEST as u64 { ALL_KEPT } else { (counted * ALL_KEPT / returned).min(ALL_KEPT) }
+    if returned < FEWEST as u64 { ALL_KEPT } else { (counted.saturating_mul(ALL_KEPT) / returned).min(ALL_KEPT) }
 }
 
 /// Times between leaving and coming back, in units of 2^16 ns.
@@ -47,6 +47,7 @@ mod tests {
         assert_eq!(shadows_kept(60_000, 100_000), 39_321);
         assert_eq!(shadows_kept(100_001, 100_000), ALL_KEPT, "more than the trace shows");
         assert_eq!(shadows_kept(1, 999), ALL_KEPT, "too few to tell");
+        assert_eq!(shadows_kept(u64::MAX, 100_000), ALL_KEPT, "counters of a damaged file");
     }
 
     #[test]

@@ -6,14 +6,17 @@ use std::collections::BTreeMap;
 
 /// Pages by which objects are counted.
 pub(super) const PAGES: u64 = 1 << 16;
+/// No recording tells of more, whatever its counters say: a page holds 21 names.
+const MOST: u64 = 21 * PAGES;
 /// Objects scanned for so many pages where a recording doesn't tell: those of the shared recordings with generations.
 pub(super) const USUAL: u64 = 11_000;
 
 /// Objects that shrinkers scanned (`slabs_scanned`) for each [`PAGES`] that were handed out (`pgalloc_*`); none if there was no reclaim.
 pub(super) fn scanned(counters: &BTreeMap<String, u64>) -> Option<u64> {
     let scanned = *counters.get(Counter::SlabsScanned.name())?;
-    let pages: u64 = counters.iter().filter(|(name, _)| name.starts_with("pgalloc_")).map(|(_, pages)| pages).sum();
-    (scanned > 0 && pages >= PAGES).then(|| scanned.saturating_mul(PAGES) / pages)
+    let handed_out = counters.iter().filter(|(name, _)| name.starts_with("pgalloc_"));
+    let pages = handed_out.fold(0, |sum: u64, (_, pages)| sum.saturating_add(*pages));
+    (scanned > 0 && pages >= PAGES).then(|| (scanned.saturating_mul(PAGES) / pages).min(MOST))
 }
 
 #[cfg(test)]
@@ -30,5 +33,9 @@ mod tests {
         assert_eq!(told(&[&pages[..], &[("slabs_scanned", 0)]].concat()), None);
         assert_eq!(told(&pages), None);
         assert_eq!(told(&[("pgalloc_dma", PAGES - 1), ("slabs_scanned", 4_000)]), None, "too short to tell");
+        let damaged = [("pgalloc_dma", PAGES), ("slabs_scanned", u64::MAX)];
+        assert_eq!(told(&damaged), Some(MOST), "counters of a damaged file");
+        let damaged = [("pgalloc_dma", u64::MAX), ("pgalloc_dma32", u64::MAX), ("slabs_scanned", 4_000)];
+        assert_eq!(told(&damaged), Some(0));
     }
 }
