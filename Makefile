@@ -65,12 +65,14 @@ PAPER_CACHE ?= target/papers
 
 papers:
 	$(CARGO) build --locked --release --package fraglab
+	@mkdir -p target
 	$(fraglab_release) paper all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/papers.txt
 	@$(MAKE) --no-print-directory questions
 
 # From 4 seeds on a difference can be told from chance; runs that papers share are in their cache.
 questions:
 	$(CARGO) build --locked --release --package fraglab
+	@mkdir -p target
 	$(fraglab_release) question all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/questions.txt
 
 validation:

@@ -14,7 +14,7 @@ use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
 use pagealloc::policy::Policy;
 use pagealloc::{NodeId, Pfn};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The object is in no frame: not allocated yet, or reclaimed.
@@ -71,8 +71,6 @@ pub(super) struct Objects {
     piece_shadows: BTreeMap<ObjectId, Vec<Shadow>>,
     shadows: Vec<Shadow>,
     vacant_shadows: Vec<u32>,
-    /// Reclaimable slab pages by the time at which the kernel's shrinkers emptied them.
-    cold_slab: BTreeSet<(u32, ObjectId)>,
     shrinkers: Shrinkers,
     swapped: u64,
     swap_total: u64,
@@ -111,7 +109,6 @@ impl Objects {
             piece_shadows: BTreeMap::new(),
             shadows: Vec::new(),
             vacant_shadows: Vec::new(),
-            cold_slab: BTreeSet::new(),
             swapped: 0,
             swap_total,
             chance: Chance::new(seed),
@@ -159,7 +156,7 @@ impl Objects {
         (slot.place, slot.looked) = (pfn.0, 0);
         self.shrinkers.pages_came(1 << slot.of.order);
         if slot.of.class == Class::Slab {
-            self.enter_slab(object);
+            self.shrinkers.page_came(object, slot.of.leave);
         }
     }
 
@@ -169,20 +166,8 @@ impl Objects {
         let slot = &mut self.slots[object as usize];
         slot.place = GONE;
         if slot.of.class == Class::Slab {
-            self.leave_slab(object);
+            self.shrinkers.page_went(object, slot.of.leave);
         }
-    }
-
-    fn enter_slab(&mut self, object: ObjectId) {
-        let of = self.of(object);
-        if of.leave != NEVER {
-            self.cold_slab.insert((of.leave, object));
-        }
-    }
-
-    fn leave_slab(&mut self, object: ObjectId) {
-        let of = self.of(object);
-        self.cold_slab.remove(&(of.leave, object));
     }
 
     /// Pages of an object in pieces.
@@ -480,18 +465,14 @@ impl Owner for Objects {
     }
 
     fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {
-        let limit = coarse(control.now) + COLD_AHEAD;
+        let cold = coarse(control.now) + COLD_AHEAD;
         let mut pages = self.shrinkers.scan(shrinker, control.nr);
-        while pages > 0 {
-            let Some(&(leave, object)) = self.cold_slab.first() else { break };
-            if leave > limit {
-                break;
-            }
-            let pfn = Pfn(self.place(object));
+        while pages > 0
+            && let Some(object) = self.shrinkers.empty_page(cold)
+        {
             pages = pages.saturating_sub(1 << self.of(object).order);
-            self.leave_slab(object);
+            control.freed.push(Pfn(self.place(object)));
             self.set_place(object, NOWHERE);
-            control.freed.push(pfn);
         }
         control.nr
     }

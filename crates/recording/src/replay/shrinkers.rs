@@ -1,7 +1,9 @@
 //! What do a filesystem's shrinkers have to scan? A trace tells which slab pages they emptied, not of how many objects: names that
 //! nobody uses come with the work that is done, and go when they are scanned.
 
+use crate::pagelog::{NEVER, ObjectId};
 use mm::SHRINK_BATCH;
+use std::collections::BTreeSet;
 
 /// Names and inodes (`super_cache_scan`).
 const SUPER_BLOCK: usize = 0;
@@ -36,18 +38,39 @@ pub(super) struct Shrinkers {
     pages: u64,
     /// Objects that went so far, of a hundred.
     gone: [u64; NUMBER],
+    /// Pages of reclaimable slab that the kernel's shrinkers emptied, by the time at which they did.
+    cold: BTreeSet<(u32, ObjectId)>,
 }
 
 impl Shrinkers {
     /// Of a recording in which so many objects were scanned for each 65,536 pages.
     pub fn new(scanned: u64) -> Shrinkers {
-        Shrinkers { scanned, pages: 0, gone: [0; NUMBER] }
+        Shrinkers { scanned, pages: 0, gone: [0; NUMBER], cold: BTreeSet::new() }
     }
 
     /// The work that is done brings objects, too.
     #[inline(always)]
     pub fn pages_came(&mut self, pages: u64) {
         self.pages += pages;
+    }
+
+    /// A page of reclaimable slab came. `leave`: when the kernel's shrinkers emptied it, or [`NEVER`].
+    pub fn page_came(&mut self, page: ObjectId, leave: u32) {
+        if leave != NEVER {
+            self.cold.insert((leave, page));
+        }
+    }
+
+    /// It went by itself.
+    pub fn page_went(&mut self, page: ObjectId, leave: u32) {
+        self.cold.remove(&(leave, page));
+    }
+
+    /// The page that the kernel's shrinkers emptied first, if they had by this time: it is empty now.
+    pub fn empty_page(&mut self, by: u32) -> Option<ObjectId> {
+        let first = self.cold.first().filter(|(leave, _)| *leave <= by)?.1;
+        self.cold.pop_first();
+        Some(first)
     }
 
     /// Freeable objects.
@@ -78,6 +101,16 @@ mod tests {
         assert_eq!(shrinkers.count(1), 1_332);
         shrinkers.scan(1, 3_600);
         assert_eq!(shrinkers.count(1), 0);
+    }
+
+    #[test]
+    fn pages_are_emptied_in_the_kernels_order_and_not_before_their_time() {
+        let mut shrinkers = Shrinkers::new(0);
+        for (page, leave) in [(1, 30), (2, 10), (3, NEVER), (4, 20)] {
+            shrinkers.page_came(page, leave);
+        }
+        shrinkers.page_went(4, 20);
+        assert_eq!([9, 10, 29, 30, NEVER].map(|by| shrinkers.empty_page(by)), [None, Some(2), None, Some(1), None]);
     }
 
     #[test]
