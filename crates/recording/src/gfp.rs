@@ -4,7 +4,8 @@
 //! of their successors, where they have one. Binary traces hold the bits of the recorded kernel; its names for them
 //! lead here as well (`gfp_bits`).
 
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
 
 const RECLAIM: u64 = 1 << 10 | 1 << 11;
 const KERNEL: u64 = RECLAIM | 1 << 6 | 1 << 7;

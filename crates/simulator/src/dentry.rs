@@ -1,9 +1,9 @@
 //! Dentries: names in memory, of files that exist and of some that don't. All that nobody uses are on one LRU list, where
 //! a use since the last look earns another round.
 
-use crate::number_map::NumberMap;
 use crate::rows::Rows;
 use crate::slab::{Object, Slabs};
+use foldhash::HashMap;
 use std::collections::BTreeMap;
 
 /// What a name is of.
@@ -28,7 +28,7 @@ struct Dentry {
 #[derive(Default)]
 pub(crate) struct Dentries {
     of_files: Rows<Dentry>,
-    absent: NumberMap<u64, Dentry>,
+    absent: HashMap<u64, Dentry>,
     /// Oldest first.
     lru: BTreeMap<u64, Name>,
     sequence: u64,

@@ -39,7 +39,6 @@ mod handles;
 mod mapped;
 mod names;
 mod numa;
-mod number_map;
 mod page_tree;
 mod phases;
 mod process;

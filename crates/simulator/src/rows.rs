@@ -1,6 +1,6 @@
 //! Maps by numbers that come in runs, such as those of files: neighbours lie side by side, and one look at a small index finds them.
 
-use crate::number_map::NumberMap;
+use foldhash::HashMap;
 
 /// Numbers of a row.
 const ROW: u32 = 32;
@@ -13,12 +13,12 @@ struct Row<T> {
 
 /// Map by number. Rows are hashed, so whoever goes through all of it sorts the numbers first.
 pub(crate) struct Rows<T> {
-    rows: NumberMap<u32, Box<Row<T>>>,
+    rows: HashMap<u32, Box<Row<T>>>,
 }
 
 impl<T> Default for Rows<T> {
     fn default() -> Rows<T> {
-        Rows { rows: NumberMap::default() }
+        Rows { rows: HashMap::default() }
     }
 }
 

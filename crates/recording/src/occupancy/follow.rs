@@ -7,10 +7,11 @@ use crate::event::{Event, PageAlloc, PageAllocExtfrag, PageFree};
 use crate::marker::{Edge, Mark};
 use crate::pagelog::{PageArray, PageLog};
 use crate::{Record, Recording};
+use foldhash::HashMap;
 use lab::outcome::Outcome;
 use lab::timeline::{Sampler, Timeline};
 use pagealloc::{Gfp, Migratetype, Order};
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Reads records and lets the sampler look in between.
 pub(super) struct Follower<'a> {
@@ -35,7 +36,7 @@ impl<'a> Follower<'a> {
             window: log.window,
             frames: Frames::new(&log.start),
             array: PageArray::of(recording),
-            targets: HashMap::new(),
+            targets: HashMap::default(),
             ticks: Ticks::new(recording, log, kernel),
             slicer: Slicer::new(log),
             next: log.window.0,

@@ -31,9 +31,10 @@ use crate::Record;
 use crate::error::Error;
 use crate::event::{Event, PageAlloc};
 use crate::marker::{Edge, Mark};
+use foldhash::HashMap;
 use lab::outcome::FailedAttempt;
 use pagealloc::Migratetype;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Where the reader stands relative to the start snapshot.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -126,9 +127,9 @@ impl<'a> Builder<'a> {
             start_owner: Vec::new(),
             owner,
             first_use: BTreeMap::new(),
-            remaining: HashMap::new(),
+            remaining: HashMap::default(),
             asker,
-            gfps: HashMap::new(),
+            gfps: HashMap::default(),
             cpus: 1,
             ops: Vec::new(),
             objects,

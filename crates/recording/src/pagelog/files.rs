@@ -1,8 +1,8 @@
 //! Identity of page cache pages: device, inode and index name a page over evictions.
 
 use super::ObjectId;
+use foldhash::HashMap;
 use pagealloc::Order;
-use std::collections::HashMap;
 
 /// Name of a page cache page.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

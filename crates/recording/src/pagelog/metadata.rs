@@ -4,7 +4,7 @@
 
 use super::files::FileKey;
 use super::{Class, NEVER, Object, ObjectId};
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// Pages of block devices' own page cache.
 #[derive(Default)]

@@ -6,8 +6,9 @@
 //! right.
 
 use super::ObjectId;
+use foldhash::HashMap;
 use pagealloc::Order;
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 /// Pages of an object that were moved together.
 type Moved = (ObjectId, Order);

@@ -5,7 +5,7 @@ use super::ObjectId;
 use super::start::NOBODY;
 use crate::Recording;
 use crate::event::PageMoved;
-use std::collections::HashSet;
+use foldhash::HashSet;
 
 /// Where the kernel's array of `struct page` begins, and the size of one: turns the kernel's pointers into page frame
 /// numbers.
@@ -49,7 +49,7 @@ pub(super) struct Moves {
 impl Moves {
     /// For a recording with this page array; `None` if it does not show moves.
     pub fn new(array: Option<PageArray>) -> Self {
-        Self { array, left: HashSet::new() }
+        Self { array, left: HashSet::default() }
     }
 
     /// Whether moves are recorded.

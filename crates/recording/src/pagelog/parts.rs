@@ -14,7 +14,8 @@
 
 use super::start::NOBODY;
 use super::{Object, ObjectId, Op, OpKind, Unit, leave_time};
-use std::collections::{BTreeMap, HashMap};
+use foldhash::HashMap;
+use std::collections::BTreeMap;
 
 /// Base pages of a huge page.
 const PAGES: usize = 512;

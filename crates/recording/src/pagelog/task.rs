@@ -4,8 +4,9 @@ use super::ObjectId;
 use super::parts::Batch;
 use super::speed::Step;
 use super::thp::OpenUnit;
+use foldhash::HashMap;
 use pagealloc::Order;
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 /// State of a task while the trace is read.
