@@ -47,7 +47,13 @@ fn validation_has_the_promised_rows() {
     for name in ["extfrag_total", "extfrag.movable_from_unmovable", "pageblocks.movable", "thp_fault_alloc"] {
         let row = rows.iter().find(|row| row["row"] == name).unwrap_or_else(|| panic!("no row {name}"));
         assert!(row["kernel"].is_u64() && row["model"].is_u64(), "{row}");
+        let share = |key: &str| row[key].as_f64().is_some_and(|share| (0.0..=1.0).contains(&share));
+        assert!(share("rank") && (share("luck") || row["bar"].is_null()), "{row}");
     }
+    // Eight seeds: as many rows may be lucky as have a bar.
+    let summary = &validation["summary"];
+    let expected = summary["expected"].as_f64().expect("from four seeds on");
+    assert!(expected > 0.0 && expected <= summary["rows"].as_f64().expect("a number"), "{summary}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
 /// Seeds that a policy needs at least for a difference to be told from chance (Mann-Whitney, p < 0.05).
-const ENOUGH: usize = 4;
+pub(crate) const ENOUGH: usize = 4;
 
 /// Replays of one recording: a report a seed, at least one, all with the same columns.
 #[derive(Clone, Debug)]

@@ -107,6 +107,12 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A count in a column of `width`: whole if it fits beside its gap, else in few characters.
+pub fn count(value: u64, width: usize) -> String {
+    let whole = value.to_string();
+    if whole.len() < width { whole } else { short(value as f64) }
+}
+
 /// A figure in few characters: three digits of what has five or more, one decimal of what has less than three.
 pub fn short(value: f64) -> String {
     let (scaled, unit) = match value.abs() {
@@ -158,6 +164,7 @@ mod tests {
         let texts = ["0", "7", "71.2", "613", "9999", "10.0k", "100k", "999k", "1.00M", "12.3M", "3.00G"];
         assert_eq!(figures.map(short), texts);
         assert_eq!(short(-71.0), "-71");
+        assert_eq!([99_999_999, 100_000_000].map(|value| count(value, 9)), ["99999999", "100M"]);
     }
 
     #[test]

@@ -135,6 +135,13 @@ fn validation_tables() {
     let (recording, spread_of) = ("made-up".to_owned(), spread.names.clone());
     let validation = Mirror { recording: recording.clone(), bars: MIRROR_3.name, seeds: 2, spread_of, rows };
     assert_snapshot("mirror.txt", &Validation::Mirror(validation).to_table());
+    let seeds = [4, 2, 3, 3, 90].map(outcome);
+    let rows = mirror(&kernel, &seeds, &MIRROR_3, &spread);
+    let validation =
+        Mirror { recording: recording.clone(), bars: MIRROR_3.name, seeds: 5, spread_of: spread.names.clone(), rows };
+    let table = Validation::Mirror(validation).to_table();
+    assert!(table.is_ascii() && table.lines().all(|line| line.len() <= 100), "{table}");
+    assert_snapshot("mirror-luck.txt", &table);
     let pair = Pair {
         kernel_before: &kernel,
         model_before: std::slice::from_ref(&model),
@@ -159,7 +166,9 @@ fn validation_tables() {
 fn grid_report() {
     let cell = |setting: &str, to: &str, seed: u64| {
         let [kernel, model, truth, predicted] = [3 + seed, 4, 1, 1].map(outcome);
-        let mirror = mirror(&kernel, std::slice::from_ref(&model), &MIRROR_3, &KernelSpread::default());
+        // The median is that of `model` alone.
+        let seeds = [4, 3, 4, 9, 5].map(outcome);
+        let mirror = mirror(&kernel, &seeds, &MIRROR_3, &KernelSpread::default());
         let pair = Pair {
             kernel_before: &kernel,
             model_before: std::slice::from_ref(&model),
@@ -181,6 +190,8 @@ fn grid_report() {
     assert_snapshot("grid.csv", &grid.to_csv());
     let json = grid.to_json();
     assert_eq!(json["mirror"].as_array().map(Vec::len), Some(2));
+    assert!(json["mirror"][0]["luck"].is_f64() && json["prediction"][0].get("luck").is_none());
+    assert!(json["mirror"][0]["rows"][0]["rank"].is_f64() && json["prediction"][0]["rows"][0].get("rank").is_none());
     assert_eq!(json["stream"], serde_json::json!([]));
     assert_eq!(json["prediction"][0]["to"], on);
     assert_eq!(json["cells"][3]["problems"][0], "the recording has no page trace");

@@ -16,19 +16,23 @@ pub struct Figure<'a> {
     error: Option<f64>,
     /// Whether it holds its bar; nothing where there is none. Of a prediction: whether the sign is right.
     right: Option<bool>,
+    /// What it adds to how many hold their bars by luck alone, where that is known.
+    luck: Option<f64>,
+    /// Share of the model's seeds that are below the kernel; nothing of a prediction.
+    rank: Option<f64>,
 }
 
 impl<'a> From<&'a MirrorRow> for Figure<'a> {
     fn from(row: &'a MirrorRow) -> Figure<'a> {
-        let MirrorRow { kernel, model, error, within, .. } = *row;
-        Figure { row: &row.row, kernel, model, error, right: within }
+        let MirrorRow { kernel, model, error, within, expected, rank, .. } = *row;
+        Figure { row: &row.row, kernel, model, error, right: within, luck: expected, rank: Some(rank) }
     }
 }
 
 impl<'a> From<&'a PredictionRow> for Figure<'a> {
     fn from(row: &'a PredictionRow) -> Figure<'a> {
         let PredictionRow { kernel, model, error, sign_ok, .. } = *row;
-        Figure { row: &row.row, kernel, model, error, right: sign_ok }
+        Figure { row: &row.row, kernel, model, error, right: sign_ok, luck: None, rank: None }
     }
 }
 
@@ -49,6 +53,13 @@ pub struct Errors {
     pub judged: usize,
     /// Those of them in which it holds.
     pub right: usize,
+    /// Those in which it would hold, were the kernel one more seed of the model: the sum of its luck
+    /// ([`MirrorRow::luck`]). Nothing of fewer than four seeds, without a bar, and of a prediction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub luck: Option<f64>,
+    /// Mean share of the model's seeds that are below the kernel ([`MirrorRow::rank`]); nothing of a prediction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<f64>,
 }
 
 /// A comparison over its cells.
@@ -74,6 +85,7 @@ pub fn gather(cells: &[Vec<Figure>]) -> Vec<Errors> {
         let (kernel, model) = (summary(|figure| figure.kernel)?, summary(|figure| figure.model)?);
         let errors: Vec<f64> = all.iter().filter_map(|figure| figure.error).collect();
         let judged: Vec<bool> = all.iter().filter_map(|figure| figure.right).collect();
+        let ranks: Vec<f64> = all.iter().filter_map(|figure| figure.rank).collect();
         (kernel.high > 0 || model.high > 0).then(|| Errors {
             row: figure.row.to_owned(),
             kernel,
@@ -82,9 +94,16 @@ pub fn gather(cells: &[Vec<Figure>]) -> Vec<Errors> {
             half_width: half_width(&errors),
             judged: judged.len(),
             right: judged.iter().filter(|right| **right).count(),
+            luck: sum(all.iter().filter_map(|figure| figure.luck)),
+            rank: mean(&ranks),
         })
     };
     first.iter().filter_map(gather_row).collect()
+}
+
+/// Sum of what is known; nothing if nothing is.
+fn sum(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.reduce(|sum, value| sum + value)
 }
 
 /// Rows of a cell as figures.
@@ -102,6 +121,11 @@ impl Gathered {
         (sum(|row| row.right), sum(|row| row.judged))
     }
 
+    /// How many of those would hold, were the kernel one more seed of the model; nothing where that is not known.
+    pub fn luck(&self) -> Option<f64> {
+        sum(self.rows.iter().filter_map(|row| row.luck))
+    }
+
     /// Cells that hold a bar of the prediction as a whole, and those that it was known in.
     pub fn score_of(&self, check: &str) -> (usize, usize) {
         let found = || self.checks.iter().flatten().filter(|known| known.check == check);
@@ -114,6 +138,9 @@ impl Gathered {
             "kernel": self.group.kernel, "setting": self.group.setting, "cells": self.cells,
             "right": right, "judged": judged, "rows": self.rows,
         });
+        if let Some(luck) = self.luck() {
+            object["luck"] = luck.into();
+        }
         if let Some(to) = &self.group.to {
             object["to"] = to.as_str().into();
             object["checks"] = json!(self.checks);
@@ -150,6 +177,29 @@ mod tests {
         // Standard deviation 0.1, over sqrt 3, times 4.303.
         let half = thp.half_width.expect("three cells");
         assert!((half - 0.2484).abs() < 1e-4, "{half}");
+    }
+
+    #[test]
+    fn luck_is_summed_and_ranks_are_averaged() {
+        let outcome =
+            |count: u64| Outcome { counters: [("thp_fault_alloc".to_owned(), count)].into(), ..Outcome::default() };
+        let cell = |kernel: u64, seeds: [u64; 5]| {
+            mirror(&outcome(kernel), &seeds.map(outcome), &MIRROR_3, &KernelSpread::default())
+        };
+        // Luck 0.4 and 0.6 (all but 100 and 150 have a median of the others within 10), ranks 0.9 and 0.2.
+        let cells = [cell(200, [10, 20, 30, 40, 200]), cell(12, [10, 14, 16, 100, 150])];
+        let rows = gather(&cells.iter().map(|rows| figures(rows)).collect::<Vec<_>>());
+        assert_eq!((rows[0].judged, rows[0].right, rows[0].luck), (2, 1, Some(1.0)));
+        assert!(rows[0].rank.is_some_and(|rank| (rank - 0.55).abs() < 1e-12), "{rows:?}");
+        let group = Group { kernel: "k".into(), setting: "s".into(), to: None };
+        let gathered = Gathered { group, cells: 2, rows, checks: Vec::new() };
+        assert_eq!((gathered.score(), gathered.luck()), ((1, 2), Some(1.0)));
+        let json = gathered.to_json();
+        assert_eq!((&json["luck"], &json["rows"][0]["luck"]), (&json!(1.0), &json!(1.0)));
+        let one = gather(&[figures(&self::cell(100, 110))]);
+        assert_eq!((one[0].luck, one[0].rank), (None, Some(0.0)));
+        let json = Gathered { rows: one, ..gathered }.to_json();
+        assert_eq!((json.get("luck"), json["rows"][0].get("luck")), (None, None));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! How far the model is from the kernel: the mirror (same settings) and the prediction (other settings).
 
+mod luck;
 mod mirror;
 mod predict;
 mod spread;
@@ -8,6 +9,7 @@ pub use mirror::{Mirror, MirrorRow, Within, mirror, top_cells_in_order};
 pub use predict::{Change, Check, MOVED, Pair, Prediction, PredictionRow, checks, predict};
 pub use spread::KernelSpread;
 
+use crate::text::short;
 use serde_json::Value;
 
 /// What `validate` prints.
@@ -59,9 +61,13 @@ fn percent(error: Option<f64>) -> String {
     error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1}%", 100.0 * error))
 }
 
-/// `+-N`, for bars and half widths; empty where there is none.
-fn plus_minus(half_width: Option<f64>) -> String {
-    half_width.map(|half_width| format!("+-{half_width:.0}")).unwrap_or_default()
+/// `+-N`, for bars and half widths, in a column of `width`; empty where there is none.
+fn plus_minus(half_width: Option<f64>, width: usize) -> String {
+    let text = |half_width: f64| {
+        let whole = format!("+-{half_width:.0}");
+        if whole.len() < width { whole } else { format!("+-{}", short(half_width)) }
+    };
+    half_width.map(text).unwrap_or_default()
 }
 
 /// A CSV field of something that may not be known.
@@ -85,5 +91,12 @@ mod tests {
         assert_eq!(relative_error(0, 0), Some(0.0));
         assert_eq!(relative_error(0, 3), None);
         assert_eq!(relative_error(4, 3), Some(-0.25));
+    }
+
+    #[test]
+    fn half_widths_fit_their_column() {
+        let texts = [0.0, 22.5, 999_999.4, 1_000_000.0].map(|half| plus_minus(Some(half), 9));
+        assert_eq!(texts, ["+-0", "+-22", "+-999999", "+-1.00M"]);
+        assert_eq!(plus_minus(None, 9), "");
     }
 }
