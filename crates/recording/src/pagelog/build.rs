@@ -428,7 +428,7 @@ impl<'a> Builder<'a> {
         let interrupts = self.tasks.get(interrupts).index;
         late::attribute(&mut self.ops, self.tasks.pids.len(), &self.asker, self.from_before, interrupts);
         self.attribution.swapped_at_exit = exits::add_frees(&mut self.ops, &self.objects, &self.asker);
-        once::mark(&mut self.objects, &self.ops, self.window);
+        let reach = once::mark(&mut self.objects, &self.ops, self.window);
         self.attribution.in_use_at_start = start.used.len() as u64;
         let log = PageLog {
             ops: self.ops,
@@ -440,6 +440,7 @@ impl<'a> Builder<'a> {
             speeds: self.measured.speeds(),
             kthreads: self.kthreads.cpus(self.cpus),
             file_return: self.returns.median(),
+            reach,
             shadows_kept: ALL_KEPT,
             slabs_scanned: slab::USUAL,
             askers: self.asker,

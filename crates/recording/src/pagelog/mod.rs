@@ -42,6 +42,7 @@ pub use truth::{ProcTexts, between};
 pub use whole::{MachineSeen, Normalised, kernel_alone, machine_seen, normalise};
 
 use lab::{KthreadCpus, Speeds};
+use once::Reach;
 use pagealloc::{Gfp, Order};
 
 /// Index of an object.
@@ -232,6 +233,8 @@ pub struct PageLog {
     /// Median time after which page cache that the recorded kernel's reclaim took was there again, nanoseconds; `None` where too
     /// little came back.
     pub file_return: Option<u64>,
+    /// How far the recorded kernel's reclaim of page cache had come when.
+    pub(crate) reach: Reach,
     /// Times at which the recording sampled the machine: a replay samples at the same.
     pub samples: Vec<u64>,
     /// Of 65,536 folios of the page cache that came back, those that found what eviction leaves behind (a shadow entry).

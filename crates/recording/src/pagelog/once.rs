@@ -9,8 +9,9 @@ const BATCH: usize = 512;
 /// those that left with it.
 const LATE: u32 = 4;
 
-/// Marks page cache that was used once, when it came. Objects of the start snapshot count as if they had come at the start.
-pub(super) fn mark(objects: &mut [Object], ops: &[Op], window: (u64, u64)) {
+/// Marks page cache that was used once, when it came. Objects of the start snapshot count as if they had come at the start. Returns how far
+/// reclaim had come when.
+pub(super) fn mark(objects: &mut [Object], ops: &[Op], window: (u64, u64)) -> Reach {
     let (came, went) = stays(objects.len(), ops, window);
     let reach = Reach::of(objects, &came);
     for (id, object) in objects.iter_mut().enumerate().filter(|(_, object)| object.class == Class::File) {
@@ -20,6 +21,7 @@ pub(super) fn mark(objects: &mut [Object], ops: &[Op], window: (u64, u64)) {
             object.flags |= ONCE;
         }
     }
+    reach
 }
 
 /// When each object came, and when its owner let go of it: in units of 2^16 ns.
@@ -37,7 +39,8 @@ fn stays(objects: usize, ops: &[Op], (start, end): (u64, u64)) -> (Vec<u32>, Vec
 }
 
 /// How far reclaim had come, and when: (end of a batch of evictions, when what left with it had come), both ascending.
-struct Reach(Vec<(u32, u32)>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reach(Vec<(u32, u32)>);
 
 impl Reach {
     fn of(objects: &[Object], came: &[u32]) -> Reach {
@@ -59,7 +62,7 @@ impl Reach {
     }
 
     /// When what left about this time had come; 0 before the end of the first batch.
-    fn at(&self, time: u32) -> u32 {
+    pub fn at(&self, time: u32) -> u32 {
         let batches = self.0.partition_point(|(last, _)| *last <= time);
         batches.checked_sub(1).map_or(0, |last| self.0[last].1)
     }
@@ -89,8 +92,10 @@ mod tests {
     #[test]
     fn what_leaves_in_the_order_in_which_it_came_was_used_once() {
         let (mut objects, ops) = stream();
-        mark(&mut objects, &ops, (0, 5_000 * UNIT));
+        let reach = mark(&mut objects, &ops, (0, 5_000 * UNIT));
         assert!(objects.iter().all(|object| object.flags == ONCE));
+        // The first batch leaves from 1,000 to 1,511, the next one until 2,023.
+        assert_eq!([1_510, 1_511, 2_022, 2_023].map(|time| reach.at(time)), [0, 256, 256, 768]);
     }
 
     #[test]

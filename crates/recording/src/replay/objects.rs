@@ -29,14 +29,14 @@ pub(super) const DOOMED: u32 = u32::MAX - 3;
 pub(super) const PIECES: u32 = u32::MAX - 4;
 
 /// A page that the kernel's reclaim took within this time from now counts as cold already: about the time that a page
-/// spends on the inactive list of the recorded machines before it reaches the tail.
+/// spends on the inactive list of the recorded machines before it reaches the tail. Page cache was cold for longer where what left with it had
+/// come earlier.
 const COLD_AHEAD_NS: Nanos = 3_000_000_000;
 /// A page that generations look at for the first time is taken to have come so long ago: about as long as page cache has to the tail.
 const TO_THE_TAIL: Nanos = 5_000_000_000;
-/// As many uses at a time as tell the tiers apart.
-const MAX_USES: u64 = 3;
-/// Uses of a page that a journal holds: each transaction that changes it is one, so it has as many as are counted.
-const USES_OF_HELD: u8 = 5;
+/// As many uses as generations count. A page that has had them all is spared, whatever its tier (6.14 and later). A page that a journal holds has:
+/// each transaction that changes it is one.
+const ALL_USES: u8 = 5;
 
 /// Neighbours in a page table, to either side, that a look at a page takes in (half of what a batch of eviction takes).
 /// Addresses are not in a trace: a task's anonymous pages are taken to lie in the order in which it asked for them.
@@ -255,7 +255,13 @@ impl Objects {
 
     fn is_cold(&self, object: ObjectId, now: u32) -> bool {
         let of = self.of(object);
-        of.flags & ONCE != 0 || of.leave != NEVER && now + COLD_AHEAD >= of.leave
+        of.flags & ONCE != 0 || of.leave != NEVER && now >= self.cold_from(of)
+    }
+
+    /// When the last use of an object was over that the kernel's reclaim took: page cache was not used after what left with it had come.
+    fn cold_from(&self, of: Object) -> u32 {
+        let shortly_before = of.leave.saturating_sub(COLD_AHEAD);
+        if of.class == Class::File { shortly_before.min(self.log.reach.at(of.leave)) } else { shortly_before }
     }
 
     /// Whether the kernel's reclaim has taken the object by now, so that nobody uses it until the log asks for it again.
@@ -315,7 +321,7 @@ impl Objects {
     fn uses_through_files(&mut self, object: ObjectId, now: Nanos) -> u8 {
         let now = coarse(now);
         if self.of(object).class == Class::Metadata {
-            return USES_OF_HELD;
+            return ALL_USES;
         }
         if self.of(object).class != Class::File || self.is_cold(object, now) {
             return 0;
@@ -325,7 +331,7 @@ impl Objects {
             0 => now.saturating_sub(coarse(TO_THE_TAIL)),
             looked => looked,
         };
-        self.reuse.uses_between(object, Class::File, looked, now).min(MAX_USES) as u8
+        self.reuse.uses_between(object, Class::File, looked, now).min(ALL_USES.into()) as u8
     }
 
     /// A large folio whose base pages have no objects of their own: they keep its name.
