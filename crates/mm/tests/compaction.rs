@@ -372,6 +372,23 @@ fn blocks_scanned_in_vain_are_skipped_until_kswapd_resets_the_hints() {
 }
 
 #[test]
+fn up_to_6_2_isolation_passes_over_what_the_fast_search_finds() {
+    let first_block = |name: &str| {
+        // The lists that the search looks at, those of larger orders, hold pages of the lower half only.
+        let kept = |page: Pfn| if page.0 < 8192 { page.0 % 32 >= 16 } else { page.0.is_multiple_of(2) };
+        let mut machine = sparse(policy(name, |_| ()), PageFlags::ANON, kept);
+        compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+        let taken = |event: &MmEvent| match event {
+            MmEvent::CompactionIsolateMigratepages { nr_taken, .. } => Some(*nr_taken),
+            _ => None,
+        };
+        let state = machine.mm.state.borrow();
+        state.alloc.observer.mm.iter().find_map(taken)
+    };
+    assert_eq!(["linux-6.1", "linux-6.12"].map(first_block), [Some(0), Some(32)]);
+}
+
+#[test]
 fn a_run_that_found_a_lock_taken_ends_after_its_block() {
     let run = |held: PageFlags| {
         let mut machine = sparse(policy(MODERN, |_| ()), PageFlags::ANON, |page| page.0 % 4 >= 2);

@@ -50,6 +50,7 @@ const ROWS: &[Row] = &[
     row!("8.7 retry form", ["6.12"], slowpath.compact_retry),
     row!("skip on isolation failure", ["4.8"], compaction.skip_on_failure),
     row!("fast search / capture", ["6.1"], compaction.fast_search, compaction.capture),
+    row!("fast search hides what it finds", ["6.1", "6.12"], compaction.search_marks_source),
     row!("NOFS compaction", ["4.20"], compaction.nofs),
     row!("finish test", ["4.6", "4.20", "6.1"], compaction.finish),
     row!("base mark of suitability", ["4.20", "6.15"], compaction.suitable_mark),

@@ -61,6 +61,9 @@ impl<W: World> State<W> {
         match found {
             Some(pfn) => {
                 control.fast_search_fail = 0;
+                if self.alloc.policy.compaction.search_marks_source {
+                    self.alloc.set_skip(self.alloc.geometry.block_of(pfn), true);
+                }
                 control.fast_start = match control.fast_start {
                     FastStart::Unset => FastStart::At(pfn),
                     FastStart::At(lowest) => FastStart::At(lowest.min(pfn)),

@@ -336,6 +336,8 @@ pub struct CompactionRules {
     pub async_same_type: bool,
     /// Free-list driven search for sources and targets (5.1+).
     pub fast_search: bool,
+    /// A source that the search finds gets its skip hint at once, so that isolation passes over it (5.1 to 6.2).
+    pub search_marks_source: bool,
     /// Freed pages go straight to the compacting task (5.1+).
     pub capture: bool,
     /// Base mark of the suitability test (11.10).

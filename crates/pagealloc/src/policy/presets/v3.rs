@@ -94,6 +94,7 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
     skip_on_failure: SkipOnFailure::Off,
     async_same_type: false,
     fast_search: false,
+    search_marks_source: false,
     capture: false,
     suitable_mark: SuitableMark::Low,
     gap: CompactGap::TwiceOrder,

@@ -46,6 +46,7 @@ pub(super) fn linux_6_1() -> Policy {
         kswapd: KswapdRules { forgets_zones: false, proactive_compaction: true, ..base.kswapd },
         compaction: CompactionRules {
             fast_search: true,
+            search_marks_source: true,
             capture: true,
             finish: CompactFinish::AtBlockBoundary,
             ..base.compaction
@@ -103,7 +104,7 @@ const GENERATIONS_6_14: GenerationRules = GenerationRules {
 pub(super) const GENERATIONS_6_18: GenerationRules =
     GenerationRules { quota: PassQuota::AnewExact, ..GENERATIONS_6_14 };
 
-/// 6.12. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), tasks scheduled by deadline (6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
+/// 6.12. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), fast search no longer hides what it finds (6.3), tasks scheduled by deadline (6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
 /// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second
 /// THP list (6.10; 3.8, 4.10, 5.1), reclaim by flushed statistics (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
 /// read: all that 6.14 has of these came by 6.12.
@@ -131,6 +132,7 @@ pub(super) fn linux_6_12() -> Policy {
             counts_stepped_over: true,
             counts_proactive: true,
             targets_below_order: true,
+            search_marks_source: false,
             ..base.compaction
         },
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
