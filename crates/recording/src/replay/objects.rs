@@ -255,13 +255,12 @@ impl Objects {
 
     fn is_cold(&self, object: ObjectId, now: u32) -> bool {
         let of = self.of(object);
-        of.flags & ONCE != 0 || of.leave != NEVER && now >= self.cold_from(of)
+        of.flags & ONCE != 0 || of.leave != NEVER && self.is_soon_gone(of, now)
     }
 
-    /// When the last use of an object was over that the kernel's reclaim took: page cache was not used after what left with it had come.
-    fn cold_from(&self, of: Object) -> u32 {
-        let shortly_before = of.leave.saturating_sub(COLD_AHEAD);
-        if of.class == Class::File { shortly_before.min(self.log.reach.at(of.leave)) } else { shortly_before }
+    /// Whether the last use is over of an object that the kernel's reclaim takes: page cache was not used after what left with it had come.
+    fn is_soon_gone(&self, of: Object, now: u32) -> bool {
+        now + COLD_AHEAD >= of.leave || of.class == Class::File && now >= self.log.reach.at(of.leave)
     }
 
     /// Whether the kernel's reclaim has taken the object by now, so that nobody uses it until the log asks for it again.
