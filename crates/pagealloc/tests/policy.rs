@@ -84,6 +84,7 @@ const ROWS: &[Row] = &[
     row!("9.10 failures", ["4.20"], kswapd.failures),
     row!("10.1, 10.16 anon working set", ["6.1"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
+    row!("10.16 refaults by writes", ["4.8"], reclaim.writes_refault),
     row!("swap readahead", ["4.6"], reclaim.swap_readahead),
     row!("where pages from swap enter", ["4.8", "6.1"], reclaim.swap_in_activates),
     row!("7.8 kswapd within the lock", [], kswapd.woken_amid_refill),

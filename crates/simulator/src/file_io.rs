@@ -7,6 +7,7 @@ use crate::page_tree::NODE_PAGES;
 use crate::sim::{NOENT, NOMEM, Sim};
 use crate::slab::{Cache, Object};
 use crate::xfs::Logged;
+use mm::reclaim::cache_refaults;
 use mm::{Env, PageFlags, Tag};
 use pagealloc::{Gfp, Order, Pfn};
 use workload::{Errno, Filesystem};
@@ -26,6 +27,16 @@ pub(crate) struct Stretch {
     pub file: u32,
     pub index: u32,
     pub end: u32,
+}
+
+/// A page that was handed out for the page cache.
+struct NewPage {
+    pfn: Pfn,
+    order: Order,
+    /// What it was asked for with.
+    gfp: Gfp,
+    /// Those that it enters with.
+    flags: PageFlags,
 }
 
 impl Sim {
@@ -117,7 +128,7 @@ impl Sim {
             return Ok(());
         }
         let pfn = self.pages(0, READ, pid).await.ok_or(NOMEM)?;
-        let read = self.insert(pid, at, 0, pfn, flags).await;
+        let read = self.insert(pid, at, NewPage { pfn, order: 0, gfp: READ, flags }).await;
         self.start_read(read.into_iter().collect());
         Ok(())
     }
@@ -160,7 +171,7 @@ impl Sim {
             }
             let order = order_at(at.index, end - at.index, order);
             let Some(pfn) = self.pages(order, READ | LIGHTLY, pid).await else { break };
-            read.extend(self.insert(pid, at, order, pfn, flags).await);
+            read.extend(self.insert(pid, at, NewPage { pfn, order, gfp: READ, flags }).await);
             at.index += 1 << order;
         }
         self.spend(self.spec.costs.io_page * read.len() as u64).await;
@@ -188,7 +199,8 @@ impl Sim {
     }
 
     /// Puts a page into the cache; `None` if somebody else was faster.
-    async fn insert(&self, pid: Pid, at: Stretch, order: Order, pfn: Pfn, flags: PageFlags) -> Option<FolioId> {
+    async fn insert(&self, pid: Pid, at: Stretch, page: NewPage) -> Option<FolioId> {
+        let NewPage { pfn, order, gfp, flags } = page;
         let pages = 1u32 << order;
         let last = at.index + pages - 1;
         for node in at.index / NODE_PAGES..=last / NODE_PAGES {
@@ -211,7 +223,7 @@ impl Sim {
             state.owner.inode_is_used(at.file);
         }
         state.lru_add(pfn, flags, Tag::from(id));
-        if let Some(shadow) = shadow {
+        if let Some(shadow) = shadow.filter(|_| cache_refaults(&state.alloc.policy.reclaim, gfp)) {
             state.refault(pfn, shadow, cpu);
         }
         Some(id)
@@ -271,7 +283,7 @@ impl Sim {
             let gfp = if order > 0 { WRITE | LIGHTLY } else { WRITE };
             let Some(pfn) = self.pages(order, gfp, pid).await else { continue };
             // Where a part of it is cached already, only a smaller one fits; at order 0 somebody else was faster.
-            match self.insert(pid, at, order, pfn, PageFlags::NONE).await {
+            match self.insert(pid, at, NewPage { pfn, order, gfp, flags: PageFlags::NONE }).await {
                 Some(_) => self.add_buffers(pid, at, 1 << order).await,
                 None if order > 0 => continue,
                 None => {}
@@ -324,7 +336,7 @@ impl Sim {
         let at = Stretch { file: BLOCK_DEVICE, index: file / 16, end: file / 16 + 1 };
         if self.cached(at).is_none() {
             let Some(pfn) = self.pages(0, METADATA, pid).await else { return };
-            let read = self.insert(pid, at, 0, pfn, PageFlags::NONE).await;
+            let read = self.insert(pid, at, NewPage { pfn, order: 0, gfp: METADATA, flags: PageFlags::NONE }).await;
             self.add_buffers(pid, at, 1).await;
             self.start_read(read.into_iter().collect());
         }

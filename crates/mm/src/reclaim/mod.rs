@@ -46,7 +46,7 @@ mod workingset;
 pub use aging::Walk;
 pub use throttle::ThrottleReason;
 pub use tiers::TierFeedback;
-pub use workingset::Shadow;
+pub use workingset::{Shadow, cache_refaults};
 
 use alloc::vec::Vec;
 use pagealloc::{Gfp, Order, Pfn, ZoneType};

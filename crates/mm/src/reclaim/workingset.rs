@@ -8,8 +8,8 @@ use crate::lru::{LruList, LruState, LruvecId};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use crate::swap::SwapEntry;
-use pagealloc::policy::LruRule;
-use pagealloc::{Counter, CpuId, FrameState, NodeId, Pfn, ZoneId, ZoneType};
+use pagealloc::policy::{LruRule, ReclaimRules};
+use pagealloc::{Counter, CpuId, FrameState, Gfp, NodeId, Pfn, ZoneId, ZoneType};
 
 /// What eviction leaves behind, to judge a refault by (10.16).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -26,6 +26,13 @@ pub struct Shadow {
     pub swap: Option<SwapEntry>,
     /// Generations: uses that its bits told. `age` is the kind's oldest generation then.
     pub uses: u8,
+}
+
+/// Whether a page of the page cache that is asked for with `gfp` counts as a refault if it had been evicted before: by the
+/// kernel's rule not if its user asked for it to write to it (`__GFP_WRITE`). Its [`Shadow`] is dropped then.
+#[must_use]
+pub fn cache_refaults(rules: &ReclaimRules, gfp: Gfp) -> bool {
+    rules.writes_refault || !gfp.contains(Gfp::WRITE)
 }
 
 /// Whether a page that was away for `distance` evictions fits into what a workingset may use (10.16). `sizes` are the

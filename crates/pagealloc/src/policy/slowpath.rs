@@ -72,6 +72,9 @@ pub struct ReclaimRules {
     pub boost_skips_slab: bool,
     /// Workingset (refault) detection at all (3.15+).
     pub workingset: bool,
+    /// Page cache that is brought back to be written to is a refault as well (up to 4.6). Since 4.7 (f0281a00fe80) it is not:
+    /// what had been there is replaced, so keeping it would have saved nothing.
+    pub writes_refault: bool,
     /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
     /// knowledge.
     pub inodes_with_cache: bool,

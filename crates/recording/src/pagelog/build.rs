@@ -350,7 +350,9 @@ impl<'a> Builder<'a> {
         let order = self.objects[object as usize].order;
         let Some(before) = self.files.enter(key, order, object) else { return };
         let was = self.objects[before as usize];
-        if self.phase == Phase::Running {
+        let gfp = usize::from(self.objects[object as usize].gfp);
+        let written = self.gfp_list.get(gfp).is_some_and(|gfp| gfp.contains(Gfp::WRITE));
+        if self.phase == Phase::Running && !written {
             self.attribution.refault_pages += 1 << order;
         }
         if was.order == order {

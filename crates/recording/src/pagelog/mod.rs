@@ -196,7 +196,8 @@ pub struct Attribution {
     pub frees_unseen: u64,
     /// Pages that reclaim took and that came back: file pages by inode and index, in folios of the same size.
     pub refaults_file: u64,
-    /// Base pages of all folios in the window that came where page cache had been that reclaim took, of whatever size.
+    /// Base pages of all folios in the window that came where page cache had been that reclaim took, of whatever size, but
+    /// for those to be written to: from 4.7 on these are no refaults.
     pub refault_pages: u64,
     /// The same for anonymous pages, by order of eviction within the task: an assumption.
     pub refaults_anon_assumed: u64,
@@ -237,7 +238,7 @@ pub struct PageLog {
     pub(crate) reach: Reach,
     /// Times at which the recording sampled the machine: a replay samples at the same.
     pub samples: Vec<u64>,
-    /// Of 65,536 folios of the page cache that came back, those that found what eviction leaves behind (a shadow entry).
+    /// Of 65,536 folios of the page cache that came back to be read, those that found what eviction leaves behind (a shadow entry).
     pub shadows_kept: u64,
     /// Objects that shrinkers scanned for each 65,536 pages that were asked for (`slabs_scanned`, `pgalloc_*`).
     pub slabs_scanned: u64,

@@ -2,7 +2,8 @@
 //! much time goes by between two uses of a page on the recorded machine, which hangs on its load, its size and its host.
 //!
 //! The kernel itself notices a return by the shadow entry that eviction leaves in the page's place. It is gone if the inode
-//! went in between, and its tree with it; how often tells the kernel's own count of refaults.
+//! went in between, and its tree with it, or if the shrinker of such entries had the tree's node (`workingset_nodereclaim`); how
+//! often tells the kernel's own count of refaults.
 
 use super::{LEAVE_SHIFT, NEVER, Object};
 
@@ -12,7 +13,7 @@ const FEWEST: usize = 1_000;
 /// Share of shadow entries, of 65,536, where none is lost.
 pub(super) const ALL_KEPT: u64 = 1 << 16;
 
-/// Share of returning page cache that found its shadow entry, of 65,536: of `returned` base pages the kernel counted that
+/// Share of page cache that returned to be read which found its shadow entry, of 65,536: of `returned` base pages the kernel counted that
 /// many as refaults (`workingset_refault_file`; both count a folio whole).
 pub(super) fn shadows_kept(counted: u64, returned: u64) -> u64 {
     if returned < FEWEST as u64 { ALL_KEPT } else { (counted.saturating_mul(ALL_KEPT) / returned).min(ALL_KEPT) }

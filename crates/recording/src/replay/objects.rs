@@ -10,9 +10,9 @@ use super::uses::Reuse;
 use super::waiting::Waiting;
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ONCE, Object, ObjectId, PageLog, UNIT};
 use lab::Chance;
-use mm::reclaim::Shadow;
+use mm::reclaim::{Shadow, cache_refaults};
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
-use pagealloc::policy::Policy;
+use pagealloc::policy::{Policy, ReclaimRules};
 use pagealloc::{NodeId, Pfn};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -75,6 +75,7 @@ pub(super) struct Objects {
     swapped: u64,
     swap_total: u64,
     chance: Chance,
+    rules: ReclaimRules,
     waiting: Waiting,
     /// When reclaim last looked at page tables, and whether the lock that leads there was taken then.
     rmap: (Nanos, bool),
@@ -112,6 +113,7 @@ impl Objects {
             swapped: 0,
             swap_total,
             chance: Chance::new(seed),
+            rules: policy.reclaim,
             rmap: (Nanos::MAX, false),
             readback: Vec::new(),
             left_over: Vec::new(),
@@ -223,9 +225,12 @@ impl Objects {
         }
     }
 
-    /// Whether the entry of a page that comes back was not lost with its inode.
+    /// Whether the entry of a page that comes back is of use: if it was not lost with its inode, and if the page comes to be read.
     fn keeps_shadow(&self, object: ObjectId) -> bool {
-        self.of(object).class != Class::File || self.chance.one_in_65536(self.log.shadows_kept)
+        let Object { class, gfp, .. } = self.of(object);
+        class != Class::File
+            || cache_refaults(&self.rules, self.log.gfps[usize::from(gfp)])
+                && self.chance.one_in_65536(self.log.shadows_kept)
     }
 
     fn unlink_shadow(&mut self, object: ObjectId) -> Option<Shadow> {

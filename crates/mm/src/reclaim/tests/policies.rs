@@ -6,7 +6,7 @@ use crate::lru::LruList::*;
 use crate::lru::LruvecId;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
-use crate::reclaim::{PassTotals, ScanControl};
+use crate::reclaim::{PassTotals, ScanControl, cache_refaults};
 use crate::state::{Mm, State};
 use alloc::vec;
 use pagealloc::policy::{CompactionReady, DirtyPages, LruRule, Policy, ScanBalance, preset};
@@ -206,6 +206,15 @@ fn without_workingset_refaults_are_not_known() {
     let page = mm.fill(1, 0, PageFlags::NONE, 0)[0];
     mm.state.borrow_mut().refault(page, Default::default(), CPU);
     assert_eq!((mm.count(Counter::WorkingsetRefaultFile), mm.on(ActiveFile)), (0, 0));
+}
+
+#[test]
+fn page_cache_that_comes_to_be_written_to_refaults_up_to_4_6() {
+    let refaults = |name, gfp| cache_refaults(&preset(name).unwrap().reclaim, gfp);
+    let write = Gfp::HIGHUSER_MOVABLE | Gfp::WRITE;
+    let known = ["linux-4.6", "linux-4.8", "linux-6.18"]
+        .map(|name| (refaults(name, Gfp::HIGHUSER_MOVABLE), refaults(name, write)));
+    assert_eq!(known, [(true, true), (true, false), (true, false)]);
 }
 
 #[test]

@@ -62,6 +62,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     boost_skips_slab: false,
     slab_minimum: false,
     workingset: false,
+    writes_refault: true,
     inodes_with_cache: true,
     swaps_huge_pages: false,
     swap_readahead: SwapReadahead::Always,

@@ -74,7 +74,7 @@ pub(super) fn linux_4_6_skip_fixed() -> Policy {
 }
 
 /// 4.8.15: LRU lists per node (10.1), hence no fair zones (7.11) and kswapd woken by node (9.2), though asleep by zone (9.9); window
-/// skipping (11.6); compaction priorities (8.8).
+/// skipping (11.6); compaction priorities (8.8); writes are no refaults (4.7).
 pub(super) fn linux_4_8() -> Policy {
     let base = linux_4_6();
     Policy {
@@ -82,6 +82,7 @@ pub(super) fn linux_4_8() -> Policy {
         fair_zones: FairZones::Off,
         reclaim: ReclaimRules {
             lru: LruRule::PerNode,
+            writes_refault: false,
             swap_in_activates: true,
             compaction_ready: CompactionReady::High,
             ..base.reclaim
