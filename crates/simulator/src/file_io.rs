@@ -170,8 +170,9 @@ impl Sim {
                 continue;
             }
             let order = order_at(at.index, end - at.index, order);
-            let Some(pfn) = self.pages(order, READ | LIGHTLY, pid).await else { break };
-            read.extend(self.insert(pid, at, NewPage { pfn, order, gfp: READ, flags }).await);
+            let gfp = READ | LIGHTLY;
+            let Some(pfn) = self.pages(order, gfp, pid).await else { break };
+            read.extend(self.insert(pid, at, NewPage { pfn, order, gfp, flags }).await);
             at.index += 1 << order;
         }
         self.spend(self.spec.costs.io_page * read.len() as u64).await;

@@ -18,6 +18,7 @@ mod policy;
 mod requests;
 mod results;
 mod schedule;
+mod shadows;
 mod shrinkers;
 mod units;
 mod uses;

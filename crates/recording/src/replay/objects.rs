@@ -5,14 +5,15 @@
 //! used after it came ([`ONCE`]): how often, [`super::uses`] says; and the first look at an anonymous page finds the access of
 //! its own fault. If the model takes a page in use all the same, it is read back when it is used next.
 
+use super::shadows::{ShadowLink, Shadows};
 use super::shrinkers::{self, Shrinkers};
 use super::uses::Reuse;
 use super::waiting::Waiting;
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ONCE, Object, ObjectId, PageLog, UNIT};
 use lab::Chance;
-use mm::reclaim::{Shadow, cache_refaults};
+use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
-use pagealloc::policy::{Policy, ReclaimRules};
+use pagealloc::policy::Policy;
 use pagealloc::{NodeId, Pfn};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,8 +56,8 @@ struct Slot {
     place: u32,
     /// When reclaim last looked at it since it came into its frame, in units of 2^16 ns; 0 if it did not.
     looked: u32,
-    /// One more than the index of what its eviction left, or 0.
-    shadow: u32,
+    /// What its eviction left.
+    shadow: ShadowLink,
     /// As in the log, but for `leave` of a whole THP unit: when the kernel's reclaim took the last of its base pages.
     of: Object,
 }
@@ -69,13 +70,11 @@ pub(super) struct Objects {
     pieces: BTreeMap<ObjectId, Vec<Pfn>>,
     /// What the eviction of pieces left; they are not read back.
     piece_shadows: BTreeMap<ObjectId, Vec<Shadow>>,
-    shadows: Vec<Shadow>,
-    vacant_shadows: Vec<u32>,
+    shadows: Shadows,
     shrinkers: Shrinkers,
     swapped: u64,
     swap_total: u64,
     chance: Chance,
-    rules: ReclaimRules,
     waiting: Waiting,
     /// When reclaim last looked at page tables, and whether the lock that leads there was taken then.
     rmap: (Nanos, bool),
@@ -97,23 +96,26 @@ impl Objects {
             } else {
                 log.objects[log.units[of.link as usize].members as usize].leave
             };
-            Slot { place: NOWHERE, looked: 0, shadow: 0, of: Object { leave: last.max(of.leave), ..*of } }
+            Slot {
+                place: NOWHERE,
+                looked: 0,
+                shadow: ShadowLink::default(),
+                of: Object { leave: last.max(of.leave), ..*of },
+            }
         };
         let slots = log.objects.iter().map(slot).collect();
         Objects {
             reuse: Reuse::of(&log, policy, seed),
             waiting: Waiting::of(log.tasks.len()),
             shrinkers: Shrinkers::new(log.slabs_scanned),
+            shadows: Shadows::new(log.shadows_kept, policy.reclaim),
             log,
             slots,
             pieces: BTreeMap::new(),
             piece_shadows: BTreeMap::new(),
-            shadows: Vec::new(),
-            vacant_shadows: Vec::new(),
             swapped: 0,
             swap_total,
             chance: Chance::new(seed),
-            rules: policy.reclaim,
             rmap: (Nanos::MAX, false),
             readback: Vec::new(),
             left_over: Vec::new(),
@@ -142,7 +144,7 @@ impl Objects {
     /// Whether the object is in memory, asked for, or on swap.
     pub fn is_anywhere(&self, object: ObjectId) -> bool {
         let Slot { place, shadow, .. } = self.slots[object as usize];
-        !matches!(place, NOWHERE | GONE | DOOMED) || shadow != 0
+        !matches!(place, NOWHERE | GONE | DOOMED) || shadow.is_some()
     }
 
     /// Notes a word of those above.
@@ -194,12 +196,12 @@ impl Objects {
     /// What eviction left, once.
     #[inline(always)]
     pub fn take_shadow(&mut self, object: ObjectId) -> Option<Shadow> {
-        if self.slots[object as usize].shadow != 0 { self.take_shadow_there(object) } else { None }
+        if self.slots[object as usize].shadow.is_some() { self.take_shadow_there(object) } else { None }
     }
 
     #[cold]
     fn take_shadow_there(&mut self, object: ObjectId) -> Option<Shadow> {
-        let shadow = self.unlink_shadow(object)?;
+        let shadow = self.shadows.take(&mut self.slots[object as usize].shadow)?;
         if self.of(object).class == Class::Anon {
             self.swapped = self.swapped.saturating_sub(1);
         }
@@ -208,45 +210,23 @@ impl Objects {
 
     /// The object is `before` read back: what its eviction left is found again.
     pub fn inherit_shadow(&mut self, before: ObjectId, object: ObjectId) {
-        if let Some(shadow) = self.unlink_shadow(before)
-            && self.keeps_shadow(object)
-        {
-            self.link_shadow(object, shadow);
-        }
+        let shadow = self.shadows.take(&mut self.slots[before as usize].shadow);
+        self.find_shadow(object, shadow);
     }
 
     /// The object is where `before`, a folio of another size, had been: an entry that its eviction left is found. Others may
     /// be left for the rest of its pages.
     pub fn share_shadow(&mut self, before: ObjectId, object: ObjectId) {
-        if let Some(at) = self.slots[before as usize].shadow.checked_sub(1)
-            && self.keeps_shadow(object)
-        {
-            self.link_shadow(object, self.shadows[at as usize]);
+        let shadow = self.shadows.get(self.slots[before as usize].shadow);
+        self.find_shadow(object, shadow);
+    }
+
+    fn find_shadow(&mut self, object: ObjectId, shadow: Option<Shadow>) {
+        let Slot { of, shadow: link, .. } = &mut self.slots[object as usize];
+        let gfp = self.log.gfps[usize::from(of.gfp)];
+        if let Some(shadow) = shadow.filter(|_| self.shadows.found_by(of.class, gfp, &self.chance)) {
+            self.shadows.put(link, shadow);
         }
-    }
-
-    /// Whether the entry of a page that comes back is of use: if it was not lost with its inode, and if the page comes to be read.
-    fn keeps_shadow(&self, object: ObjectId) -> bool {
-        let Object { class, gfp, .. } = self.of(object);
-        class != Class::File
-            || cache_refaults(&self.rules, self.log.gfps[usize::from(gfp)])
-                && self.chance.one_in_65536(self.log.shadows_kept)
-    }
-
-    fn unlink_shadow(&mut self, object: ObjectId) -> Option<Shadow> {
-        let at = std::mem::take(&mut self.slots[object as usize].shadow).checked_sub(1)?;
-        self.vacant_shadows.push(at);
-        Some(self.shadows[at as usize])
-    }
-
-    fn link_shadow(&mut self, object: ObjectId, shadow: Shadow) {
-        self.unlink_shadow(object);
-        let at = self.vacant_shadows.pop().unwrap_or_else(|| {
-            self.shadows.push(shadow);
-            self.shadows.len() as u32 - 1
-        });
-        self.shadows[at as usize] = shadow;
-        self.slots[object as usize].shadow = at + 1;
     }
 
     /// Whether the lock that leads from pages to page tables is taken. Who holds it does so for longer than a batch takes:
@@ -416,7 +396,7 @@ impl Owner for Objects {
             return;
         }
         self.set_place(object, NOWHERE);
-        self.link_shadow(object, shadow);
+        self.shadows.put(&mut self.slots[object as usize].shadow, shadow);
         if !self.is_cold(object, coarse(now)) {
             self.taken_while_hot += 1;
             self.readback.push((self.reuse.next_use(object, of.class, now), object));
