@@ -24,6 +24,7 @@ pub mod slowpath;
 mod state;
 pub mod swap;
 pub mod thp;
+pub mod timer;
 
 pub use env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 pub use event::{MmEvent, MmObserver};

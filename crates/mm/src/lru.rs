@@ -25,13 +25,14 @@
 //! only through the methods of this module while a page is on a list. With generations, ACTIVE is never set on a list:
 //! it is a message from whoever isolated a page to whoever puts it back.
 
+mod flushed_stats;
 mod generations;
 mod moves;
 
+pub(crate) use flushed_stats::FlushedStats;
 pub use generations::{GenBits, Generations, MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS};
 pub(crate) use generations::{index_of, is_full, tier_of, tier_of_uses, uses};
 
-use crate::env::Nanos;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::state::{State, World};
@@ -127,19 +128,8 @@ pub struct LruState {
     pub activated: [u64; 2],
     /// What was flushed of `activated`, at the end of the last reclaim run (10.3).
     pub activated_snapshot: [u64; 2],
-    /// What reclaim knows of the lists where it does not look at themselves.
-    pub(crate) flushed: FlushedStats,
-}
-
-/// Statistics of a set of lists as of their last flush (`reclaim.stats_flush_ms`).
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub(crate) struct FlushedStats {
-    /// Number of the interval in which they were flushed, from 1; 0 before the first flush.
-    interval: u64,
-    /// Base pages on each list.
-    pub pages: [u64; 5],
-    /// Refaults that were activated.
-    pub activated: [u64; 2],
+    /// What reclaim knows of the lists where it does not look at themselves; nothing before the first flush.
+    pub(crate) flushed: Option<FlushedStats>,
 }
 
 /// Whether a page of these flags is in the gauges of dirty pages and of pages under writeback: dirty anonymous pages are
@@ -224,27 +214,6 @@ impl<W: World> State<W> {
             LruRule::PerNode => self.nodes[node.index()].lru.pages[list as usize],
             LruRule::PerZone => self.lru_size(LruvecId::Node(node), list, ZoneType::Movable),
         }
-    }
-
-    /// Flushes the statistics if that is due. The worker that does it in the kernel runs on its own time; here it is done
-    /// as soon as reclaim asks.
-    pub(crate) fn flush_stats(&mut self, id: LruvecId, now: Nanos) {
-        let interval_ns = u64::from(self.alloc.policy.reclaim.stats_flush_ms) * 1_000_000;
-        let lru = self.lruvec_mut(id);
-        let interval = now.checked_div(interval_ns).map_or(0, |number| number + 1);
-        if interval == 0 || lru.flushed.interval != interval {
-            lru.flushed = FlushedStats { interval, pages: lru.pages, activated: lru.activated };
-        }
-    }
-
-    /// What reclaim knows of a set of lists.
-    #[inline]
-    pub(crate) fn stats(&self, id: LruvecId) -> FlushedStats {
-        let lru = self.lruvec(id);
-        if lru.flushed.interval == 0 {
-            return FlushedStats { interval: 0, pages: lru.pages, activated: lru.activated };
-        }
-        lru.flushed
     }
 
     /// Base pages on a list that lie in zones up to `highest` (`lruvec_lru_size`).

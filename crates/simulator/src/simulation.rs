@@ -206,7 +206,7 @@ impl Run<'_> {
         let env = sim.env();
         let broken = RefCell::new(None);
         let mut executor = Executor::default();
-        start_daemons(&mut executor, &sim.mm);
+        start_daemons(&mut executor, &sim.mm, 0);
         executor.spawn_daemon(env, sim.flush_forever());
         executor.spawn_daemon(env, sim.log_forever());
         for reader in 0..sim.trace_readers() {

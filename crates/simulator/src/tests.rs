@@ -298,7 +298,7 @@ fn run_on<const N: usize>(
     let sim = boot(spec, &preset(policy).unwrap(), seed, &[]).unwrap();
     let (done, result) = (Cell::new(false), RefCell::new(Ok(())));
     let mut executor = Executor::default();
-    start_daemons(&mut executor, &sim.mm);
+    start_daemons(&mut executor, &sim.mm, 0);
     executor.spawn(sim.env(), sim.flush_forever());
     executor.spawn(sim.env(), async {
         *result.borrow_mut() = work(&sim, seed, ops).await;
@@ -376,7 +376,7 @@ fn run_until(sim: &Sim, executor: &mut Executor<'_>, done: impl Fn() -> bool) {
 pub(crate) fn run_alone(sim: &Sim, work: impl Future<Output = Result<(), Errno>>) {
     let result = Cell::new(None);
     let mut executor = Executor::default();
-    start_daemons(&mut executor, &sim.mm);
+    start_daemons(&mut executor, &sim.mm, 0);
     executor.spawn(sim.env(), sim.flush_forever());
     executor.spawn(sim.env(), async { result.set(Some(work.await)) });
     run_until(sim, &mut executor, || result.get().is_some());

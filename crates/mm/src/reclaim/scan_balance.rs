@@ -1,7 +1,6 @@
 //! How much of which list? (10.5, 10.7, 10.8)
 
 use super::{ANON, DEF_PRIORITY, FILE, ScanControl};
-use crate::env::Nanos;
 use crate::lru::{LruList, LruvecId};
 use crate::owner::Owner;
 use crate::state::{State, World};
@@ -64,8 +63,7 @@ impl<W: World> State<W> {
     }
 
     /// prepare_scan_control (10.5).
-    pub(crate) fn prepare_scan(&mut self, id: LruvecId, sc: &ScanControl, now: Nanos) -> Balance {
-        self.flush_stats(id, now);
+    pub(crate) fn prepare_scan(&self, id: LruvecId, sc: &ScanControl) -> Balance {
         let (stats, snapshot) = (self.stats(id), self.lruvec(id).activated_snapshot);
         let rule = self.alloc.policy.reclaim.scan_balance;
         if rule != ScanBalance::ByDeactivation {

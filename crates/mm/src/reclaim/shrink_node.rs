@@ -4,7 +4,7 @@ use super::scan_balance::{Balance, Quotas};
 use super::slab::LruShare;
 use super::throttle::ThrottleReason;
 use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
-use crate::env::{Env, TaskContext};
+use crate::env::TaskContext;
 use crate::lru::{LruList, LruvecId};
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
@@ -31,7 +31,7 @@ impl<W: World> Mm<W> {
         let mut progress = false;
         let cache_trim_mode = loop {
             let (before, scanned) = (sc.nr_reclaimed, sc.nr_scanned);
-            let balance = self.state.borrow_mut().prepare_scan(id, sc, self.env.now());
+            let balance = self.state.borrow().prepare_scan(id, sc);
             let mut totals = PassTotals::default();
             self.shrink_lruvec(id, &balance, sc, &mut totals, task).await;
             if slab && !sc.spare_slab {

@@ -60,8 +60,8 @@ pub struct ReclaimRules {
     pub scan_balance: ScanBalance,
     /// When a pass over the lists ends that has reclaimed what it was to.
     pub pass_end: PassEnd,
-    /// Milliseconds between two flushes of the statistics by which reclaim compares its lists and notices refaults; 0: they
-    /// are always up to date. With `CONFIG_MEMCG` they are the root group's, summed up over CPUs; since 6.11 reclaim
+    /// Milliseconds between two flushes of the statistics by which reclaim compares its lists and notices refaults, before the timer wheel
+    /// rounds them up; 0: they are always up to date. With `CONFIG_MEMCG` they are the root group's, summed up over CPUs; since 6.11 reclaim
     /// leaves that to the worker that does it every two seconds (own knowledge).
     pub stats_flush_ms: u32,
     /// Whether kswapd writes dirty file pages that it meets (up to 6.18 in the rare case of 10.12).

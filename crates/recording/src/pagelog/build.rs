@@ -18,6 +18,7 @@ use super::late;
 use super::metadata::Metadata;
 use super::migration::Migrations;
 use super::moves::{Moves, PageArray};
+use super::noticed::Noticed;
 use super::once;
 use super::parts::Parts;
 use super::returns::{ALL_KEPT, Returns};
@@ -64,6 +65,7 @@ struct Builder<'a> {
     turns: Running,
     kthreads: Kthreads,
     returns: Returns,
+    noticed: Noticed,
     owner: Vec<ObjectId>,
     /// Time of the last event on each frame.
     seen: Vec<u64>,
@@ -123,6 +125,7 @@ impl<'a> Builder<'a> {
             turns: Running::default(),
             kthreads: Kthreads::default(),
             returns: Returns::default(),
+            noticed: Noticed::default(),
             seen: vec![0; owner.len()],
             start_owner: Vec::new(),
             owner,
@@ -442,6 +445,7 @@ impl<'a> Builder<'a> {
             speeds: self.measured.speeds(),
             kthreads: self.kthreads.cpus(self.cpus),
             file_return: self.returns.median(),
+            noticed: self.noticed.times(),
             reach,
             shadows_kept: ALL_KEPT,
             slabs_scanned: slab::USUAL,

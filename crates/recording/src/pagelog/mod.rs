@@ -21,6 +21,7 @@ mod late;
 mod metadata;
 mod migration;
 mod moves;
+mod noticed;
 mod once;
 mod parts;
 mod returns;
@@ -234,6 +235,8 @@ pub struct PageLog {
     /// Median time after which page cache that the recorded kernel's reclaim took was there again, nanoseconds; `None` where too
     /// little came back.
     pub file_return: Option<u64>,
+    /// Each time at which the recorded kernel's reclaim noticed that there was no page cache to spare any more: from and to.
+    pub noticed: Vec<(u64, u64)>,
     /// How far the recorded kernel's reclaim of page cache had come when.
     pub(crate) reach: Reach,
     /// Times at which the recording sampled the machine: a replay samples at the same.

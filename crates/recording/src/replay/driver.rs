@@ -5,6 +5,7 @@ use super::follow::Follow;
 use super::objects::{Objects, PIECES};
 use super::pace::Held;
 use super::place::{ReplayWorld, place};
+use super::stats_flushes;
 use super::{ReplayError, ReplayOptions, Replayed};
 use crate::pagelog::{Object, ObjectId, Op, OpKind, PageLog};
 use lab::outcome::{Sample, SlowRequest};
@@ -168,7 +169,9 @@ impl<'a> Driver<'a> {
     }
 
     fn run(&mut self, options: &ReplayOptions, progress: &mut dyn FnMut(f64)) -> Result<Vec<Sample>, ReplayError> {
-        start_daemons(&mut self.executor, self.mm);
+        let flushes =
+            self.mm.stats_flush_interval().map_or(0, |interval| stats_flushes::phase(&self.log.noticed, interval));
+        start_daemons(&mut self.executor, self.mm, flushes);
         let mut samples = self.log.samples.iter().copied();
         let mut next_sample = samples.next();
         let mut series = Vec::new();

@@ -20,6 +20,7 @@ mod results;
 mod schedule;
 mod shadows;
 mod shrinkers;
+mod stats_flushes;
 mod units;
 mod uses;
 mod waiting;

@@ -49,7 +49,7 @@ fn nobody_is_amid_a_commit_when_the_log_takes_its_items() {
     const CREATORS: u32 = 4;
     let (sim, done) = (machine(), Cell::new(0));
     let mut executor = Executor::default();
-    start_daemons(&mut executor, &sim.mm);
+    start_daemons(&mut executor, &sim.mm, 0);
     executor.spawn_daemon(sim.env(), sim.log_forever());
     executor.spawn_daemon(sim.env(), sim.write_metadata_forever());
     for directory in 0..CREATORS {
@@ -85,7 +85,7 @@ fn nobody_is_amid_a_commit_when_the_log_takes_its_items() {
 fn a_commit_that_does_not_end_holds_up_the_log_and_all_other_commits() {
     let (sim, done) = (machine(), Cell::new(0));
     let mut executor = Executor::default();
-    start_daemons(&mut executor, &sim.mm);
+    start_daemons(&mut executor, &sim.mm, 0);
     executor.spawn_daemon(sim.env(), sim.log_forever());
     // Somebody waits for memory under the lock, and the log has to be written.
     look(&sim, |xfs| {
@@ -116,7 +116,7 @@ fn inodes_without_a_name_leave_once_they_are_on_disk() {
     let inodes = |sim: &Sim| sim.mm.state.borrow().owner.slabs.objects(Cache::XfsInode);
     let before = inodes(&sim);
     let mut executor = Executor::default();
-    start_daemons(&mut executor, &sim.mm);
+    start_daemons(&mut executor, &sim.mm, 0);
     executor.spawn_daemon(sim.env(), sim.reclaim_inodes_forever());
     executor.spawn(sim.env(), create(&sim, 0, FILES, &done));
     while done.get() == 0 {

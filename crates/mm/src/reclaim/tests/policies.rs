@@ -192,7 +192,7 @@ fn up_to_4_12_the_lists_alone_say_what_is_scanned() {
         mm.state.borrow_mut().nodes[0].lru.activated_snapshot = [0, 1];
         let only_file = [12, 3].map(|priority| {
             let sc = ScanControl { priority, ..ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal) };
-            mm.state.borrow_mut().prepare_scan(LruvecId::Node(NODE), &sc, 0).cache_trim_mode
+            mm.state.borrow().prepare_scan(LruvecId::Node(NODE), &sc).cache_trim_mode
         });
         assert_eq!(only_file, expected, "{rule:?}");
     }

@@ -63,9 +63,7 @@ fn used_pages_survive_one_look_and_are_activated_at_the_second() {
 
 #[test]
 fn executables_are_activated_at_the_first_look_and_rotate_while_used() {
-    let mut policy = linux_6_18();
-    policy.reclaim.stats_flush_ms = 0;
-    let mm = machine(policy);
+    let mm = machine(linux_6_18());
     mm.fill(8, 0, PageFlags::MAPPED.with(PageFlags::EXEC), 0);
     mm.state.borrow_mut().owner.hot = (0..8).map(Tag).collect();
     pass(&mm, true, 0);
@@ -295,13 +293,14 @@ fn until_statistics_are_flushed_reclaim_compares_lists_as_they_were() {
     mm.fill(300, 0, PageFlags::ANON.with(PageFlags::MAPPED), 0);
     mm.fill(200, 0, PageFlags::NONE, 300);
     mm.fill(100, 0, PageFlags::ACTIVE, 500);
+    mm.state.borrow_mut().flush_stats();
     pass(&mm, true, 2);
     assert_eq!((mm.count(Counter::PgscanFile), mm.count(Counter::PgscanAnon)), (50, 0), "there is page cache to trim");
     let page = mm.fill(1, 0, PageFlags::NONE, 600)[0];
     mm.state.borrow_mut().refault(page, Shadow { workingset: true, ..Shadow::default() }, CPU);
     pass(&mm, true, 2);
     assert_eq!((mm.count(Counter::PgscanAnon), mm.count(Counter::Pgrefill)), (0, 0), "the refault is not seen yet");
-    mm.env.clock.set(2_000_000_000);
+    mm.state.borrow_mut().flush_stats();
     pass(&mm, true, 2);
     assert!(mm.count(Counter::PgscanAnon) > 0 && mm.count(Counter::Pgrefill) > 0, "now it is");
 }

@@ -70,10 +70,11 @@ impl Builder<'_> {
                 self.works(task, None);
             }
             Event::VmscanLruShrinkInactive(shrink) => {
+                let anon = shrink.reclaim_flags & ANON_BATCH != 0;
                 self.measured.judged(shrink);
+                self.noticed.judged(ts, anon, shrink.nr_scanned, shrink.priority);
                 let worked = std::mem::take(&mut state.worked_since_step);
                 if state.last_failure.take().is_none() {
-                    let anon = shrink.reclaim_flags & ANON_BATCH != 0;
                     self.measured.shrank(state.kswapd, anon, worked, shrink.nr_scanned);
                 }
             }
