@@ -47,15 +47,8 @@ pub trait Owner {
     }
     /// Looks at and clears the references of a page on an LRU list.
     fn referenced(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> References;
-    /// Whether a page of the page cache that reaches the tail of the inactive list had been used twice through file
-    /// descriptors on its way there. For owners that do not call [`State::mark_accessed`](crate::State::mark_accessed) as
-    /// uses happen, because they learn of them too late: the page is activated then as if they had.
-    fn used_on_the_way(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {
-        let _ = (tag, pfn, now);
-        false
-    }
     /// How often a page of the page cache that is the next to be evicted from the oldest generation was used through file descriptors
-    /// since that was asked last. For the same owners: the uses are counted then.
+    /// since that was asked last. For owners that do not call [`State::mark_accessed`](crate::State::mark_accessed) as uses happen: they are counted then.
     fn uses_meanwhile(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> u8 {
         let _ = (tag, pfn, now);
         0

@@ -1,9 +1,7 @@
 //! Which pages are taken? (10.11)
 
 use super::ScanControl;
-use crate::env::Nanos;
 use crate::lru::{LruList, LruvecId};
-use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use pagealloc::{Counter, FrameList, Frames, Pfn, ZoneId};
@@ -24,20 +22,10 @@ pub(crate) struct Taken {
 impl<W: World> State<W> {
     /// Takes pages from the tail of a list until `quota` base pages of eligible zones were looked at. Pages of higher
     /// zones go back to the head and don't count; mapped pages are rotated if they may not be unmapped.
-    pub(crate) fn isolate_lru(
-        &mut self,
-        id: LruvecId,
-        list: LruList,
-        quota: u32,
-        sc: &ScanControl,
-        now: Nanos,
-    ) -> Taken {
+    pub(crate) fn isolate_lru(&mut self, id: LruvecId, list: LruList, quota: u32, sc: &ScanControl) -> Taken {
         let mut result = Taken { pages: FrameList::default(), taken: 0, examined: 0 };
         let (mut aside, mut scanned) = (FrameList::default(), 0);
         while scanned < quota {
-            if list == LruList::InactiveFile {
-                self.activate_used(id, list, now);
-            }
             let (lru, frames) = self.lruvec_and_frames(id);
             let Some(pfn) = lru.lists[list as usize].pop_tail(frames) else { break };
             let pages = 1 << frames.order(pfn);
@@ -59,17 +47,6 @@ impl<W: World> State<W> {
         }
         self.return_skipped(id, list, aside);
         result
-    }
-
-    /// Activates what was used on its way to the tail.
-    fn activate_used(&mut self, id: LruvecId, list: LruList, now: Nanos) {
-        while let Some(pfn) = self.lruvec(id).lists[list as usize].tail() {
-            if !self.owner.used_on_the_way(self.pages.tag(pfn), pfn, now) {
-                break;
-            }
-            self.pages.add_flags(pfn, PageFlags::REFERENCED);
-            self.mark_accessed(pfn);
-        }
     }
 
     /// Takes a page that is off its list already out of the list's sizes.

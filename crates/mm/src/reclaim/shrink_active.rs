@@ -53,7 +53,7 @@ impl<W: World> Mm<W> {
 impl<W: World> State<W> {
     /// One step: base pages moved to the inactive list. Referenced executable page cache rotates instead.
     fn shrink_active_batch(&mut self, id: LruvecId, list: LruList, quota: u32, sc: &ScanControl, now: Nanos) -> u32 {
-        let mut taken = self.isolate_lru(id, list, quota, sc, now);
+        let mut taken = self.isolate_lru(id, list, quota, sc);
         let (mut deactivated, mut rotated, mut used) = (0u32, 0u32, 0u32);
         while let Some(pfn) = taken.next(&mut self.alloc.frames) {
             let (flags, pages) = (self.pages.flags(pfn), 1 << self.alloc.frames.order(pfn));

@@ -111,7 +111,7 @@ impl<W: World> State<W> {
         writes: &mut Vec<Pfn>,
     ) -> Batch {
         let file = list.is_file();
-        let mut taken = self.isolate_lru(id, list, quota, sc, rules.now());
+        let mut taken = self.isolate_lru(id, list, quota, sc);
         let mut batch = Batch { examined: taken.examined, taken: taken.taken, ..Batch::default() };
         let node = self.node_of(id);
         self.nodes[node.index()].reclaim.isolated[usize::from(file)] += i64::from(batch.taken);

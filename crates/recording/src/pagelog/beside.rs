@@ -6,6 +6,23 @@ use lab::outcome::{ExtfragAt, FailedAttempt};
 use pagealloc::{Extfrag, Geometry, Migratetype, Order, Pfn};
 use std::collections::BTreeMap;
 
+/// How many pages reclaim has activated, if each of its events tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Activated(pub Option<u64>);
+
+impl Activated {
+    /// A batch was judged, and so many anonymous and file pages of it were activated.
+    pub fn add(&mut self, anon: Option<u64>, file: Option<u64>) {
+        self.0 = self.0.zip(anon).zip(file).map(|((sum, anon), file)| sum.saturating_add(anon).saturating_add(file));
+    }
+}
+
+impl Default for Activated {
+    fn default() -> Activated {
+        Activated(Some(0))
+    }
+}
+
 /// Fragmentation events, and the times of the recorder's marks.
 #[derive(Default)]
 pub(super) struct Beside {
@@ -15,6 +32,11 @@ pub(super) struct Beside {
     pub failures: Vec<FailedAttempt>,
     /// Trace time at which each tick ended, by number.
     pub ticks: BTreeMap<u64, u64>,
+    /// Pages that reclaim itself had activated by then (`nr_activate_*` of `mm_vmscan_lru_shrink_inactive`), by number of the tick; nothing
+    /// where the event does not say.
+    pub activated_by_reclaim: BTreeMap<u64, Option<u64>>,
+    /// The same so far.
+    pub activated: Activated,
     /// End of the start snapshot.
     pub started: Option<u64>,
 }

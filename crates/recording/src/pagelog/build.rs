@@ -187,6 +187,7 @@ impl<'a> Builder<'a> {
             }
             Some(Mark::Tick(number, Edge::End)) => {
                 self.beside.ticks.insert(number, ts);
+                self.beside.activated_by_reclaim.insert(number, self.beside.activated.0);
                 self.window.1 = ts;
             }
             _ => {}
@@ -452,6 +453,7 @@ impl<'a> Builder<'a> {
             askers: self.asker,
             parents: self.forks.parents,
             dirty: Vec::new(),
+            activated_by_use: Vec::new(),
             samples: self.beside.ticks.values().copied().filter(|ts| *ts > self.window.0).collect(),
             window: self.window,
             attribution: self.attribution,

@@ -251,6 +251,9 @@ pub struct PageLog {
     pub parents: Vec<Option<u16>>,
     /// How much page cache was dirty, pages (`nr_dirty`), at each tick by time; nothing where the recording has no ticks.
     pub dirty: Vec<(u64, u64)>,
+    /// Pages that had been activated outside of reclaim, because they were used (`pgactivate`), at each tick by time; nothing where the recording
+    /// has no ticks.
+    pub activated_by_use: Vec<(u64, u64)>,
     /// First and last nanosecond on the trace clock.
     pub window: (u64, u64),
     /// What could be told.

@@ -47,6 +47,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     }
     log.dirty =
         timed_ticks(recording, &beside).filter_map(|(ts, tick)| Some((ts, tick.vmstat.get("nr_dirty")?))).collect();
+    log.activated_by_use = activated_by_use(recording, &beside);
     let failures = Some(std::mem::take(&mut beside.failures));
     let kernel = Outcome { failures, ..outcome_of(recording, beside, log.window) };
     if let Some(&counted) = kernel.counters.get(Counter::WorkingsetRefaultFile.name()) {
@@ -137,6 +138,18 @@ pub fn kernel_alone(recording: &Recording) -> Result<Outcome, Error> {
 fn outcome_of(recording: &Recording, mut beside: Beside, window: (u64, u64)) -> Outcome {
     let extfrag = std::mem::take(&mut beside.extfrag);
     kernel_outcome(window, extfrag, &timed_ticks(recording, &beside).collect::<Vec<_>>())
+}
+
+/// Pages activated outside of reclaim at each tick: all of `pgactivate` but what reclaim says of itself. With generations that is no measure
+/// of uses, as walks of page tables promote pages, too.
+fn activated_by_use(recording: &Recording, beside: &Beside) -> Vec<(u64, u64)> {
+    let generations =
+        recording.setting("lru_gen/enabled").is_some_and(|value| value.bytes().any(|byte| matches!(byte, b'1'..=b'9')));
+    let at_tick = |(ts, tick): TimedTick<'_>| {
+        let by_reclaim = (*beside.activated_by_reclaim.get(&tick.number)?)?;
+        Some((ts, tick.vmstat.get("pgactivate")?.saturating_sub(by_reclaim)))
+    };
+    if generations { Vec::new() } else { timed_ticks(recording, beside).filter_map(at_tick).collect() }
 }
 
 /// The ticks that the trace has a mark of, with its time.

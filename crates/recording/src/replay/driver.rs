@@ -5,6 +5,7 @@ use super::follow::Follow;
 use super::objects::{Objects, PIECES};
 use super::pace::Held;
 use super::place::{ReplayWorld, place};
+use super::readers::Readers;
 use super::stats_flushes;
 use super::{ReplayError, ReplayOptions, Replayed};
 use crate::pagelog::{Object, ObjectId, Op, OpKind, PageLog};
@@ -91,6 +92,7 @@ pub(super) struct Driver<'a> {
     pub faulting: usize,
     pub faults: VecDeque<ObjectId>,
     pub flusher: Flusher<'a>,
+    readers: Readers<'a>,
     pub fast_requests: [u64; NR_ORDERS],
     pub failed_requests: [u64; NR_ORDERS],
     pub follow: Follow,
@@ -161,6 +163,7 @@ impl<'a> Driver<'a> {
             faulting: 0,
             faults: VecDeque::new(),
             flusher: Flusher::new(log),
+            readers: Readers::new(log, mm.state.borrow().lru_gen.is_none()),
             fast_requests: [0; NR_ORDERS],
             failed_requests: [0; NR_ORDERS],
             follow,
@@ -189,6 +192,7 @@ impl<'a> Driver<'a> {
             self.mm.env.clock.set(op.ts);
             self.busy_cpu = CpuId(u16::from(op.cpu));
             self.flusher.keep_up(self.mm);
+            self.readers.keep_up(self.mm);
             self.tally.page_events += 1;
             self.operation(*op);
             if index % PROGRESS_OPS == 0 {

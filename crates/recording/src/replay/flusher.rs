@@ -5,6 +5,7 @@
 //! `dirty_expire_centisecs`.
 
 use super::place::ReplayWorld;
+use super::ticks::AtTicks;
 use crate::pagelog::{ObjectId, PageLog};
 use mm::{Env, Mm, Nanos, PageFlags};
 use pagealloc::Order;
@@ -22,15 +23,13 @@ pub(super) struct Flusher<'a> {
     dirtied: VecDeque<(Nanos, ObjectId)>,
     since_look: u32,
     next_look: Nanos,
-    recorded: Recorded<'a>,
+    /// Pages that were dirty in the recording.
+    recorded: AtTicks<'a>,
 }
-
-/// Pages that were dirty in the recording, by time; ticks that have passed are dropped.
-struct Recorded<'a>(&'a [(Nanos, u64)]);
 
 impl<'a> Flusher<'a> {
     pub fn new(log: &'a PageLog) -> Flusher<'a> {
-        Flusher { dirtied: VecDeque::new(), since_look: 0, next_look: 0, recorded: Recorded(&log.dirty) }
+        Flusher { dirtied: VecDeque::new(), since_look: 0, next_look: 0, recorded: AtTicks(&log.dirty) }
     }
 
     /// A page of this order was handed out to be written to.
@@ -59,7 +58,7 @@ impl<'a> Flusher<'a> {
     fn write_back(&mut self, mm: &Mm<ReplayWorld>, all: bool) {
         let now = mm.env.now();
         self.next_look = now + LOOK_NS;
-        let recorded = self.recorded.level(now);
+        let recorded = self.recorded.at(now);
         let mut state = mm.state.borrow_mut();
         let (background, _) = state.dirty_thresholds();
         while let Some(&(since, object)) = self.dirtied.front() {
@@ -81,35 +80,5 @@ impl<'a> Flusher<'a> {
             }
         }
         state.refresh_dirty_limits();
-    }
-}
-
-impl Recorded<'_> {
-    /// Pages that were dirty at a time: between two ticks as if they had changed evenly.
-    fn level(&mut self, now: Nanos) -> Option<u64> {
-        while self.0.get(1).is_some_and(|next| next.0 <= now) {
-            self.0 = &self.0[1..];
-        }
-        let &(from, before) = self.0.first()?;
-        let Some(&(to, after)) = self.0.get(1).filter(|_| now > from) else { return Some(before) };
-        let change = (i128::from(after) - i128::from(before)) * i128::from(now - from) / i128::from(to - from);
-        Some((i128::from(before) + change) as u64)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_dirty_changes_evenly_between_ticks() {
-        let mut recorded = Recorded(&[(100, 40), (200, 20), (300, 80)]);
-        let levels = [0, 100, 150, 200, 275, 300, 1000].map(|now| recorded.level(now).expect("there are ticks"));
-        assert_eq!(levels, [40, 40, 30, 20, 65, 80, 80]);
-    }
-
-    #[test]
-    fn without_ticks_nothing_is_known() {
-        assert_eq!(Recorded(&[]).level(7), None);
     }
 }

@@ -5,6 +5,7 @@
 //! used after it came ([`ONCE`]): how often, [`super::uses`] says; and the first look at an anonymous page finds the access of
 //! its own fault. If the model takes a page in use all the same, it is read back when it is used next.
 
+use super::readers::UsedAgain;
 use super::shadows::{ShadowLink, Shadows};
 use super::shrinkers::{self, Shrinkers};
 use super::uses::Reuse;
@@ -86,6 +87,8 @@ pub(super) struct Objects {
     pub taken_while_hot: u64,
     /// Splits of huge pages by reclaim.
     pub splits: u64,
+    /// Page cache that is used again.
+    pub used_again: UsedAgain,
 }
 
 impl Objects {
@@ -121,6 +124,7 @@ impl Objects {
             left_over: Vec::new(),
             taken_while_hot: 0,
             splits: 0,
+            used_again: UsedAgain::default(),
         }
     }
 
@@ -159,8 +163,10 @@ impl Objects {
         let slot = &mut self.slots[object as usize];
         (slot.place, slot.looked) = (pfn.0, 0);
         self.shrinkers.pages_came(1 << slot.of.order);
-        if slot.of.class == Class::Slab {
-            self.shrinkers.page_came(object, slot.of.leave);
+        match slot.of.class {
+            Class::Slab => self.shrinkers.page_came(object, slot.of.leave),
+            Class::File | Class::Metadata if slot.of.flags & ONCE == 0 => self.used_again.came(object),
+            _ => {}
         }
     }
 
@@ -289,19 +295,19 @@ impl Objects {
         if used { References::Ptes(1) } else { References::None }
     }
 
-    /// Page cache is read and written by system calls: what is used twice is activated then, and a page that was not does
-    /// not outlive its way to the tail of the inactive list. Of one that the kernel kept it is made up for there.
-    fn used_through_files(&mut self, object: ObjectId, now: Nanos) -> bool {
-        if self.of(object).class != Class::File || self.is_cold(object, coarse(now)) {
-            return false;
-        }
-        let now = coarse(now);
-        let slot = &mut self.slots[object as usize];
-        let looked = std::mem::replace(&mut slot.looked, now);
-        self.reuse.used_between(object, Class::File, looked, now)
+    /// A page of the page cache that is used now: what a journal holds, each transaction; all else until it is cold.
+    pub fn next_used(&mut self, now: Nanos) -> Option<Pfn> {
+        let mut used_again = std::mem::take(&mut self.used_again);
+        let in_use = |object| {
+            let held = self.of(object).class == Class::Metadata;
+            self.frame(object).is_some() && (held || !self.is_cold(object, coarse(now)))
+        };
+        let object = used_again.next(in_use);
+        self.used_again = used_again;
+        self.frame(object?)
     }
 
-    /// The same where generations count uses.
+    /// How often a page of the page cache was used since generations looked last.
     fn uses_through_files(&mut self, object: ObjectId, now: Nanos) -> u8 {
         let now = coarse(now);
         if self.of(object).class == Class::Metadata {
@@ -357,10 +363,6 @@ impl Owner for Objects {
             return References::None;
         }
         if self.rmap_contended(now) { References::Contended } else { self.look(tag, now) }
-    }
-
-    fn used_on_the_way(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> bool {
-        self.used_through_files(tag.0, now)
     }
 
     fn uses_meanwhile(&mut self, tag: Tag, _pfn: Pfn, now: Nanos) -> u8 {

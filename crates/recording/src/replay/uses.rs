@@ -7,11 +7,7 @@ use pagealloc::policy::Policy;
 
 /// Median time after which evicted page cache comes back on the recordings that the next two were tuned on.
 const USUAL_RETURN_NS: Nanos = 6_400_000_000;
-/// On classic lists, the interval at which a page of the page cache that is in use is used there: two looks within it find it idle the second
-/// time.
-const FILE_REUSE_NS: Nanos = 20_000_000_000;
-/// Where generations count uses, the median of its intervals. Both were tuned on the recordings: drawn intervals are worse than the fixed one on
-/// classic lists, which see whether there was a use and not how many.
+/// Where generations count uses, the median interval between those of a page of the page cache that is in use.
 const COUNTED_REUSE_NS: Nanos = 2_000_000_000;
 /// Median interval at which anonymous memory is used that its task works in.
 const ANON_REUSE_NS: Nanos = 6_000_000_000;
@@ -29,8 +25,6 @@ const LONGER: Nanos = 75_680;
 /// How often pages of a recorded machine that are in use are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reuse {
-    /// Page cache's fixed interval, where it has one.
-    file_fixed: Option<Nanos>,
     file: [Nanos; INTERVALS],
     anon: [Nanos; INTERVALS],
     seed: u64,
@@ -38,28 +32,17 @@ pub(super) struct Reuse {
 
 impl Reuse {
     /// On a larger machine, or one with a busier host, more time goes by between two uses of a page: by as much as evicted page
-    /// cache takes longer to come back. A short recording shows short times only: nothing follows from these.
+    /// cache takes longer to come back. A short recording shows short times only: nothing follows from these. On classic lists, which learn of
+    /// uses as they happen ([`super::readers`]), page cache in use that was taken all the same comes back like what the recorded kernel took.
     pub fn of(log: &PageLog, policy: &Policy, seed: u64) -> Reuse {
-        let returned = u128::from(log.file_return.unwrap_or(0).max(USUAL_RETURN_NS));
+        let returned = u128::from(return_time(log));
         let longer = |usual: Nanos| (u128::from(usual) * returned / u128::from(USUAL_RETURN_NS)) as Nanos;
-        Reuse {
-            file_fixed: policy.lru_gen().is_none().then(|| longer(FILE_REUSE_NS)),
-            file: intervals(longer(COUNTED_REUSE_NS)),
-            anon: intervals(longer(ANON_REUSE_NS)),
-            seed,
-        }
+        let file = if policy.lru_gen().is_some() { COUNTED_REUSE_NS } else { USUAL_RETURN_NS };
+        Reuse { file: intervals(longer(file)), anon: intervals(longer(ANON_REUSE_NS)), seed }
     }
 
-    fn fixed(&self, class: Class) -> Option<Nanos> {
-        self.file_fixed.filter(|_| class != Class::Anon)
-    }
-
-    /// When an object that was taken now, while it was in use, is used again. What has a fixed interval had just been judged by the whole of it;
-    /// all else is anywhere in its own.
+    /// When an object that was taken now, while it was in use, is used again.
     pub fn next_use(&self, object: ObjectId, class: Class, now: Nanos) -> Nanos {
-        if let Some(interval) = self.fixed(class) {
-            return now + interval;
-        }
         let (interval, phase) = self.rhythm(object, class);
         now + interval - (now + phase) % interval
     }
@@ -67,13 +50,10 @@ impl Reuse {
     /// Whether an object that is in use was used between two looks, the first of which forgot the uses before it. Times in units
     /// of 2^16 ns.
     pub fn used_between(&self, object: ObjectId, class: Class, looked: u32, now: u32) -> bool {
-        match self.fixed(class) {
-            Some(interval) => u64::from(now - looked.min(now)) << LEAVE_SHIFT >= interval,
-            None => self.uses_between(object, class, looked, now) > 0,
-        }
+        self.uses_between(object, class, looked, now) > 0
     }
 
-    /// How often it was used, where intervals are drawn.
+    /// How often it was used.
     pub fn uses_between(&self, object: ObjectId, class: Class, looked: u32, now: u32) -> u64 {
         let (interval, phase) = self.rhythm(object, class);
         let number = |time: u32| ((Nanos::from(time) << LEAVE_SHIFT) + phase) / interval;
@@ -100,6 +80,11 @@ impl Reuse {
     }
 }
 
+/// Median time after which page cache that the recorded kernel had evicted was back; a short recording shows short times only.
+pub(super) fn return_time(log: &PageLog) -> Nanos {
+    log.file_return.unwrap_or(0).max(USUAL_RETURN_NS)
+}
+
 fn intervals(median: Nanos) -> [Nanos; INTERVALS] {
     let mut interval = median / SHORTEST;
     std::array::from_fn(|_| {
@@ -116,7 +101,7 @@ mod tests {
     const SECOND: Nanos = 1_000_000_000;
 
     fn reuse() -> Reuse {
-        Reuse { file_fixed: Some(20 * SECOND), file: intervals(2 * SECOND), anon: intervals(6 * SECOND), seed: 1 }
+        Reuse { file: intervals(2 * SECOND), anon: intervals(6 * SECOND), seed: 1 }
     }
 
     fn coarse(time: Nanos) -> u32 {
@@ -157,20 +142,12 @@ mod tests {
 
     #[test]
     fn uses_are_counted_by_the_interval() {
-        let reuse = Reuse { file_fixed: None, ..reuse() };
+        let reuse = reuse();
         for object in (0..6_400).step_by(64) {
             let (interval, _) = reuse.rhythm(object, Class::File);
             let uses = reuse.uses_between(object, Class::File, coarse(SECOND), coarse(10 * SECOND));
             assert!(uses.abs_diff(9 * SECOND / interval) <= 1, "{object}: {uses} at {interval}");
             assert_eq!(reuse.used_between(object, Class::File, coarse(SECOND), coarse(10 * SECOND)), uses > 0);
         }
-    }
-
-    #[test]
-    fn page_cache_is_judged_by_a_whole_interval() {
-        let reuse = reuse();
-        assert_eq!(reuse.next_use(7, Class::File, SECOND), 21 * SECOND);
-        let used = |to| reuse.used_between(7, Class::File, coarse(SECOND), coarse(to));
-        assert_eq!([used(20 * SECOND), used(22 * SECOND)], [false, true]);
     }
 }

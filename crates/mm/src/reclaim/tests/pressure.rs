@@ -306,18 +306,6 @@ fn until_statistics_are_flushed_reclaim_compares_lists_as_they_were() {
 }
 
 #[test]
-fn page_cache_used_on_its_way_to_the_tail_is_activated_there_and_not_scanned() {
-    let mm = machine(linux_6_18());
-    mm.fill(64, 0, PageFlags::NONE, 0);
-    mm.state.borrow_mut().owner.used_on_the_way = (0..10).map(Tag).collect();
-    let sc = pass(&mm, true, 0);
-    assert_eq!((sc.nr_reclaimed, mm.count(Counter::PgscanFile), mm.count(Counter::Pgactivate)), (54, 54, 10));
-    assert_eq!((mm.on(InactiveFile), mm.on(ActiveFile)), (0, 10));
-    let state = mm.state.borrow();
-    assert_eq!(state.nodes[0].lru.nonresident_age, 64, "activations move the clock as evictions do");
-}
-
-#[test]
 fn two_uses_activate_unmapped_page_cache() {
     let mm = machine(linux_6_18());
     let page = mm.fill(1, 0, PageFlags::NONE, 0)[0];

@@ -71,8 +71,6 @@ pub struct ToyOwner {
     pub hot: Vec<Tag>,
     /// Frames that lie next to any page in page tables, whatever is in them.
     pub near: Vec<Pfn>,
-    /// Used twice since they entered, which is told once.
-    pub used_on_the_way: Vec<Tag>,
     /// Read three times meanwhile.
     pub read_meanwhile: Vec<Tag>,
     pub swap_free: u64,
@@ -87,10 +85,6 @@ pub struct ToyOwner {
 impl Owner for ToyOwner {
     fn referenced(&mut self, tag: Tag, _pfn: Pfn, _now: Nanos) -> References {
         if self.hot.contains(&tag) { References::Ptes(1) } else { References::None }
-    }
-    fn used_on_the_way(&mut self, tag: Tag, _pfn: Pfn, _now: Nanos) -> bool {
-        let found = self.used_on_the_way.iter().position(|used| *used == tag);
-        found.map(|index| self.used_on_the_way.swap_remove(index)).is_some()
     }
     fn uses_meanwhile(&mut self, tag: Tag, _pfn: Pfn, _now: Nanos) -> u8 {
         if self.read_meanwhile.contains(&tag) { 3 } else { 0 }

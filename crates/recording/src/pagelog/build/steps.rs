@@ -16,6 +16,7 @@ impl Builder<'_> {
         let ts = record.ts_ns;
         if let Event::VmscanLruShrinkInactive(shrink) = event {
             self.reclaimed(task, shrink.nr_reclaimed);
+            self.beside.activated.add(shrink.nr_activate0, shrink.nr_activate1);
         }
         let step = self.step_of(record);
         let state = self.tasks.get(task);
