@@ -67,7 +67,7 @@ const ROWS: &[Row] = &[
     row!("6.19 (5, 6) kswapd and dirty file pages", ["6.19"], reclaim.kswapd_writes_file),
     row!("10.6, 10.12 dirty pages that reclaim meets", ["3.11", "4.6", "4.20"], reclaim.dirty_pages),
     row!("10.5, 10.8 scan balance", ["4.6", "4.20"], reclaim.scan_balance),
-    row!("10.9 end of a pass", ["3.11", "4.6"], reclaim.pass_end),
+    row!("10.9 end of a pass", ["3.11", "4.6", "6.1"], reclaim.pass_end),
     row!("3.2 reserve held back", ["6.12"], reserve_held_back),
     row!("3.5c merges", ["6.1"], merge_types),
     row!("6.1 limit of min_free_kbytes", ["6.1"], min_free_kbytes_limit),

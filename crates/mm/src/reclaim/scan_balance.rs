@@ -160,7 +160,7 @@ enum Weights {
 pub(crate) struct Quotas {
     pub left: [u64; 4],
     original: [u64; 4],
-    /// The kinds' quotas were cut to proportion already, or never are.
+    /// What is left is scanned whole: the kinds' quotas were cut to proportion already, or never are.
     adjusted: bool,
     rule: PassEnd,
     kswapd: bool,
@@ -173,7 +173,7 @@ impl Quotas {
         let whole = match rule {
             PassEnd::AtTarget => first,
             PassEnd::KswapdScansAll => false,
-            PassEnd::OneKindDone => first && !sc.kswapd,
+            PassEnd::ScansProportion | PassEnd::OneKindDone => first && !sc.kswapd,
         };
         Quotas { left: counts, original: counts, adjusted: whole, rule, kswapd: sc.kswapd }
     }
@@ -201,7 +201,7 @@ impl Quotas {
         let sum = |quota: &[u64; 4], kind: usize| quota[2 * kind] + quota[2 * kind + 1];
         let left = [sum(&self.left, ANON), sum(&self.left, FILE)];
         let over = match self.rule {
-            PassEnd::OneKindDone => left[ANON] == 0 || left[FILE] == 0,
+            PassEnd::ScansProportion | PassEnd::OneKindDone => left[ANON] == 0 || left[FILE] == 0,
             PassEnd::AtTarget => true,
             PassEnd::KswapdScansAll => !self.kswapd,
         };
@@ -217,7 +217,7 @@ impl Quotas {
             let scanned = self.original[list] - self.left[list];
             self.left[list] = (self.original[list] * percent / 100).saturating_sub(scanned);
         }
-        self.adjusted = true;
+        self.adjusted = self.rule != PassEnd::OneKindDone;
         false
     }
 }
@@ -262,8 +262,20 @@ mod tests {
         assert!(!quotas.reached_target());
         // 68 of 100 left: 67 % of 101, so 33 % count as scanned; 330 of 1000, 32 of which are done.
         assert_eq!(quotas.left, [0, 0, 298, 0]);
-        assert!(!quotas.reached_target(), "only once");
-        assert_eq!(quotas.left, [0, 0, 298, 0]);
+        assert_eq!(quotas.take(LruList::InactiveFile, 32), 32);
+        assert!(quotas.reached_target(), "one round later, however much is left");
+    }
+
+    #[test]
+    fn up_to_6_0_a_pass_scans_what_the_proportion_left() {
+        let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
+        sc.priority = 11;
+        let mut quotas = Quotas::new([100, 0, 1000, 0], &sc, PassEnd::ScansProportion);
+        assert_eq!(quotas.take(LruList::InactiveAnon, 32), 32);
+        assert!(!quotas.reached_target());
+        let left = quotas.left;
+        assert!(!quotas.reached_target(), "cut only once");
+        assert_eq!(quotas.left, left);
     }
 
     #[test]

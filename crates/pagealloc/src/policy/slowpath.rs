@@ -128,7 +128,7 @@ pub enum ScanBalance {
     ByDeactivation,
 }
 
-/// When a pass ends that has reclaimed its target (10.9; own knowledge up to 3.15).
+/// When a pass ends that has reclaimed its target (10.9; own knowledge up to 6.0).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassEnd {
     /// At once, save at the first priority, which is scanned whole; kswapd has no target but all that it set out to scan (up to 3.10).
@@ -136,7 +136,10 @@ pub enum PassEnd {
     /// Direct reclaim's at once. kswapd's goes on until anonymous memory and page cache have been scanned in proportion, and if it scans one of
     /// them only, until all that it set out to scan is scanned (3.11 to 3.15).
     KswapdScansAll,
-    /// Direct reclaim too keeps the proportion, save at the first priority, which it scans whole; both end when either kind is done (3.16+).
+    /// Direct reclaim too keeps the proportion, save at the first priority, which it scans whole. One that finds either kind done ends; one that has
+    /// cut a kind to the other's share scans what is left of it, however much it has reclaimed (3.16 to 6.0).
+    ScansProportion,
+    /// The same, but it ends whenever either kind is done, and so one round after the cut (6.1+, f53af4285d77).
     OneKindDone,
 }
 

@@ -22,7 +22,7 @@ pub(super) fn linux_4_6() -> Policy {
             swap_readahead: SwapReadahead::ByHits,
             anon_dirtyable: false,
             dirty_pages: DirtyPages::Stay,
-            pass_end: PassEnd::OneKindDone,
+            pass_end: PassEnd::ScansProportion,
             scan_balance: ScanBalance::ByListsAndSize,
             slab_pressure: SlabPressure::HighestZone,
             ..base.reclaim

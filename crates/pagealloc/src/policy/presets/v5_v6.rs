@@ -18,7 +18,7 @@ pub(super) fn linux_5_0() -> Policy {
 /// 6.1. Since 5.0: fast search and capture (5.1; 11.7, 11.13), NOFRAGMENT really set (5.2, 7.6), slab shrunk while
 /// boosting (5.3), inodes with page cache left alone by their shrinker (5.16), no boost in small zones (5.7, 4.9), cost model and swappiness up to 200 (5.8, 10.8), anonymous
 /// working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), requests in bulk (5.13), per-CPU lists of orders
-/// 1 to 3 and THP (5.14, 5.14 in chapter 5), no merges across unmergeable types (5.18); compaction finishes at block
+/// 1 to 3 and THP (5.14, 5.14 in chapter 5), no merges across unmergeable types (5.18), passes that end one round after the cut to proportion (6.1; 10.9); compaction finishes at block
 /// boundaries, and NORETRY leaves on SKIPPED too (11.14, 8.13).
 pub(super) fn linux_6_1() -> Policy {
     let base = linux_5_0();
@@ -37,6 +37,7 @@ pub(super) fn linux_6_1() -> Policy {
             anon_workingset: true,
             swap_in_activates: false,
             cost_model: true,
+            pass_end: PassEnd::OneKindDone,
             boost_skips_slab: false,
             inodes_with_cache: false,
             slab_pressure: SlabPressure::PriorityOfAll,
