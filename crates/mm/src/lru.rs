@@ -36,7 +36,7 @@ pub(crate) use generations::{index_of, is_full, tier_of, tier_of_uses, uses};
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::state::{State, World};
-use pagealloc::policy::{GenerationRules, LruRule};
+use pagealloc::policy::LruRule;
 use pagealloc::{CpuId, FrameList, FrameState, Frames, NodeId, Order, Pfn, ZoneId, ZoneType};
 
 /// A list by number: bit 0 active, bit 1 file; 4 unevictable.
@@ -259,14 +259,12 @@ impl<W: World> State<W> {
     }
 
     /// Puts a newly allocated page on the list that its flags name, at the head (10.1), and hands it to its owner's tag.
-    /// With generations, a page that is mapped as it enters was faulted in, and starts young if the policy protects it.
+    /// With generations, a page that is mapped as it enters was faulted in: it starts young, or as if it had been used once.
     #[inline]
     pub fn lru_add(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
-        let faulted = flags.contains(PageFlags::MAPPED);
-        let protects = |rules: GenerationRules| rules.protects_faulted_files || flags.contains(PageFlags::ANON);
-        let young = faulted && self.lru_gen.is_some_and(protects);
-        let flags = if young { flags.with(PageFlags::ACTIVE) } else { flags };
-        self.enter(pfn, flags, tag, GenBits::default(), End::Head);
+        let faulted = self.lru_gen.filter(|_| flags.contains(PageFlags::MAPPED));
+        let told = faulted.map(|rules| if rules.faults_activate { PageFlags::ACTIVE } else { PageFlags::REFERENCED });
+        self.enter(pfn, flags.with(told.unwrap_or(PageFlags::NONE)), tag, GenBits::default(), End::Head);
     }
 
     /// The same for a page that takes the place of an isolated one, or goes back itself: `bits` tell its uses.

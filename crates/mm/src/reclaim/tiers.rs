@@ -152,7 +152,7 @@ impl<W: World> State<W> {
             true => shadow.workingset,
             false => faulted || usize::from(uses) == MAX_NR_TIERS,
         };
-        let young = faulted && (rules.protects_faulted_files || restored);
+        let young = faulted && (rules.faults_activate || restored);
         if young || !rules.second_look {
             self.count_refault(Refault::Activated, file, pages);
         }

@@ -222,9 +222,10 @@ pub struct GenerationRules {
     /// Dirty page cache and pages under writeback move to the next generation unjudged (up to 7.1: "mm/mglru: use the common routine for
     /// dirty/writeback reactivation"). Later they are judged as those of the inactive lists are, and activated.
     pub sorts_dirty: bool,
-    /// Page cache that a fault brings in starts as young as what is activated (up to 7.1: "mm/mglru: use folio_mark_accessed to
-    /// replace folio_set_active"). Later it starts where page cache that is read does.
-    pub protects_faulted_files: bool,
+    /// What a fault brings in starts as young as what is activated (up to 7.1: "mm/mglru: use folio_mark_accessed to replace
+    /// folio_set_active"). Later it starts where it would without, as if it had been used once. So the next look that finds it in use is the second:
+    /// of the anonymous pages that eviction judged in six recordings of 7.3 38,367 were activated and 10,840 kept, in two of 6.18 4,748 and 29,169.
+    pub faults_activate: bool,
 }
 
 /// When a pass over generations wakes the flushers.

@@ -136,7 +136,7 @@ fn uses_through_descriptors_are_counted_but_move_nothing() {
 
 #[test]
 fn walks_promote_at_once_or_at_the_second_look() {
-    for (era, promoted_by) in [("linux-6.1", 1), ("linux-6.18", 2)] {
+    for (era, promoted_by) in [("linux-6.1", 1), ("linux-6.18", 2), ("linux-7.2", 1)] {
         let mm = machine(generational(era));
         let pages = mm.fill(2, 0, FAULTED, 0);
         // Something to evict, so that passes have a reason.
@@ -376,6 +376,21 @@ fn a_page_found_in_use_is_kept_once_and_activated_then() {
     let state = mm.state.borrow();
     let kept = state.generations(NODE).lists.iter().flatten().flatten().map(|list| list.len()).sum::<u32>();
     assert_eq!(kept, 200);
+}
+
+#[test]
+fn the_fault_is_the_first_use_since_7_2() {
+    for (era, activated) in [("linux-6.18", 0), ("linux-7.2", 64)] {
+        let mut policy = generational(era);
+        policy.set_sysctl("lru_gen/enabled", 1).unwrap();
+        let mm = machine(policy);
+        mm.fill(64, 0, FAULTED, 0);
+        mm.state.borrow_mut().owner.hot = (0..64).map(crate::owner::Tag).collect();
+        while mm.count(Counter::PgscanAnon) == 0 {
+            shrink(&mm, &mut run_at(0));
+        }
+        assert_eq!((mm.count(Counter::PgscanAnon), mm.count(Counter::Pgactivate)), (64, activated), "{era}");
+    }
 }
 
 #[test]

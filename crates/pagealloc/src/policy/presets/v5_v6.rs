@@ -81,7 +81,7 @@ const GENERATIONS_6_1: GenerationRules = GenerationRules {
     wakes_flushers: FlusherWake::Never,
     quota: PassQuota::Anew,
     sorts_dirty: true,
-    protects_faulted_files: true,
+    faults_activate: true,
 };
 
 /// 6.12: passes over whole nodes (6.3), stops at the high marks (6.7), first priority of 6 at least (6.11).

@@ -11,8 +11,8 @@ const DEFRAG_7_2: DefragRules = DefragRules { nonblocking_may_fragment: true, ..
 const DEFRAG_7_3: DefragRules =
     DefragRules { reclaim_at_block_order: true, retries_at_block_order: false, ..DEFRAG_7_2 };
 
-/// 7.2: passes over generations with a quota of their own, which judge dirty page cache as the inactive lists do, and faulted page cache that
-/// starts old ("mm/mglru: improve reclaim loop and dirty folio handling" and "mm/mglru: use folio_mark_accessed to replace
+/// 7.2: passes over generations with a quota of their own, which judge dirty page cache as the inactive lists do, and faults that count as
+/// a use ("mm/mglru: improve reclaim loop and dirty folio handling" and "mm/mglru: use folio_mark_accessed to replace
 /// folio_set_active"). Its tree was not read: the messages of these patches were, and recordings of 7.2.13 show batches of 64,
 /// `nr_vmscan_immediate_reclaim`, and that deferred compaction counts as no stall. They bound the gap of
 /// compaction at order 9, 1,024 pages in 6.18, to 31 to 42: direct reclaim finds zone DMA unsuitable with up to 806 free pages and suitable
@@ -23,7 +23,7 @@ pub(super) fn linux_7_2() -> Policy {
         wakes_flushers: FlusherWake::AfterBatch,
         quota: PassQuota::Once,
         sorts_dirty: false,
-        protects_faulted_files: false,
+        faults_activate: false,
         ..GENERATIONS_6_18
     };
     Policy {
