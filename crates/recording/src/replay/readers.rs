@@ -102,7 +102,7 @@ impl<'a> Readers<'a> {
             }
             Pace::Recorded { level, first, done } => {
                 let Some(level) = level.at(now) else { return };
-                let due = (level - *first.get_or_insert(level)).saturating_sub(*done);
+                let due = level.saturating_sub(*first.get_or_insert(level)).saturating_sub(*done);
                 *done += activate(mm, due, due.saturating_mul(TRIES));
             }
         }
