@@ -19,7 +19,7 @@ pub(crate) enum Job {
 
 impl Job {
     pub fn of(task: &TaskContext, work: Work) -> Job {
-        let compacts = matches!(work, Work::ScanMigrate(_) | Work::ScanFree(_) | Work::Migrate(_));
+        let compacts = matches!(work, Work::ScanMigrate(_) | Work::ScanFree(_) | Work::Unmap(_) | Work::Migrate(_));
         match task.flags {
             flags if flags.contains(TaskFlags::KSWAPD) => Job::Kswapd,
             flags if flags.contains(TaskFlags::KTHREAD) => Job::Kcompactd,

@@ -86,7 +86,8 @@ impl VirtualEnv {
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
             Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),
             Work::ScanFree(pages) => per_page(pages, self.speeds.scan_free),
-            Work::Migrate(pages) => per_page(pages, self.speeds.migrate),
+            Work::Unmap(pages) => per_page(pages, self.speeds.migrate / 2),
+            Work::Migrate(pages) => per_page(pages, self.speeds.migrate.div_ceil(2)),
             Work::FailedRequests(requests) => per_page(requests, self.speeds.failed_request),
             Work::Resched => self.futile_time().max(RESCHED_NS),
         }

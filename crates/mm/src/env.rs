@@ -66,6 +66,8 @@ pub enum Work {
     ScanMigrate(u32),
     /// Pages looked at by the free scanner.
     ScanFree(u32),
+    /// Pages taken out of page tables, before they are moved.
+    Unmap(u32),
     /// Pages copied to a new frame.
     Migrate(u32),
     /// Requests that failed inside reclaim, after all attempts that such a request has.

@@ -346,6 +346,23 @@ impl<W: World> State<W> {
     /// keeps the `isolated` gauges right.
     #[inline]
     pub fn free_page(&mut self, pfn: Pfn, cpu: CpuId) {
+        if self.leave_lists(pfn, cpu) {
+            self.release(pfn, cpu);
+        }
+    }
+
+    /// The page has moved away: its frame is nobody's until the caller [`release`](Self::release)s it. False: the end of its writeback will.
+    pub(crate) fn vacate(&mut self, pfn: Pfn, cpu: CpuId) -> bool {
+        let free = self.leave_lists(pfn, cpu);
+        if free {
+            self.pages.set(pfn, PageFlags::DOOMED, GenBits::default(), Tag(0));
+        }
+        free
+    }
+
+    /// Takes a page off all lists and counts. False: its frame has to wait for its writeback.
+    #[inline(always)]
+    fn leave_lists(&mut self, pfn: Pfn, cpu: CpuId) -> bool {
         let flags = self.pages.flags(pfn);
         if self.alloc.frames.state(pfn) == FrameState::LRU {
             self.unlink(pfn, flags);
@@ -355,10 +372,10 @@ impl<W: World> State<W> {
                 self.leave_swap_cache(pfn, cpu);
             }
             if counts_as_written(flags) && self.free_written(pfn, flags) {
-                return;
+                return false;
             }
         }
-        self.release(pfn, cpu);
+        true
     }
 
     /// Clears an unlinked page's flags and tag, and hands it to the allocator.

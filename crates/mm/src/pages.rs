@@ -64,7 +64,8 @@ bitflags_like! {
         DIRTY_IMMOVABLE = 0x1000,
         /// Huge page that only part of is mapped.
         PARTIALLY_MAPPED = 0x2000,
-        /// Freed by its owner while being written: the frame is freed when the write ends.
+        /// Nobody's: freed by its owner while being written, or moved away from by compaction. The frame is freed when the write, or the
+        /// batch, ends.
         DOOMED = 0x4000,
         /// Of a higher order, but not compound (no `__GFP_COMP`): nothing tells who comes by that its pages belong together.
         NOT_COMPOUND = 0x8000,

@@ -100,6 +100,7 @@ const ROWS: &[Row] = &[
     row!("swap tables", ["6.18"], reclaim.swap_tables),
     row!("generations", ["6.1", "6.12", "6.14", "6.18", "7.2"], reclaim.generations),
     row!("11.5 compound pages move", ["6.12"], compaction.moves_compound),
+    row!("11.12 batches are unmapped first", ["6.12"], compaction.unmaps_batch_first),
     row!("11.11 targets kept by order", ["6.12"], compaction.targets_by_order),
     row!("11.5, 11.11 scanned counters", ["6.12"], compaction.counts_stepped_over),
     row!("11.17 daemon counters", ["6.12"], compaction.counts_proactive),

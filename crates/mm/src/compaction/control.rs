@@ -101,6 +101,8 @@ pub(crate) struct CompactControl {
     pub split: Vec<Source>,
     /// Base pages in both.
     pub nr_sources: u32,
+    /// Frames whose pages have moved and that are freed once the batch has been unmapped.
+    pub vacated: Vec<Pfn>,
     pub targets: Targets,
     pub captured: Option<Pfn>,
     // ---- counted
@@ -197,6 +199,7 @@ impl<W: World> State<W> {
             sources: Vec::new(),
             split: Vec::new(),
             nr_sources: 0,
+            vacated: Vec::new(),
             targets: Targets::default(),
             captured: None,
             migrate_scanned: 0,

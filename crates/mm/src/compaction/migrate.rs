@@ -118,8 +118,9 @@ impl<W: World> State<W> {
         Some(pfn)
     }
 
-    /// The page's content, flags and name now live at `target`; its old frame is freed in this task's context.
-    fn move_page(&mut self, control: &CompactControl, source: Source, target: Pfn) {
+    /// The page's content, flags and name now live at `target`; its old frame is freed in this task's context, since 6.3 with those of its
+    /// batch.
+    fn move_page(&mut self, control: &mut CompactControl, source: Source, target: Pfn) {
         let Source { pfn, lru } = source;
         let (flags, tag) = (self.pages.flags(pfn), self.pages.tag(pfn));
         let order = self.alloc.frames.order(pfn);
@@ -138,7 +139,11 @@ impl<W: World> State<W> {
             self.alloc.frames.set_state(target, FrameState::MOVABLE_OPS);
         }
         self.count_huge(pages, Counter::ThpMigrationSuccess);
-        self.free_page(pfn, control.task.cpu);
+        if !self.alloc.policy.compaction.unmaps_batch_first {
+            self.free_page(pfn, control.task.cpu);
+        } else if self.vacate(pfn, control.task.cpu) {
+            control.vacated.push(pfn);
+        }
     }
 
     /// No free block is large enough for a compound page: its base pages will be moved one by one instead.

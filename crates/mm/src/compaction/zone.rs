@@ -16,6 +16,8 @@ struct Step {
     migrate_scanned: u32,
     /// Frames that the free scanner looked at.
     free_scanned: u32,
+    /// There was something to migrate.
+    isolated: bool,
     /// Base pages moved.
     moved: u32,
     /// The run ends here.
@@ -43,11 +45,8 @@ impl<W: World> Mm<W> {
             }
             control.contended |= control.mode == CompactMode::Async && self.env.lock_contended(&control.task);
             let step = self.state.borrow_mut().step(control);
-            // Others run while pages are copied, and take from the per-CPU list what this batch has freed to it: that, more
-            // than anything else, is what keeps a cleared block from merging.
             self.report_work(control, step).await;
-            self.state.borrow_mut().drain_after_step(control, step);
-            if let Some(verdict) = step.verdict {
+            if let Some(verdict) = self.state.borrow_mut().end_step(control, step) {
                 break verdict;
             }
         };
@@ -69,15 +68,20 @@ impl<W: World> Mm<W> {
         true
     }
 
-    async fn report_work(&self, control: &CompactControl, step: Step) {
-        for (amount, work) in [
-            (step.migrate_scanned, Work::ScanMigrate(step.migrate_scanned)),
-            (step.free_scanned, Work::ScanFree(step.free_scanned)),
-            (step.moved, Work::Migrate(step.moved)),
-        ] {
-            if amount > 0 {
-                self.env.work(&control.task, work).await;
-            }
+    /// The time that a step takes. Others run while pages are copied, and take from the per-CPU list what this batch has freed to it:
+    /// that, more than anything else, is what keeps a cleared block from merging.
+    async fn report_work(&self, control: &mut CompactControl, step: Step) {
+        let Step { migrate_scanned, free_scanned, moved, .. } = step;
+        self.work_on(control, migrate_scanned, Work::ScanMigrate).await;
+        self.work_on(control, free_scanned, Work::ScanFree).await;
+        self.work_on(control, moved, Work::Unmap).await;
+        self.state.borrow_mut().free_vacated(control);
+        self.work_on(control, moved, Work::Migrate).await;
+    }
+
+    async fn work_on(&self, control: &CompactControl, pages: u32, work: fn(u32) -> Work) {
+        if pages > 0 {
+            self.env.work(&control.task, work(pages)).await;
         }
     }
 }
@@ -177,7 +181,7 @@ impl<W: World> State<W> {
         control.update_cached = false;
         self.note_last_migrated(control, from);
         let migrated = self.capturing(control, |state, control| state.migrate_sources(control));
-        step.moved = migrated.moved;
+        (step.isolated, step.moved) = (true, migrated.moved);
         if migrated.no_target && !control.scanners_met(&self.alloc.geometry) {
             step.verdict = Some(CompactResult::Contended);
             return step;
@@ -185,18 +189,31 @@ impl<W: World> State<W> {
         if migrated.failed > 0 {
             self.after_failure(control);
         }
-        if !control.rescan && control.captured.is_some() {
-            // What a drain captures is noticed here too, one batch later, as in the kernel (own knowledge).
-            step.verdict = Some(CompactResult::Success);
-        }
         step
     }
 
-    /// The drain that ends a step (11.12, 11.12b.iv); not before a block that is scanned again, nor at the end of a run.
-    fn drain_after_step(&mut self, control: &mut CompactControl, step: Step) {
-        if !control.rescan && step.verdict.is_none() {
-            self.drain_if_left_window(control);
+    /// Ends a step, and maybe the run. A block that is scanned again is not done yet.
+    fn end_step(&mut self, control: &mut CompactControl, step: Step) -> Option<CompactResult> {
+        if control.rescan || step.verdict.is_some() {
+            return step.verdict;
         }
+        if step.isolated && control.captured.is_some() {
+            // What a drain captures is noticed here too, one batch later, as in the kernel (own knowledge).
+            return Some(CompactResult::Success);
+        }
+        self.drain_if_left_window(control);
+        None
+    }
+
+    /// Frees the frames that a batch has left, in the order in which their pages moved (11.12).
+    fn free_vacated(&mut self, control: &mut CompactControl) {
+        if control.vacated.is_empty() {
+            return;
+        }
+        let cpu = control.task.cpu;
+        self.capturing(control, |state, control| {
+            control.vacated.drain(..).for_each(|pfn| state.release(pfn, cpu));
+        });
     }
 
     /// Remembers where pages may have been freed, for the drain.

@@ -364,6 +364,9 @@ pub struct CompactionRules {
     pub targets_below_order: bool,
     /// Compound pages below the target order are moved (6.9+); before, every compound page blocks its window.
     pub moves_compound: bool,
+    /// All pages of a batch are unmapped before the first is moved and its frame freed ("migrate_pages: batch _unmap and _move", 6.3); before,
+    /// one page was moved after the other.
+    pub unmaps_batch_first: bool,
     /// Targets are kept as the free blocks that they were isolated as, and split when used (6.9+); before, split into base pages at once.
     pub targets_by_order: bool,
     /// Scanned counters count all pages of what a scanner steps over (6.4+); before, one a step.

@@ -105,6 +105,7 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
     daemon: KcompactdRules { spares_highest_zone: true, ignores_hints: true, succeeds_by_mark: true, drains: false },
     targets_below_order: false,
     moves_compound: false,
+    unmaps_batch_first: false,
     targets_by_order: false,
     counts_stepped_over: false,
     counts_proactive: false,

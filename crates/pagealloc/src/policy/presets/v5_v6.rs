@@ -129,6 +129,7 @@ pub(super) fn linux_6_12() -> Policy {
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, high: PcpHigh::AutoTuned, ..base.pcp },
         compaction: CompactionRules {
             moves_compound: true,
+            unmaps_batch_first: true,
             targets_by_order: true,
             counts_stepped_over: true,
             counts_proactive: true,
