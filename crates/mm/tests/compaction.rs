@@ -6,6 +6,8 @@ use mm::compaction::{CompactPriority, CompactResult};
 use mm::{MmEvent, PageFlags};
 use pagealloc::policy::HandOver;
 use pagealloc::{AllocFlags, Counter, FrameState, Geometry, Gfp, Machine, Pfn, Policy, ZoneId, ZoneType};
+use std::cell::Cell;
+use std::rc::Rc;
 use support::*;
 
 const SECOND: u64 = 1_000 * MS;
@@ -386,6 +388,26 @@ fn up_to_6_2_isolation_passes_over_what_the_fast_search_finds() {
         state.alloc.observer.mm.iter().find_map(taken)
     };
     assert_eq!(["linux-6.1", "linux-6.12"].map(first_block), [Some(0), Some(32)]);
+}
+
+#[test]
+fn a_batch_that_is_unmapped_first_frees_no_frame_before_that() {
+    let comes_from_the_batch = |unmaps_first: bool| {
+        let policy = policy(MODERN, |policy| policy.compaction.unmaps_batch_first = unmaps_first);
+        let mut machine = checkerboard(policy, PageFlags::ANON);
+        let (mm, got) = (machine.mm.clone(), Rc::new(Cell::new(None)));
+        let answer = got.clone();
+        machine.spawn(async move {
+            while mm.state.borrow().owner.moved == 0 {
+                mm.env.sleep(1).await;
+            }
+            answer.set(mm.alloc_pages(&request(0, Gfp::HIGHUSER_MOVABLE), &task(3)).await);
+        });
+        compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+        got.get().expect("a page is left").0.is_multiple_of(2)
+    };
+    // Pages in use have even numbers at first: an even frame is one that the batch has left, on top of the CPU's list.
+    assert_eq!([false, true].map(comes_from_the_batch), [true, false]);
 }
 
 #[test]

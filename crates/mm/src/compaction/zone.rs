@@ -68,8 +68,8 @@ impl<W: World> Mm<W> {
         true
     }
 
-    /// The time that a step takes. Others run while pages are copied, and take from the per-CPU list what this batch has freed to it:
-    /// that, more than anything else, is what keeps a cleared block from merging.
+    /// The time that a step takes, with the frames that it leaves freed half-way. Others run while pages are copied, and take from the
+    /// per-CPU list what this batch has freed to it: that, more than anything else, is what keeps a cleared block from merging.
     async fn report_work(&self, control: &mut CompactControl, step: Step) {
         let Step { migrate_scanned, free_scanned, moved, .. } = step;
         self.work_on(control, migrate_scanned, Work::ScanMigrate).await;
@@ -207,9 +207,6 @@ impl<W: World> State<W> {
 
     /// Frees the frames that a batch has left, in the order in which their pages moved (11.12).
     fn free_vacated(&mut self, control: &mut CompactControl) {
-        if control.vacated.is_empty() {
-            return;
-        }
         let cpu = control.task.cpu;
         self.capturing(control, |state, control| {
             control.vacated.drain(..).for_each(|pfn| state.release(pfn, cpu));

@@ -116,8 +116,7 @@ impl Env for TestEnv {
         let pages = |n: u32| u64::from(n) * costs.page;
         let nanos = match work {
             Work::Shrink { scanned, reclaimed, .. } => pages(scanned) + u64::from(reclaimed) * costs.copy,
-            Work::Unmap(_) => 0,
-            Work::Migrate(n) => u64::from(n) * costs.copy,
+            Work::Unmap(n) | Work::Migrate(n) => u64::from(n) * costs.copy / 2,
             Work::Deactivate(n) | Work::WalkPageTables(n) => pages(n),
             Work::ShrinkSlab(n) | Work::ScanMigrate(n) | Work::ScanFree(n) => pages(n),
             Work::FailedRequests(n) => pages(n),
