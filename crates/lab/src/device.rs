@@ -1,23 +1,13 @@
 //! A disk: one request after the other, each with a delay that the next one need not wait for.
 
 use crate::request_queue::RequestQueue;
+use crate::stream::Stream;
 use mm::Nanos;
 use std::cell::Cell;
 
 /// Time slices of CFQ, the scheduler of disks by default up to 4.x: of requests that somebody waits for, and of others.
 const SLICE_SYNC: Nanos = 100_000_000;
 const SLICE_ASYNC: Nanos = 40_000_000;
-
-/// What writes come from: neighbours within a stream need no seek.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Stream {
-    /// Page cache that is written some time.
-    Files,
-    /// Page cache whose writer waits for it (`fdatasync`).
-    Synced,
-    /// Memory that is swapped out.
-    Swap,
-}
 
 /// How the device treats requests that do not follow each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

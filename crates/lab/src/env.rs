@@ -5,9 +5,11 @@ use crate::chance::Chance;
 use crate::cpus::{Cpus, OccupyFuture};
 use crate::cpus_beside::{CpusBeside, Leavings};
 use crate::demand::{Demand, KthreadCpus};
-use crate::device::{Device, Stream};
+use crate::device::Device;
 use crate::livelock::Loops;
 use crate::speeds::Speeds;
+use crate::stream::Stream;
+use crate::task::TaskId;
 use crate::turns::TurnsTaken;
 use mm::slowpath::Turn;
 use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
@@ -19,9 +21,6 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
-
-/// Index of a task of the executor.
-pub type TaskId = usize;
 
 /// One wait.
 struct Wait {

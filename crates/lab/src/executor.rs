@@ -1,7 +1,8 @@
 //! Single-threaded executor in virtual time: runs what is ready, else lets the clock jump to what falls due next.
 
-use crate::env::{TaskId, VirtualEnv};
+use crate::env::VirtualEnv;
 use crate::livelock::Livelock;
+use crate::task::TaskId;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};

@@ -13,7 +13,8 @@
 //!
 //! What the rule misses: loops beside a task that never stops sleeping and waking.
 
-use crate::env::{TaskId, VirtualEnv};
+use crate::env::VirtualEnv;
+use crate::task::TaskId;
 use mm::slowpath::Turn;
 use mm::{Nanos, TaskContext};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! Is there room for another write, and is the device congested? The request queue of a disk that moves its head, as block layers with one
 //! queue had it (up to 4.x).
 
-use crate::device::Stream;
+use crate::stream::Stream;
 use mm::Nanos;
 use std::cell::Cell;
 

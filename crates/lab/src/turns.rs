@@ -3,8 +3,8 @@
 //! away for some ten milliseconds, the others use up what it has freed, and reclaim for themselves.
 
 use crate::chance::Chance;
-use crate::env::TaskId;
 use crate::spread::Spread;
+use crate::task::TaskId;
 use mm::{Nanos, TaskContext, TaskFlags, Work};
 use std::collections::BTreeMap;
 

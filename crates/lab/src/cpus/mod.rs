@@ -6,7 +6,8 @@
 mod rules;
 mod run_queue;
 
-use crate::env::{TaskId, VirtualEnv};
+use crate::env::VirtualEnv;
+use crate::task::TaskId;
 use mm::Nanos;
 use pagealloc::policy::Scheduler;
 use pagealloc::{CpuId, NodeId};

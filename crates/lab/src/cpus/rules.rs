@@ -1,7 +1,7 @@
 //! *Who of those that share a CPU runs?* Two generations of the kernel's fair scheduler, without groups.
 
 use super::run_queue::{Entity, RunQueue, Standing};
-use crate::env::TaskId;
+use crate::task::TaskId;
 use mm::Nanos;
 use pagealloc::policy::Scheduler;
 

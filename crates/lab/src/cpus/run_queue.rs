@@ -1,7 +1,7 @@
 //! *Who is on a CPU's queue, and how much time has each had?* Who of them runs say the [`rules`](super::rules) of the kernel.
 
 use super::rules::Rules;
-use crate::env::TaskId;
+use crate::task::TaskId;
 use mm::Nanos;
 
 /// Weight of nice 0.

@@ -18,8 +18,13 @@ pub enum HostError {
         source: io::Error,
     },
     /// Too many root tasks.
-    #[error("{0} tasks at the start are more than the {max} that a run can have", max = super::shared::MAX_ROOTS)]
-    Roots(usize),
+    #[error("{roots} tasks at the start are more than the {most} that a run can have")]
+    Roots {
+        /// So many there are.
+        roots: usize,
+        /// So many there may be.
+        most: usize,
+    },
     /// A system call that the run hangs on.
     #[error("{what}: {source}")]
     Call {

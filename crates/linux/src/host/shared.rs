@@ -34,7 +34,7 @@ impl Shared {
     /// [`HostError::Call`] without memory.
     pub fn map(roots: usize) -> Result<&'static Shared, HostError> {
         if roots > MAX_ROOTS {
-            return Err(HostError::Roots(roots));
+            return Err(HostError::Roots { roots, most: MAX_ROOTS });
         }
         let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.

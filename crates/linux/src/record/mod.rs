@@ -24,6 +24,7 @@ mod recorder;
 mod salvage;
 mod session;
 mod snapshot;
+mod stop_reason;
 mod store;
 mod stream;
 mod ticker;
@@ -39,8 +40,9 @@ pub use event_set::EventSet;
 pub use options::{RecordOptions, parse_duration, parse_size};
 pub use owner::Leftovers;
 pub use plan::Plan;
-pub use recorder::{Recorder, Status, StopReason, Summary};
+pub use recorder::{Recorder, Status, Summary};
 pub use salvage::{Salvaged, salvage};
+pub use stop_reason::StopReason;
 
 use std::path::Path;
 

@@ -10,6 +10,7 @@ use super::options::RecordOptions;
 use super::owner::Owner;
 use super::session::{Session, counts};
 use super::snapshot;
+use super::stop_reason::StopReason;
 use super::stream::{Reader, Shared};
 use super::ticker::{Limits, Names, Ticker, Work, as_text};
 use super::ticks::{Blocks, Ticks};
@@ -27,19 +28,6 @@ use std::time::{Duration, Instant};
 const STACK: usize = 256 << 10;
 /// What formats, settings and process names take at most.
 const TEXTS: u64 = 2 << 20;
-
-/// Why a recording ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopReason {
-    /// It was asked to.
-    Asked,
-    /// The bound on its size is reached.
-    MaxSize,
-    /// The disk is nearly full, or is full.
-    DiskFull,
-    /// Something failed.
-    Failed,
-}
 
 /// How a recording goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

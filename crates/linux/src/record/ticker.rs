@@ -2,7 +2,7 @@
 
 use super::error::RecordError;
 use super::kernel_file;
-use super::recorder::StopReason;
+use super::stop_reason::StopReason;
 use super::stream::Shared;
 use super::ticks::{Blocks, Ticks};
 use std::collections::BTreeMap;
