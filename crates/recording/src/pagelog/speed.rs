@@ -4,9 +4,6 @@
 use super::turns::{KswapdTurns, TaskTurns};
 use lab::{Speeds, Turns, TurnsByJob};
 
-/// Longest time between two events that is taken for work, and longest wait for a CPU after a wake-up; what lasts longer is something else.
-pub(super) const LONGEST_STEP_NS: u64 = 20_000_000;
-
 /// When and where a task did something that the trace tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Step {

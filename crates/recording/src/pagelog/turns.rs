@@ -3,8 +3,10 @@
 //! task. One who computes and asks for nothing does not show: his slices count as the task's work (times between kswapd's events have a second
 //! mode at one to six milliseconds). Nobody else asks for memory on that CPU meanwhile, either, which is what a replay needs to know.
 
-use super::speed::LONGEST_STEP_NS;
 use lab::{Lasted, Spread, Turns};
+
+/// Longest time between two events that is taken for work, and longest wait for a CPU after a wake-up; what lasts longer is something else.
+pub(super) const LONGEST_STEP_NS: u64 = 20_000_000;
 
 /// Others have their turns for less than this: reclaim that is throttled sleeps for as long, or longer (10.14).
 const LONGEST_ABSENCE_NS: u64 = 100_000_000;

@@ -3,7 +3,8 @@
 use super::Builder;
 use crate::Record;
 use crate::event::Event;
-use crate::pagelog::speed::{ANON_BATCH, LONGEST_STEP_NS};
+use crate::pagelog::speed::ANON_BATCH;
+use crate::pagelog::turns::LONGEST_STEP_NS;
 use pagealloc::Geometry;
 use std::ops::Range;
 
