@@ -8,10 +8,14 @@ use crate::turns::TurnsByJob;
 pub struct Speeds {
     /// Scanning a page of page cache on an LRU list, its reclaim included, for a task that needs memory.
     pub shrink: u64,
-    /// The same for an anonymous page, which is on its way to swap.
+    /// What each folio of the page cache costs beside its pages if it is reclaimed: its lookup, lock, and place in the cache.
+    pub shrink_folio: u64,
+    /// The same as the first for an anonymous page, which is on its way to swap.
     pub shrink_anon: u64,
     /// Page cache, for kswapd.
     pub shrink_kswapd: u64,
+    /// A folio of the page cache, for kswapd.
+    pub shrink_kswapd_folio: u64,
     /// Anonymous memory, for kswapd.
     pub shrink_kswapd_anon: u64,
     /// Turns on a CPU of those who reclaim and compact.
@@ -45,8 +49,10 @@ impl Default for Speeds {
     fn default() -> Speeds {
         Speeds {
             shrink: 500,
+            shrink_folio: 0,
             shrink_anon: 500,
             shrink_kswapd: 500,
+            shrink_kswapd_folio: 0,
             shrink_kswapd_anon: 500,
             turns: TurnsByJob::NONE,
             kswapd_latency: None,

@@ -78,9 +78,11 @@ impl VirtualEnv {
             (true, false) => self.speeds.shrink_kswapd,
             (true, true) => self.speeds.shrink_kswapd_anon,
         };
+        let shrink_folio = if kswapd { self.speeds.shrink_kswapd_folio } else { self.speeds.shrink_folio };
         let per_page = |pages: u32, ns: u64| u64::from(pages) * ns;
         match work {
-            Work::Shrink { scanned, anon, .. } => per_page(scanned, shrink(anon)),
+            Work::Shrink { scanned, anon: true, .. } => per_page(scanned, shrink(true)),
+            Work::Shrink { scanned, folios, .. } => per_page(scanned, shrink(false)) + u64::from(folios) * shrink_folio,
             Work::Deactivate(pages) => per_page(pages, shrink(false) / 4),
             Work::WalkPageTables(entries) => per_page(entries, self.speeds.scan_migrate) / CHEAPER_IN_A_WALK,
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),

@@ -53,6 +53,8 @@ pub enum Work {
         scanned: u32,
         /// Pages freed.
         reclaimed: u32,
+        /// Folios that these were.
+        folios: u32,
         /// They are anonymous: found by way of page tables, unmapped, given a place on the swap device and written.
         anon: bool,
     },

@@ -98,8 +98,10 @@ impl Costs {
         virtio: false,
         speeds: Speeds {
             shrink: 500,
+            shrink_folio: 0,
             shrink_anon: 500,
             shrink_kswapd: 500,
+            shrink_kswapd_folio: 0,
             shrink_kswapd_anon: 500,
             turns: TurnsByJob::NONE,
             kswapd_latency: None,
@@ -155,9 +157,11 @@ impl Costs {
             // Elapsed time a page of steps that nobody else had a turn in, as replays measure it, times the 0.495 above: medians of
             // ten recordings (12.6, 4.65, 0.395, 0.71 and 24 us), which lie within a factor of two of them.
             shrink: 6_200,
+            shrink_folio: 0,
             shrink_anon: 6_200,
             // kswapd pays a third of what a task does: 64 pages at once, and it goes on where it was.
             shrink_kswapd: 2_300,
+            shrink_kswapd_folio: 0,
             shrink_kswapd_anon: 2_300,
             turns: TurnsByJob::NONE,
             kswapd_latency: None,

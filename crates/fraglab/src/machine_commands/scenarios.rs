@@ -78,14 +78,11 @@ pub fn variants(scenario: &str, named: &[String]) -> Result<Vec<Option<String>>,
     Ok(if named.is_empty() { vec![None] } else { variants })
 }
 
-/// Scale and full size in a line.
+/// Scale and full size in a line; nodes, which no scale changes, are told by [`settings`].
 pub fn size(chosen: &Chosen) -> String {
     let full = &chosen.full;
-    let (memory, cpus, nodes) = (full.memory_mib, full.cpus, full.nodes);
-    format!(
-        "scale {}; full size: memory {memory} MiB, CPUs {cpus}, nodes {nodes}, swap {} MiB",
-        chosen.scale, full.swap_mib
-    )
+    let (memory, cpus, swap) = (full.memory_mib, full.cpus, full.swap_mib);
+    format!("scale {}; full size: memory {memory} MiB, CPUs {cpus}, swap {swap} MiB", chosen.scale)
 }
 
 /// What a variant is run with: its policy, and what it changes of the machine and of the sysctls.

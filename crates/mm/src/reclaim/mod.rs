@@ -163,6 +163,8 @@ pub(crate) struct Batch {
     /// Judged; less than taken if nothing was taken twice.
     pub scanned: u32,
     pub reclaimed: u32,
+    /// Folios among these.
+    pub folios: u32,
     pub dirty: u32,
     pub unqueued_dirty: u32,
     pub congested: u32,

@@ -93,6 +93,7 @@ impl<W: World> State<W> {
                 }
                 Fate::Reclaim => {
                     batch.reclaimed += pages;
+                    batch.folios += 1;
                     self.evict(pfn, rules);
                 }
             }

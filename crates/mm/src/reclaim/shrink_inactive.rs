@@ -78,7 +78,8 @@ impl<W: World> Mm<W> {
             self.env.start_write(pfn, swap, pages);
         }
         if batch.examined != 0 {
-            self.env.work(task, Work::Shrink { scanned: batch.examined, reclaimed: batch.reclaimed, anon: swap }).await;
+            let Batch { examined: scanned, reclaimed, folios, .. } = *batch;
+            self.env.work(task, Work::Shrink { scanned, reclaimed, folios, anon: swap }).await;
         }
         if wrote {
             self.env.write_room(swap).await;

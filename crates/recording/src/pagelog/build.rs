@@ -165,6 +165,7 @@ impl<'a> Builder<'a> {
             }
             Event::FilemapDelete(delete) => {
                 let key = FileKey { device: delete.s_dev, inode: delete.i_ino, index: delete.index };
+                self.tasks.get(task).folios_since_step += 1;
                 self.left_page_cache(delete.pfn, delete.order.unwrap_or(0), key);
             }
             Event::PageAllocExtfrag(event) if self.phase == Phase::Running => {

@@ -25,6 +25,7 @@ mod noticed;
 mod once;
 mod parts;
 mod returns;
+mod shrink_cost;
 mod slab;
 mod speed;
 mod start;

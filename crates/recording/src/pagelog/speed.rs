@@ -1,6 +1,7 @@
 //! How fast the recorded machine reclaimed and migrated: nanoseconds a page, measured from the time between the events of a task in reclaim
 //! or compaction, as far as nobody else had its CPU. A replay spends the same virtual time for the same work.
 
+use super::shrink_cost::{ShrinkCost, Shrunk};
 use super::turns::{KswapdTurns, TaskTurns};
 use lab::{Speeds, Turns, TurnsByJob};
 
@@ -95,7 +96,7 @@ impl SlabCalls {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Measured {
     /// Scanning by tasks for themselves, and by kswapd, which has more pages to share the fixed costs.
-    shrink: [[Cost; 2]; 2],
+    shrink: [[ShrinkCost; 2]; 2],
     pub kswapd: KswapdTurns,
     /// Turns of kcompactd, and of tasks that compact or reclaim for themselves.
     pub kcompactd: TaskTurns,
@@ -145,8 +146,8 @@ impl Measured {
     }
 
     /// A step of reclaim.
-    pub fn shrank(&mut self, kswapd: bool, anon: bool, worked: u64, pages: u64) {
-        self.shrink[usize::from(kswapd)][usize::from(anon)].add(worked, pages);
+    pub fn shrank(&mut self, kswapd: bool, anon: bool, step: Shrunk) {
+        self.shrink[usize::from(kswapd)][usize::from(anon)].add(step);
     }
 
     /// Reclaim judged a batch of an inactive list or an oldest generation.
@@ -174,17 +175,22 @@ impl Measured {
     /// The speeds; where the trace has no such step, the default's.
     pub fn speeds(&self) -> Speeds {
         let default = Speeds::default();
-        let file = |kswapd: usize, default: u64| self.shrink[kswapd][0].mean(default);
-        let anon = |kswapd: usize, file: u64| self.shrink[kswapd][1].mean(file);
-        let (shrink, shrink_kswapd) = (file(0, default.shrink), file(1, default.shrink_kswapd));
+        let file = |kswapd: usize, default: u64| self.shrink[kswapd][0].page_and_folio().unwrap_or((default, 0));
+        let anon = |kswapd: usize, default: u64| {
+            self.shrink[kswapd][1].page().or(self.shrink[kswapd][0].page()).unwrap_or(default)
+        };
+        let (shrink, shrink_folio) = file(0, default.shrink);
+        let (shrink_kswapd, shrink_kswapd_folio) = file(1, default.shrink_kswapd);
         let turns = self.turns();
         Speeds {
             turns,
             slab: self.slab.cost(turns.kswapd).unwrap_or(default.slab),
             shrink,
-            shrink_anon: anon(0, shrink),
+            shrink_folio,
+            shrink_anon: anon(0, default.shrink_anon),
             shrink_kswapd,
-            shrink_kswapd_anon: anon(1, shrink_kswapd),
+            shrink_kswapd_folio,
+            shrink_kswapd_anon: anon(1, default.shrink_kswapd_anon),
             kswapd_latency: self.kswapd.latency(),
             scan_migrate: self.scan_migrate.mean(default.scan_migrate),
             scan_free: self.scan_free.mean(default.scan_free),

@@ -48,6 +48,8 @@ pub(super) struct Task {
     pub worked: u64,
     /// What it has worked since its last step that told what it did.
     pub worked_since_step: u64,
+    /// Folios that it took out of the page cache since then.
+    pub folios_since_step: u64,
     /// Objects that a shrinker is to look at, while it is inside one.
     pub slab_objects: Option<u64>,
     /// Time of its last request for a swap table that failed in the same step.

@@ -276,6 +276,15 @@ fn batches_of_6_18_look_at_no_more_than_the_pass_has_left() {
 }
 
 #[test]
+fn a_folio_of_many_pages_is_taken_out_of_the_page_cache_once() {
+    let mm = linux_6_18();
+    mm.fill(24, 0, PageFlags::NONE, 0);
+    mm.fill(5, 3, PageFlags::NONE, 100);
+    shrink(&mm, &mut run_at(0));
+    assert_eq!(mm.env.shrunk.get(), (64, 64, 29), "pages looked at, pages freed, folios");
+}
+
+#[test]
 fn dirty_page_cache_is_put_off_and_comes_back_to_be_evicted_next() {
     let mm = linux_6_18();
     let pages = mm.fill(70, 0, PageFlags::DIRTY, 0);

@@ -32,7 +32,8 @@ pub struct ToyEnv {
     pub woken: RefCell<Vec<Queue>>,
     pub writes: RefCell<Vec<(Pfn, bool)>>,
     pub flushers_woken: Cell<u32>,
-    pub scanned: Cell<u32>,
+    /// Scanned, reclaimed and the folios of these, of all batches.
+    pub shrunk: Cell<(u32, u32, u32)>,
     pub clock: Cell<Nanos>,
 }
 
@@ -41,8 +42,9 @@ impl Env for ToyEnv {
         self.clock.get()
     }
     fn work(&self, _task: &TaskContext, work: Work) -> impl Future<Output = ()> {
-        if let Work::Shrink { scanned, .. } = work {
-            self.scanned.set(self.scanned.get() + scanned);
+        if let Work::Shrink { scanned, reclaimed, folios, .. } = work {
+            let (s, r, f) = self.shrunk.get();
+            self.shrunk.set((s + scanned, r + reclaimed, f + folios));
         }
         core::future::ready(())
     }

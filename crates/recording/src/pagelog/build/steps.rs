@@ -3,6 +3,7 @@
 use super::Builder;
 use crate::Record;
 use crate::event::Event;
+use crate::pagelog::shrink_cost::Shrunk;
 use crate::pagelog::speed::ANON_BATCH;
 use crate::pagelog::turns::LONGEST_STEP_NS;
 use pagealloc::Geometry;
@@ -76,8 +77,9 @@ impl Builder<'_> {
                 self.measured.judged(shrink);
                 self.noticed.judged(ts, anon, shrink.nr_scanned, shrink.priority);
                 let worked = std::mem::take(&mut state.worked_since_step);
+                let folios = std::mem::take(&mut state.folios_since_step);
                 if state.last_failure.take().is_none() {
-                    self.measured.shrank(state.kswapd, anon, worked, shrink.nr_scanned);
+                    self.measured.shrank(state.kswapd, anon, Shrunk { ns: worked, pages: shrink.nr_scanned, folios });
                 }
             }
             Event::CompactionFinished(finished) => {
