@@ -4,6 +4,7 @@
 use crate::AllocFlags;
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
+use crate::frames::FrameState;
 use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::policy::Fallback;
@@ -69,9 +70,8 @@ impl<O: Observer> PageAllocator<O> {
     /// Free pages of a block, and pages that compaction could move.
     pub(crate) fn count_block(&self, block: BlockId) -> (u32, u32) {
         let (start, pages) = (self.geometry.block_start(block), self.geometry.pageblock_pages());
-        self.frames.states(start, pages).fold((0, 0), |(free, movable), state| {
-            (free + u32::from(state.is_free()), movable + u32::from(state.is_movable()))
-        })
+        let count = |is: fn(FrameState) -> bool| self.frames.count(start, pages, is);
+        (count(FrameState::is_free), count(FrameState::is_movable))
     }
 
     /// Allocated pages of a block that suit the type as well as its own would (4.6.5). Between Unmovable and

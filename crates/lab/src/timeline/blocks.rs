@@ -1,7 +1,7 @@
 //! The byte of a pageblock: its type, and how full it is of what (docs/view-format.md).
 
 use super::{Shape, Span};
-use pagealloc::{BlockId, FrameState, Migratetype, Observer, PageAllocator, Pfn, ZoneId};
+use pagealloc::{BlockId, FrameState, Frames, Migratetype, Observer, PageAllocator, Pfn, ZoneId};
 
 /// Pages of a pageblock by what they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,24 +50,31 @@ pub(super) fn shape<O: Observer>(alloc: &PageAllocator<O>) -> Shape {
 }
 
 fn fill<O: Observer>(alloc: &PageAllocator<O>, start: Pfn, pages: u32) -> BlockFill {
-    // Sums of bytes without branches: a scan of all memory, which has to run at the speed of memory.
-    let count = |is: fn(FrameState) -> bool| alloc.frames.states(start, pages).map(|state| u32::from(is(state))).sum();
-    let free: u32 = count(FrameState::is_free);
-    let absent: u32 = count(|state| state == FrameState::ABSENT);
-    let movable: u32 = count(|state| state.is_movable() || state == FrameState::ISOLATED);
-    let cached: u32 = count(|state| state.is_pcp() || state == FrameState::TARGET);
-    let listed = if cached == 0 { 0 } else { listed(alloc, start, pages) };
-    let free = (free + listed).min(pages);
+    let frames = &alloc.frames;
+    let free = frames.count(start, pages, FrameState::is_free);
+    let absent = frames.count(start, pages, |state| state == FrameState::ABSENT);
+    let movable = frames.count(start, pages, |state| state.is_movable() || state == FrameState::ISOLATED);
+    let free = (free + listed(frames, start, pages)).min(pages);
     BlockFill { free, movable, pinned: pages - (free + absent + movable).min(pages) }
 }
 
-/// Pages of the block on per-CPU lists, or held by compaction as targets: their tails look like those of pages in use.
-fn listed<O: Observer>(alloc: &PageAllocator<O>, start: Pfn, pages: u32) -> u32 {
-    let of = |pfn: u32| {
-        let state = alloc.frames.state(Pfn(pfn));
-        if state.is_pcp() || state == FrameState::TARGET { 1u32 << alloc.frames.order(Pfn(pfn)) } else { 0 }
-    };
-    (start.0..start.0 + pages).map(of).sum()
+/// Pages of a block on per-CPU lists, or held by compaction as targets: their tails look like those of pages in use.
+fn listed(frames: &Frames, start: Pfn, pages: u32) -> u32 {
+    let end = start.0 + pages;
+    (start.0..end).step_by(PART as usize).map(|part| listed_in_part(frames, Pfn(part), PART.min(end - part))).sum()
+}
+
+/// Short enough that most parts have no such page, or no tail: counts tell these sooner than a look at each frame.
+const PART: u32 = 64;
+
+fn listed_in_part(frames: &Frames, start: Pfn, pages: u32) -> u32 {
+    let is_listed = |state: FrameState| state.is_pcp() || state == FrameState::TARGET;
+    let heads = frames.count(start, pages, is_listed);
+    if heads == 0 || frames.count(start, pages, |state| state == FrameState::TAIL) == 0 {
+        return heads;
+    }
+    let listed = (start.0..start.0 + pages).map(Pfn).filter(|&pfn| is_listed(frames.state(pfn)));
+    listed.map(|pfn| 1 << frames.order(pfn)).sum()
 }
 
 #[cfg(test)]

@@ -147,6 +147,11 @@ impl Generations {
         self.max_seq - self.min_seq[kind] + 1
     }
 
+    #[inline(always)]
+    fn list(&mut self, spot: Spot, home: usize) -> &mut FrameList {
+        &mut self.lists[home][spot.kind][spot.zone_type]
+    }
+
     /// Whether a generation counts as active in gauges: the youngest two.
     #[inline(always)]
     pub fn is_active(&self, generation: usize) -> bool {
@@ -178,6 +183,18 @@ impl Generations {
     }
 }
 
+/// What decides, beside its generation, on which list a page hangs and where it counts.
+#[derive(Clone, Copy)]
+struct Spot {
+    node: usize,
+    zone: ZoneId,
+    zone_type: usize,
+    /// 0 anon, 1 file.
+    kind: usize,
+    /// Base pages.
+    pages: u64,
+}
+
 // ---- lists and counts
 impl<W: World> State<W> {
     /// The generations of a node.
@@ -191,13 +208,27 @@ impl<W: World> State<W> {
         &mut self.nodes[node.index()].generations
     }
 
-    /// Counts `pages` in or out of a generation, and in the gauges of active and inactive pages that go with it.
-    fn count(&mut self, zone: ZoneId, kind: usize, generation: usize, pages: u64, enter: bool) {
+    #[inline(always)]
+    fn spot(&self, pfn: Pfn) -> Spot {
+        let zone = self.alloc.zone_of(pfn);
         let info = self.alloc.zone_info(zone);
-        let node = &mut self.nodes[info.node.index()];
+        Spot {
+            node: info.node.index(),
+            zone,
+            zone_type: info.kind as usize,
+            kind: usize::from(!self.pages.flags(pfn).contains(PageFlags::ANON)),
+            pages: 1 << self.alloc.frames.order(pfn),
+        }
+    }
+
+    /// Counts a page in or out of a generation, and in the gauges of active and inactive pages that go with it.
+    #[inline(always)]
+    fn count(&mut self, spot: Spot, generation: usize, enter: bool) {
+        let Spot { zone, zone_type, kind, pages, .. } = spot;
+        let node = &mut self.nodes[spot.node];
         let list = gauge(kind, node.generations.is_active(generation)) as usize;
         let counts = [
-            &mut node.generations.pages[generation][kind][info.kind as usize],
+            &mut node.generations.pages[generation][kind][zone_type],
             &mut node.lru.pages[list],
             &mut self.zones[zone.index()].lru_pages[list],
         ];
@@ -210,45 +241,36 @@ impl<W: World> State<W> {
     #[inline(never)]
     pub(super) fn enter_generation(&mut self, pfn: Pfn, rules: GenerationRules, end: End) {
         let flags = self.pages.flags(pfn);
-        let node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node;
+        let spot = self.spot(pfn);
         let oldest = end == End::Tail;
-        let generation = index_of(self.generations(node).entry_seq(flags, oldest, rules));
+        let generation = index_of(self.nodes[spot.node].generations.entry_seq(flags, oldest, rules));
         self.pages.clear_flags(pfn, PageFlags::ACTIVE);
         let GenBits(bits) = self.pages.bits(pfn).with_generation(generation);
         self.pages.set_bits(pfn, GenBits(bits & !TAKEN));
-        self.hang(pfn, generation, if oldest { End::Tail } else { End::Head });
-        self.count_page(pfn, generation, true);
+        self.hang(pfn, spot, generation, if oldest { End::Tail } else { End::Head });
+        self.count(spot, generation, true);
     }
 
     /// Puts a page into the generation and at the place on its list that another page of the same bits had.
     pub(super) fn enter_like(&mut self, pfn: Pfn, like: GenBits, end: End) {
+        let spot = self.spot(pfn);
         self.pages.set_bits(pfn, like);
-        self.hang(pfn, like.home(), end);
-        self.count_page(pfn, like.generation(), true);
+        self.hang(pfn, spot, like.home(), end);
+        self.count(spot, like.generation(), true);
     }
 
     /// Takes a page off its generation.
     #[inline(never)]
     pub(super) fn leave_generation(&mut self, pfn: Pfn) {
-        self.unhang(pfn);
-        self.count_page(pfn, self.pages.bits(pfn).generation(), false);
+        let spot = self.spot(pfn);
+        self.unhang(pfn, spot);
+        self.count(spot, self.pages.bits(pfn).generation(), false);
     }
 
-    fn count_page(&mut self, pfn: Pfn, generation: usize, enter: bool) {
-        let kind = usize::from(!self.pages.flags(pfn).contains(PageFlags::ANON));
-        self.count(self.alloc.zone_of(pfn), kind, generation, 1 << self.alloc.frames.order(pfn), enter);
-    }
-
-    fn list_of(&mut self, pfn: Pfn, home: usize) -> (&mut FrameList, &mut pagealloc::Frames) {
-        let kind = usize::from(!self.pages.flags(pfn).contains(PageFlags::ANON));
-        let info = self.alloc.zone_info(self.alloc.zone_of(pfn));
-        let (node, zone) = (info.node.index(), info.kind as usize);
-        (&mut self.nodes[node].generations.lists[home][kind][zone], &mut self.alloc.frames)
-    }
-
-    fn hang(&mut self, pfn: Pfn, home: usize, end: End) {
+    #[inline(always)]
+    fn hang(&mut self, pfn: Pfn, spot: Spot, home: usize, end: End) {
         self.pages.set_bits(pfn, self.pages.bits(pfn).with_home(home));
-        let (list, frames) = self.list_of(pfn, home);
+        let (list, frames) = (self.nodes[spot.node].generations.list(spot, home), &mut self.alloc.frames);
         match end {
             End::Head => list.push_head(frames, pfn),
             End::Tail => list.push_tail(frames, pfn),
@@ -256,23 +278,26 @@ impl<W: World> State<W> {
         }
     }
 
-    fn unhang(&mut self, pfn: Pfn) {
-        let (list, frames) = self.list_of(pfn, self.pages.bits(pfn).home());
-        list.remove(frames, pfn);
+    #[inline(always)]
+    fn unhang(&mut self, pfn: Pfn, spot: Spot) {
+        let home = self.pages.bits(pfn).home();
+        self.nodes[spot.node].generations.list(spot, home).remove(&mut self.alloc.frames, pfn);
     }
 
     /// Hangs a listed page on the list of a generation, at the head or the tail.
     pub(crate) fn rehang(&mut self, pfn: Pfn, home: usize, at_head: bool) {
-        self.unhang(pfn);
-        self.hang(pfn, home, if at_head { End::Head } else { End::Tail });
+        let spot = self.spot(pfn);
+        self.unhang(pfn, spot);
+        self.hang(pfn, spot, home, if at_head { End::Head } else { End::Tail });
     }
 
     /// Counts a listed page in another generation.
     fn recount(&mut self, pfn: Pfn, to: usize) {
         let bits = self.pages.bits(pfn);
         if bits.generation() != to {
-            self.count_page(pfn, bits.generation(), false);
-            self.count_page(pfn, to, true);
+            let spot = self.spot(pfn);
+            self.count(spot, bits.generation(), false);
+            self.count(spot, to, true);
             self.pages.set_bits(pfn, bits.with_generation(to));
         }
     }

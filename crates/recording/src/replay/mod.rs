@@ -11,6 +11,7 @@ mod driver;
 mod flusher;
 mod follow;
 mod late;
+mod neighbours;
 mod objects;
 mod pace;
 mod place;

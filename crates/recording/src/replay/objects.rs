@@ -5,6 +5,7 @@
 //! used after it came ([`ONCE`]): how often, [`super::uses`] says; and the first look at an anonymous page finds the access of
 //! its own fault. If the model takes a page in use all the same, it is read back when it is used next.
 
+use super::neighbours::Neighbours;
 use super::readers::UsedAgain;
 use super::shadows::{ShadowLink, Shadows};
 use super::shrinkers::{self, Shrinkers};
@@ -40,13 +41,6 @@ const TO_THE_TAIL: Nanos = 5_000_000_000;
 /// each transaction that changes it is one.
 const ALL_USES: u8 = 5;
 
-/// Neighbours in a page table, to either side, that a look at a page takes in (half of what a batch of eviction takes).
-/// Addresses are not in a trace: a task's anonymous pages are taken to lie in the order in which it asked for them.
-const NEIGHBOURS: usize = 32;
-/// Objects to either side among which they are looked for. Of those from before the recording, whose tasks are not known, the
-/// ones in the frames behind stand in.
-const SEARCHED: u32 = 512;
-
 const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
 
 /// What is known of an object while the replay goes on, beside what the log says of it, so that a look at both costs one
@@ -66,6 +60,8 @@ struct Slot {
 /// Objects by number.
 pub(super) struct Objects {
     log: Arc<PageLog>,
+    /// Once reclaim has asked for them: only generations do.
+    neighbours: Option<Neighbours>,
     reuse: Reuse,
     slots: Vec<Slot>,
     pieces: BTreeMap<ObjectId, Vec<Pfn>>,
@@ -108,6 +104,7 @@ impl Objects {
         };
         let slots = log.objects.iter().map(slot).collect();
         Objects {
+            neighbours: None,
             reuse: Reuse::of(&log, policy, seed),
             waiting: Waiting::of(log.tasks.len()),
             shrinkers: Shrinkers::new(log.slabs_scanned),
@@ -374,17 +371,10 @@ impl Owner for Objects {
     }
 
     fn neighbours(&mut self, tag: Tag, near: &mut Vec<Pfn>) {
-        let of_task = |object: &ObjectId| {
-            let of = self.of(*object);
-            of.class == Class::Anon
-                && of.flags & UNIT == 0
-                && self.log.askers[*object as usize] == self.log.askers[tag.0 as usize]
-        };
-        let first = tag.0.saturating_sub(SEARCHED).max(self.log.start.used.len() as ObjectId);
-        let last = tag.0.saturating_add(SEARCHED).min(self.slots.len() as ObjectId - 1);
-        let before = (first..tag.0).rev().filter(of_task).take(NEIGHBOURS);
-        let after = (tag.0 + 1..=last).filter(of_task).take(NEIGHBOURS);
-        near.extend(before.chain(after).filter_map(|object| self.frame(object)));
+        let neighbours = self.neighbours.take().unwrap_or_else(|| Neighbours::of(&self.log));
+        let beside = neighbours.beside(tag.0, self.log.askers[tag.0 as usize]);
+        near.extend(beside.filter_map(|object| self.frame(object)));
+        self.neighbours = Some(neighbours);
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {

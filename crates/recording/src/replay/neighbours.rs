@@ -1,0 +1,68 @@
+//! Which anonymous pages lie beside each other in a page table? Addresses are not in a trace: a task's pages are taken to lie in the order in
+//! which it asked for them.
+
+use crate::pagelog::{Class, Object, ObjectId, PageLog, UNIT};
+
+/// Neighbours to either side that a look at a page takes in (half of what a batch of eviction takes).
+const NEIGHBOURS: usize = 32;
+/// Objects to either side among which they are looked for. Of those from before the recording, whose tasks are not known, the
+/// ones in the frames behind stand in.
+const SEARCHED: u32 = 512;
+
+/// Anonymous pages, task by task, in the order in which they were asked for; those from before the recording come first.
+pub(super) struct Neighbours {
+    /// The first that was asked for in the recording.
+    first: ObjectId,
+    objects: Vec<ObjectId>,
+    /// Where in `objects` the pages of a task begin, and behind them where those of the last one end.
+    starts: Vec<u32>,
+}
+
+impl Neighbours {
+    pub fn of(log: &PageLog) -> Neighbours {
+        let listed = |(_, object): &(usize, &Object)| object.class == Class::Anon && object.flags & UNIT == 0;
+        let by_task = || {
+            log.objects.iter().enumerate().filter(listed).map(|(id, _)| (id as ObjectId, usize::from(log.askers[id])))
+        };
+        let mut starts = vec![0; log.tasks.len() + 1];
+        by_task().for_each(|(_, task)| starts[task + 1] += 1);
+        for task in 1..starts.len() {
+            starts[task] += starts[task - 1];
+        }
+        let mut next = starts.clone();
+        let mut objects = vec![0; starts[log.tasks.len()] as usize];
+        for (id, task) in by_task() {
+            objects[next[task] as usize] = id;
+            next[task] += 1;
+        }
+        Neighbours { first: log.start.used.len() as ObjectId, objects, starts }
+    }
+
+    /// Those of an object that `task` asked for: the ones before it, nearest first, and the ones behind it.
+    pub fn beside(&self, object: ObjectId, task: u16) -> impl Iterator<Item = ObjectId> + use<'_> {
+        let task = usize::from(task);
+        let of_task = &self.objects[self.starts[task] as usize..self.starts[task + 1] as usize];
+        let (before, rest) = of_task.split_at(of_task.partition_point(|&other| other < object));
+        let behind = &rest[usize::from(rest.first() == Some(&object))..];
+        let near = move |other: &&ObjectId| other.abs_diff(object) <= SEARCHED;
+        let before = before.iter().rev().take_while(near).take_while(|&&other| other >= self.first).take(NEIGHBOURS);
+        before.chain(behind.iter().take_while(near).take(NEIGHBOURS)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tasks_pages_lie_in_the_order_of_its_requests() {
+        let two_tasks = Neighbours { first: 10, objects: vec![8, 10, 12, 13, 14, 900, 11, 15], starts: vec![0, 6, 8] };
+        let beside = |object, task| two_tasks.beside(object, task).collect::<Vec<_>>();
+        assert_eq!(beside(13, 0), [12, 10, 14], "object 900 is too far off");
+        assert_eq!(beside(8, 0), [10, 12, 13, 14], "a page from before the recording has those behind it");
+        assert_eq!(beside(11, 0), [10, 12, 13, 14], "what is itself not among them has neighbours too");
+        assert_eq!(beside(15, 1), [11]);
+        let long = Neighbours { first: 0, objects: (0..100).collect(), starts: vec![0, 100] };
+        assert_eq!(long.beside(50, 0).collect::<Vec<_>>(), (18..50).rev().chain(51..83).collect::<Vec<_>>());
+    }
+}
