@@ -28,6 +28,6 @@ pub mod timer;
 
 pub use env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 pub use event::{MmEvent, MmObserver};
-pub use owner::{Owner, References, SHRINK_BATCH, ShrinkControl, Tag};
+pub use owner::{ENTRIES_A_TABLE, Owner, References, SHRINK_BATCH, ShrinkControl, Tag};
 pub use pages::{PageFlags, Pages};
 pub use state::{Mm, NodeState, State, World, ZoneState};

@@ -23,6 +23,9 @@ pub enum References {
 /// Objects of a call of a shrinker that does not ask for more or less (`SHRINK_BATCH`).
 pub const SHRINK_BATCH: u64 = 128;
 
+/// Entries of a page table of the lowest level (`PTRS_PER_PTE`).
+pub const ENTRIES_A_TABLE: u32 = 512;
+
 /// What a shrinker is asked to scan (`struct shrink_control`), and where it says what became free.
 pub struct ShrinkControl<'a> {
     /// The node whose objects are meant.
@@ -57,6 +60,11 @@ pub trait Owner {
     /// from the page to them: whether it was used.
     fn walked(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {
         matches!(self.referenced(tag, pfn, now), References::Ptes(1..))
+    }
+    /// The page table that has a mapped page's entry, by a number: walks pass those that were sparsely used. Of owners that don't know, pages
+    /// with successive tags lie in one table.
+    fn page_table(&mut self, tag: Tag) -> u32 {
+        tag.0 / ENTRIES_A_TABLE
     }
     /// Pushes the pages that are mapped next to a mapped one: of its page table and mapping, within a window of 64 entries
     /// around its own (`lru_gen_look_around`). Which of them are in use is asked of each. Owners that don't know leave

@@ -1,5 +1,6 @@
 //! When do generations age, and what does it change? (docs/mglru.md, 4)
 
+use super::page_tables::{Tables, WorthWalking};
 use super::{ANON, FILE};
 use crate::env::{Env, Nanos, TaskContext, Work};
 use crate::lru::{MAX_NR_GENS, MIN_NR_GENS, index_of, is_full, tier_of};
@@ -34,18 +35,15 @@ impl<W: World> Mm<W> {
 
 /// A walk through the page tables of a node's tasks, which several may share. What they see is noted when it begins; the rest is
 /// time.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+#[derive(Clone, Default, Debug, PartialEq, Eq)]
 pub struct Walk {
     /// Who is at it.
     walkers: u32,
     /// Entries that nobody has begun to look at.
     left: u32,
-    /// Entries that the last one found in use; `None` before the first.
-    used: Option<u32>,
+    /// What the next one is worth.
+    pub(super) worth: WorthWalking,
 }
-
-/// A table is walked again if an eighth of its entries was in use the last time: a cache line's worth of entries each.
-const PER_CACHE_LINE: u32 = 8;
 
 /// Entries that a walker takes at a time. The kernel's unit is a task's address space; a smaller one has nobody who comes late
 /// spin through fruitless passes until the OOM killer is called, because here those cost next to nothing.
@@ -61,10 +59,15 @@ impl Walk {
         Some(self.left > 0)
     }
 
-    /// Begins one past all tables that are worth it.
-    fn begin(&mut self, seen: Entries) {
-        let worth = self.used.map_or(seen.mapped, |used| seen.mapped.min(used.saturating_mul(PER_CACHE_LINE)));
-        *self = Walk { walkers: 1, left: worth, used: Some(seen.used) };
+    /// Begins one that looks at so many entries.
+    fn begin(&mut self, entries: u32) {
+        (self.walkers, self.left) = (1, entries);
+    }
+
+    /// Whether the next one looks into a page table.
+    #[cfg(test)]
+    pub(super) fn takes_in(&self, table: u32) -> bool {
+        self.worth.has(table)
     }
 
     /// Whether nobody is at it.
@@ -86,13 +89,6 @@ impl Walk {
     }
 }
 
-/// Entries of page tables: of all mapped pages, and of those in use.
-#[derive(Clone, Copy, Default)]
-struct Entries {
-    mapped: u32,
-    used: u32,
-}
-
 /// Kinds that may be evicted under a swappiness.
 pub(super) fn evictable_kinds(swappiness: u64) -> core::ops::RangeInclusive<usize> {
     if swappiness == 0 { FILE..=FILE } else { ANON..=FILE }
@@ -105,37 +101,46 @@ impl<W: World> State<W> {
             return joined;
         }
         let walks = self.alloc.policy.lru_gen_walks();
-        let seen = if walks { self.walk_page_tables(node, swappiness, rules, now) } else { Entries::default() };
-        self.generations_mut(node).walk.begin(seen);
+        let entries = if walks { self.walk_page_tables(node, swappiness, rules, now) } else { 0 };
+        self.generations_mut(node).walk.begin(entries);
         true
     }
 
-    /// Looks at every mapped page of the node and promotes those in use.
-    fn walk_page_tables(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules, now: Nanos) -> Entries {
-        let mut seen = Entries::default();
+    /// Looks at the mapped pages of the node whose page tables are worth it, and promotes those in use: how many entries that takes.
+    fn walk_page_tables(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules, now: Nanos) -> u32 {
+        let mut tables = Tables::to_walk(core::mem::take(&mut self.generations_mut(node).walk.worth));
         for zone in self.alloc.zones_of(node).map(ZoneId) {
             let info = self.alloc.zone_info(zone);
             for pfn in (info.start.0..info.end.0).map(Pfn) {
-                if self.alloc.frames.state(pfn) == FrameState::LRU {
-                    self.look_at(pfn, swappiness, rules, now, &mut seen);
+                if self.is_walked(pfn, swappiness) {
+                    self.look_at(pfn, rules, now, &mut tables);
                 }
             }
         }
-        seen
+        self.generations_mut(node).walk.worth = tables.worth_another();
+        tables.entries()
     }
 
-    fn look_at(&mut self, pfn: Pfn, swappiness: u64, rules: GenerationRules, now: Nanos, seen: &mut Entries) {
+    fn is_walked(&self, pfn: Pfn, swappiness: u64) -> bool {
         let flags = self.pages.flags(pfn);
-        let skipped = swappiness == 0 && flags.contains(PageFlags::ANON);
-        if !flags.contains(PageFlags::MAPPED) || flags.contains(PageFlags::UNEVICTABLE) || skipped {
+        self.alloc.frames.state(pfn) == FrameState::LRU
+            && flags.contains(PageFlags::MAPPED)
+            && !flags.contains(PageFlags::UNEVICTABLE)
+            && (swappiness > 0 || !flags.contains(PageFlags::ANON))
+    }
+
+    fn look_at(&mut self, pfn: Pfn, rules: GenerationRules, now: Nanos, tables: &mut Tables) {
+        let (tag, order) = (self.pages.tag(pfn), self.alloc.frames.order(pfn));
+        // The entry of a huge page lies in the table above.
+        let table = (order < self.alloc.geometry.pmd_order).then(|| self.owner.page_table(tag));
+        if !tables.take_in(table) {
             return;
         }
-        let entries = 1 << self.alloc.frames.order(pfn);
-        seen.mapped += entries;
-        if self.owner.walked(self.pages.tag(pfn), pfn, now) {
-            seen.used += entries;
+        let used = self.owner.walked(tag, pfn, now);
+        if used {
             self.promote(pfn, rules);
         }
+        tables.looked_at(table, 1 << order, used);
     }
 
     /// A new youngest generation. A kind that has as many generations as there can be gives up its oldest: base pages
@@ -236,26 +241,4 @@ fn hold_together(mut min_seq: [u64; 2], max_seq: u64) -> [u64; 2] {
 fn anon_not_younger(min_seq: [u64; 2], before: [u64; 2]) -> [u64; 2] {
     let anon = min_seq[ANON].min(min_seq[FILE]);
     [anon, before[FILE].max(anon)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Entries that a walk looks at.
-    fn looked_at(walk: &mut Walk, mapped: u32, used: u32) -> u32 {
-        walk.begin(Entries { mapped, used });
-        let looked_at = core::iter::from_fn(|| walk.next_step()).sum();
-        assert!(walk.leave() && walk.is_over());
-        looked_at
-    }
-
-    #[test]
-    fn a_walk_passes_tables_that_were_hardly_used_the_last_time() {
-        let mut walk = Walk::default();
-        assert_eq!(looked_at(&mut walk, 1_000, 50), 1_000, "nothing is known before the first");
-        assert_eq!(looked_at(&mut walk, 1_000, 900), 400, "eight entries for each in use");
-        assert_eq!(looked_at(&mut walk, 1_000, 0), 1_000);
-        assert_eq!(looked_at(&mut walk, 1_000, 3), 0);
-    }
 }

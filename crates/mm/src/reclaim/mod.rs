@@ -30,6 +30,7 @@ mod evict;
 mod isolate;
 mod look_around;
 mod page_out;
+mod page_tables;
 mod scan_balance;
 mod shrink_active;
 mod shrink_generations;

@@ -227,7 +227,7 @@ impl<W: World> State<W> {
         let tag = self.pages.tag(pfn);
         let references = self.owner.referenced(tag, pfn, limits.now);
         if matches!(references, References::Ptes(1..)) {
-            self.look_around(tag, limits, rules);
+            self.look_around(pfn, tag, limits, rules);
         }
         match references {
             References::Contended => Use::Keep,

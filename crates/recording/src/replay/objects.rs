@@ -5,7 +5,7 @@
 //! used after it came ([`ONCE`]): how often, [`super::uses`] says; and the first look at an anonymous page finds the access of
 //! its own fault. If the model takes a page in use all the same, it is read back when it is used next.
 
-use super::neighbours::Neighbours;
+use super::page_tables::PageTables;
 use super::readers::UsedAgain;
 use super::shadows::{ShadowLink, Shadows};
 use super::shrinkers::{self, Shrinkers};
@@ -60,8 +60,7 @@ struct Slot {
 /// Objects by number.
 pub(super) struct Objects {
     log: Arc<PageLog>,
-    /// Once reclaim has asked for them: only generations do.
-    neighbours: Option<Neighbours>,
+    page_tables: PageTables,
     reuse: Reuse,
     slots: Vec<Slot>,
     pieces: BTreeMap<ObjectId, Vec<Pfn>>,
@@ -103,8 +102,10 @@ impl Objects {
             }
         };
         let slots = log.objects.iter().map(slot).collect();
+        // Only generations ask for them.
+        let page_tables = policy.lru_gen().map(|_| PageTables::of(&log)).unwrap_or_default();
         Objects {
-            neighbours: None,
+            page_tables,
             reuse: Reuse::of(&log, policy, seed),
             waiting: Waiting::of(log.tasks.len()),
             shrinkers: Shrinkers::new(log.slabs_scanned),
@@ -370,11 +371,13 @@ impl Owner for Objects {
         self.of(tag.0).class == Class::Anon && self.look(tag, now) != References::None
     }
 
+    fn page_table(&mut self, tag: Tag) -> u32 {
+        self.page_tables.table_of(tag.0)
+    }
+
     fn neighbours(&mut self, tag: Tag, near: &mut Vec<Pfn>) {
-        let neighbours = self.neighbours.take().unwrap_or_else(|| Neighbours::of(&self.log));
-        let beside = neighbours.beside(tag.0, self.log.askers[tag.0 as usize]);
+        let beside = self.page_tables.beside(tag.0, self.log.askers[tag.0 as usize]);
         near.extend(beside.filter_map(|object| self.frame(object)));
-        self.neighbours = Some(neighbours);
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {
@@ -423,7 +426,10 @@ impl Owner for Objects {
         if self.place(member) == GONE {
             self.left_over.push(member);
         }
-        self.set_place(member, head + index);
+        // Each new entry has the accessed bit that the one of the whole had.
+        let looked = self.slots[head_tag.0 as usize].looked;
+        let slot = &mut self.slots[member as usize];
+        (slot.place, slot.looked) = (head + index, looked);
         if index == 511 {
             self.set_place(head_tag.0, NOWHERE);
         }

@@ -153,6 +153,42 @@ fn walks_promote_at_once_or_at_the_second_look() {
 }
 
 #[test]
+fn a_walk_passes_tables_that_the_one_before_found_sparse() {
+    let mm = linux_6_18();
+    let rules = mm.state.borrow().lru_gen.unwrap();
+    let tables = [0, 512, 1_024].map(|first_tag| mm.fill(9, 0, FAULTED, first_tag));
+    let looked_at = |hot: [u32; 3]| {
+        mm.state.borrow_mut().owner.hot = hot.map(crate::owner::Tag).into();
+        assert!(run(mm.age(NODE, 60, rules, &TASK)));
+        let state = mm.state.borrow();
+        let known = PageFlags::REFERENCED.with(PageFlags::WORKINGSET);
+        tables.clone().map(|pages| pages.iter().filter(|pfn| state.pages.flags(**pfn).intersects(known)).count())
+    };
+    // One in use of nine is less than a cache line's worth.
+    assert_eq!(looked_at([0, 1, 512]), [2, 1, 0], "nothing is known before the first, which looks at all of them");
+    assert_eq!(looked_at([2, 513, 1_024]), [3, 1, 0]);
+}
+
+#[test]
+fn eviction_that_finds_many_in_use_has_the_next_walk_look_there() {
+    let mm = linux_6_18();
+    let rules = mm.state.borrow().lru_gen.unwrap();
+    let pages = mm.fill(64, 0, FAULTED, 512);
+    for _ in 0..2 {
+        assert!(run(mm.age(NODE, 60, rules, &TASK)));
+    }
+    {
+        let owner = &mut mm.state.borrow_mut().owner;
+        (owner.hot, owner.near) = ((512..576).map(crate::owner::Tag).collect(), pages.clone());
+    }
+    assert!(!mm.state.borrow().generations(NODE).walk.takes_in(1), "the walks found nothing in use");
+    for _ in 0..10 {
+        shrink(&mm, &mut run_at(0));
+    }
+    assert!(mm.state.borrow().generations(NODE).walk.takes_in(1));
+}
+
+#[test]
 fn without_walks_generations_age_all_the_same() {
     let mut policy = generational("linux-6.18");
     policy.set_sysctl("lru_gen/enabled", 1).unwrap();

@@ -1,7 +1,8 @@
-//! Which anonymous pages lie beside each other in a page table? Addresses are not in a trace: a task's pages are taken to lie in the order in
-//! which it asked for them.
+//! Which anonymous pages lie in one page table, and which beside each other? Addresses are not in a trace: a task's pages are taken to lie in
+//! the order in which it asked for them.
 
 use crate::pagelog::{Class, Object, ObjectId, PageLog, UNIT};
+use mm::ENTRIES_A_TABLE;
 
 /// Neighbours to either side that a look at a page takes in (half of what a batch of eviction takes).
 const NEIGHBOURS: usize = 32;
@@ -10,16 +11,19 @@ const NEIGHBOURS: usize = 32;
 const SEARCHED: u32 = 512;
 
 /// Anonymous pages, task by task, in the order in which they were asked for; those from before the recording come first.
-pub(super) struct Neighbours {
+#[derive(Default)]
+pub(super) struct PageTables {
     /// The first that was asked for in the recording.
     first: ObjectId,
     objects: Vec<ObjectId>,
     /// Where in `objects` the pages of a task begin, and behind them where those of the last one end.
     starts: Vec<u32>,
+    /// By object, the table that it lies in; the first one for what lies in none.
+    tables: Vec<u32>,
 }
 
-impl Neighbours {
-    pub fn of(log: &PageLog) -> Neighbours {
+impl PageTables {
+    pub fn of(log: &PageLog) -> PageTables {
         let listed = |(_, object): &(usize, &Object)| object.class == Class::Anon && object.flags & UNIT == 0;
         let by_task = || {
             log.objects.iter().enumerate().filter(listed).map(|(id, _)| (id as ObjectId, usize::from(log.askers[id])))
@@ -35,7 +39,13 @@ impl Neighbours {
             objects[next[task] as usize] = id;
             next[task] += 1;
         }
-        Neighbours { first: log.start.used.len() as ObjectId, objects, starts }
+        let tables = number_tables(&objects, &starts, log.objects.len());
+        PageTables { first: log.start.used.len() as ObjectId, objects, starts, tables }
+    }
+
+    /// The table that an object lies in.
+    pub fn table_of(&self, object: ObjectId) -> u32 {
+        self.tables[object as usize]
     }
 
     /// Those of an object that `task` asked for: the ones before it, nearest first, and the ones behind it.
@@ -50,19 +60,42 @@ impl Neighbours {
     }
 }
 
+/// Tables are full before a task has the next, and no two tasks share one.
+fn number_tables(objects: &[ObjectId], starts: &[u32], all: usize) -> Vec<u32> {
+    let (mut tables, mut next) = (vec![0; all], 0);
+    for task in starts.windows(2) {
+        for full in objects[task[0] as usize..task[1] as usize].chunks(ENTRIES_A_TABLE as usize) {
+            full.iter().for_each(|&object| tables[object as usize] = next);
+            next += 1;
+        }
+    }
+    tables
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn of_tasks(first: ObjectId, objects: Vec<ObjectId>, starts: Vec<u32>) -> PageTables {
+        let all = objects.iter().max().map_or(0, |&last| last as usize + 1);
+        PageTables { first, tables: number_tables(&objects, &starts, all), objects, starts }
+    }
+
+    #[test]
+    fn a_table_holds_512_pages_of_one_task() {
+        let two = of_tasks(0, (0..1_000).step_by(2).chain((1..1_201).step_by(2)).collect(), vec![0, 500, 500, 1_100]);
+        assert_eq!([0, 998, 1, 1_023, 1_025, 1_199].map(|object| two.table_of(object)), [0, 0, 1, 1, 2, 2]);
+    }
+
     #[test]
     fn a_tasks_pages_lie_in_the_order_of_its_requests() {
-        let two_tasks = Neighbours { first: 10, objects: vec![8, 10, 12, 13, 14, 900, 11, 15], starts: vec![0, 6, 8] };
+        let two_tasks = of_tasks(10, vec![8, 10, 12, 13, 14, 900, 11, 15], vec![0, 6, 8]);
         let beside = |object, task| two_tasks.beside(object, task).collect::<Vec<_>>();
         assert_eq!(beside(13, 0), [12, 10, 14], "object 900 is too far off");
         assert_eq!(beside(8, 0), [10, 12, 13, 14], "a page from before the recording has those behind it");
         assert_eq!(beside(11, 0), [10, 12, 13, 14], "what is itself not among them has neighbours too");
         assert_eq!(beside(15, 1), [11]);
-        let long = Neighbours { first: 0, objects: (0..100).collect(), starts: vec![0, 100] };
+        let long = of_tasks(0, (0..100).collect(), vec![0, 100]);
         assert_eq!(long.beside(50, 0).collect::<Vec<_>>(), (18..50).rev().chain(51..83).collect::<Vec<_>>());
     }
 }

@@ -1,0 +1,126 @@
+//! Which page tables is a walk worth? Those that the one before it, or eviction since, found densely used (docs/mglru.md, 4).
+
+use alloc::vec::Vec;
+
+/// A table is worth the next walk if as many of its entries are in use as it has cache lines, which hold eight entries each.
+const PER_CACHE_LINE: u32 = 8;
+
+/// Entries that were looked at, and those of them in use.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Entries {
+    pub looked_at: u32,
+    pub used: u32,
+}
+
+impl Entries {
+    /// The entries of a folio of so many pages.
+    pub fn note(&mut self, pages: u32, used: bool) {
+        self.looked_at += pages;
+        self.used += if used { pages } else { 0 };
+    }
+
+    /// Whether entries are used as densely as a walk is worth (`suitable_to_scan`).
+    pub fn are_dense(self) -> bool {
+        self.used * PER_CACHE_LINE >= self.looked_at
+    }
+}
+
+/// Tables by their numbers (`lru_gen_mm_state`'s filter, which forgets none and, being no Bloom filter, takes none for another).
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(super) struct WorthWalking {
+    /// Whether each of the first tables is; nothing is known before the first walk, which takes in all.
+    tables: Option<Vec<bool>>,
+}
+
+impl WorthWalking {
+    /// Whether a walk takes in a table.
+    pub fn has(&self, table: u32) -> bool {
+        self.tables.as_ref().is_none_or(|tables| tables.get(table as usize) == Some(&true))
+    }
+
+    /// From now on a table is.
+    pub fn add(&mut self, table: u32) {
+        let Some(tables) = &mut self.tables else { return };
+        let index = table as usize;
+        if tables.len() <= index {
+            tables.resize(index + 1, false);
+        }
+        tables[index] = true;
+    }
+}
+
+/// The tables of a walk.
+pub(super) struct Tables {
+    worth: WorthWalking,
+    seen: Vec<Entries>,
+    /// Entries of the tables above, of which no walk passes any.
+    huge: u32,
+}
+
+impl Tables {
+    /// A walk through those that are worth it begins.
+    pub fn to_walk(worth: WorthWalking) -> Tables {
+        Tables { worth, seen: Vec::new(), huge: 0 }
+    }
+
+    /// Whether the walk takes in a table; `None`: one above.
+    pub fn take_in(&self, table: Option<u32>) -> bool {
+        table.is_none_or(|table| self.worth.has(table))
+    }
+
+    /// It looked at the entries of a folio of so many pages there.
+    pub fn looked_at(&mut self, table: Option<u32>, pages: u32, used: bool) {
+        let Some(table) = table else {
+            self.huge += 1;
+            return;
+        };
+        let index = table as usize;
+        if self.seen.len() <= index {
+            self.seen.resize(index + 1, Entries::default());
+        }
+        self.seen[index].note(pages, used);
+    }
+
+    /// How many entries it looked at.
+    pub fn entries(&self) -> u32 {
+        self.seen.iter().fold(self.huge, |sum, entries| sum + entries.looked_at)
+    }
+
+    /// What the next walk is worth.
+    pub fn worth_another(&self) -> WorthWalking {
+        let dense = |entries: &Entries| entries.looked_at > 0 && entries.are_dense();
+        WorthWalking { tables: Some(self.seen.iter().map(dense).collect()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_the_first_walk_every_table_is_worth_one() {
+        let mut worth = WorthWalking::default();
+        assert!(worth.has(0) && worth.has(1_000_000));
+        worth.add(3);
+        assert!(worth.has(4), "what eviction finds then is not kept");
+    }
+
+    #[test]
+    fn tables_of_which_an_eighth_is_in_use_are_walked_again() {
+        let mut tables = Tables::to_walk(WorthWalking::default());
+        for entry in 0..512 {
+            tables.looked_at(Some(0), 1, entry < 64);
+            tables.looked_at(Some(1), 1, entry < 63);
+        }
+        tables.looked_at(Some(2), 16, true);
+        tables.looked_at(None, 512, false);
+        assert_eq!(tables.entries(), 512 + 512 + 16 + 1);
+        let mut worth = tables.worth_another();
+        assert_eq!([0, 1, 2, 3].map(|table| worth.has(table)), [true, false, true, false]);
+        worth.add(9);
+        worth.add(1);
+        assert_eq!([1, 8, 9, 10].map(|table| worth.has(table)), [true, false, true, false]);
+        let tables = Tables::to_walk(worth);
+        assert_eq!([Some(9), Some(8), None].map(|table| tables.take_in(table)), [true, false, true]);
+    }
+}
