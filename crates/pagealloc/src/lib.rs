@@ -57,7 +57,7 @@
 //! | `boot`, `placement` | how memory gets in: released at boot, or put in place from a snapshot |
 //! | `zonelist`, `pass`, `fastpath` | which zones a request tries, in which order, by which marks |
 //! | `bulk` | many single pages by one request |
-//! | `pcp`, `pcp_drain`, `pcp_limits`, `free` | the lists that each CPU has |
+//! | `pcp/`, `free` | the lists that each CPU has |
 //! | `buddy` | splitting and merging |
 //! | `fallback`, `claim`, `steal_old`, `boost` | taking from other types, and what that sets off |
 //! | `watermark`, `highatomic`, `fair` | reserves: marks, atomic requests, turns between zones |
@@ -87,7 +87,6 @@ mod bulk;
 mod capture;
 mod check;
 mod claim;
-mod cpu_beside;
 pub mod event;
 mod fair;
 mod fallback;
@@ -102,8 +101,6 @@ mod metrics;
 mod migratetype;
 mod pass;
 mod pcp;
-mod pcp_drain;
-mod pcp_limits;
 mod placement;
 pub mod policy;
 #[cfg(test)]

@@ -4,10 +4,10 @@
 //! others, nor be taken by them. Where a run does not know that the CPU is taken, such work has lists of its own: on top of the
 //! CPU's, which counts and limits both, and drains its own first. When the worker leaves, the next task finds its pages there.
 
+use super::lists::{NR_PCP_LISTS, Pcp};
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
 use crate::ids::{CpuId, NodeId, ZoneId};
-use crate::pcp::{NR_PCP_LISTS, Pcp};
 
 impl<O: Observer> PageAllocator<O> {
     /// A CPU beside the machine's; `home`: the one of the machine's that it stands for.

@@ -1,12 +1,12 @@
 //! From the per-CPU lists back to the buddy lists (5.10 to 5.12).
 
+use super::lists::{BATCH_SCALE_MAX, NR_PCP_LISTS};
 use crate::allocator::PageAllocator;
 use crate::buddy::Placement;
 use crate::event::{Event, Observer};
 use crate::frames::FrameState;
 use crate::ids::{CpuId, Pfn, ZoneId};
 use crate::migratetype::{Migratetype, NR_PCP_TYPES};
-use crate::pcp::{BATCH_SCALE_MAX, NR_PCP_LISTS};
 use crate::policy::{ListTypes, MigratetypeNumbers, PcpHigh, PcpOrders};
 
 /// Ticks that a remote zone's lists may lie idle (5.11).
