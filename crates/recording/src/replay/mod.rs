@@ -25,6 +25,7 @@ mod shrinkers;
 mod stats_flushes;
 mod ticks;
 mod units;
+mod used_again;
 mod uses;
 mod waiting;
 

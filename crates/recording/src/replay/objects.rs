@@ -6,9 +6,9 @@
 //! its own fault. If the model takes a page in use all the same, it is read back when it is used next.
 
 use super::page_tables::PageTables;
-use super::readers::UsedAgain;
 use super::shadows::{ShadowLink, Shadows};
 use super::shrinkers::{self, Shrinkers};
+use super::used_again::UsedAgain;
 use super::uses::Reuse;
 use super::waiting::Waiting;
 use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ONCE, Object, ObjectId, PageLog, UNIT};
