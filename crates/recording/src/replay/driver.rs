@@ -187,7 +187,9 @@ impl<'a> Driver<'a> {
                 series.push(self.sample(at, options)?);
                 next_sample = samples.next();
             }
-            self.look_until(op.ts);
+            if self.follow.next() < op.ts {
+                self.look_until(op.ts);
+            }
             self.run_until(op.ts);
             self.mm.env.clock.set(op.ts);
             self.busy_cpu = CpuId(u16::from(op.cpu));
@@ -204,6 +206,15 @@ impl<'a> Driver<'a> {
             series.push(self.sample(at, options)?);
         }
         Ok(series)
+    }
+
+    /// The samples that fall due before the time of the next operation.
+    #[inline(never)]
+    fn look_until(&mut self, ts: u64) {
+        while self.follow.next() < ts {
+            self.run_until(self.follow.next());
+            self.follow.look(self.mm);
+        }
     }
 
     /// Lets everything happen that falls due before or at this time.

@@ -1,7 +1,6 @@
 //! Following a replay over time, beside it: nothing that happens depends on it.
 
 use super::counters;
-use super::driver::Driver;
 use super::place::ReplayWorld;
 use lab::activity::Activities;
 use lab::timeline::{Sampler, Sampling, Timeline};
@@ -41,27 +40,20 @@ impl Follow {
         let counter = |name: &str| counters::value(&state.alloc.vmstat, name);
         Some(self.sampler?.finish(mm.env.now().max(end), &state.alloc, &counter))
     }
-}
 
-impl Driver<'_> {
-    /// The samples that fall due before `ts`, the time of the next operation.
+    /// When the next sample is due.
     #[inline(always)]
-    pub(super) fn look_until(&mut self, ts: u64) {
-        if self.follow.next < ts {
-            self.look(ts);
-        }
+    pub fn next(&self) -> u64 {
+        self.next
     }
 
-    #[inline(never)]
-    fn look(&mut self, ts: u64) {
-        while self.follow.next < ts {
-            self.run_until(self.follow.next);
-            let began = Instant::now();
-            let state = self.mm.state.borrow();
-            let Some(sampler) = &mut self.follow.sampler else { return };
-            sampler.look(&state.alloc, &|name| counters::value(&state.alloc.vmstat, name));
-            self.follow.next = sampler.due();
-            self.follow.spent += began.elapsed();
-        }
+    /// Takes it.
+    pub fn look(&mut self, mm: &Mm<ReplayWorld>) {
+        let Some(sampler) = &mut self.sampler else { return };
+        let began = Instant::now();
+        let state = mm.state.borrow();
+        sampler.look(&state.alloc, &|name| counters::value(&state.alloc.vmstat, name));
+        self.next = sampler.due();
+        self.spent += began.elapsed();
     }
 }

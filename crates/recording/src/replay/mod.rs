@@ -10,6 +10,7 @@ mod counters;
 mod driver;
 mod flusher;
 mod follow;
+mod lagging;
 mod late;
 mod objects;
 mod pace;

@@ -9,11 +9,9 @@
 //! - A task does not begin before those have ended that had ended when it began: whoever started it had waited for them (`make` for a job's
 //!   end). Else more tasks would have memory at the same time than ever had.
 
-use super::driver::{Driver, LOAD_AHEAD, load_ahead};
 use super::late::LateFrees;
 use super::schedule::Schedule;
 use crate::pagelog::{Op, OpKind, PageLog, task_ends};
-use mm::Env;
 use std::collections::{BTreeSet, VecDeque};
 
 /// A task that did nothing for this long in the recording was waiting or asleep: such a pause makes up for a lag.
@@ -234,7 +232,7 @@ impl Held {
     }
 
     /// The next late free, if that is what comes next.
-    fn pop_late(&mut self) -> Option<Op> {
+    pub fn pop_late(&mut self) -> Option<Op> {
         if self.late.next() > self.due.next() {
             return None;
         }
@@ -244,7 +242,7 @@ impl Held {
     }
 
     /// The next operation of a task that lags, if it may come now; else the task is scheduled anew. What waits behind it stays in the backlog.
-    fn pop_operation(&mut self) -> Option<(u64, Op)> {
+    pub fn pop_operation(&mut self) -> Option<(u64, Op)> {
         let (at, task) = self.pop()?;
         let mut op = *self.backlog[usize::from(task)].as_ref()?.front()?;
         if let Err(free) = self.take_cpu(&mut op, at) {
@@ -258,7 +256,7 @@ impl Held {
     }
 
     /// The task goes on after an operation that came at this time, unless it has to wait anew.
-    fn go_on(&mut self, op: Op, at: u64) {
+    pub fn go_on(&mut self, op: Op, at: u64) {
         self.performing = None;
         if std::mem::take(&mut self.waits_anew) {
             return;
@@ -274,47 +272,23 @@ impl Held {
         let made_up = if leaves { next - op.ts } else { 0 };
         self.schedule(next + at.saturating_sub(op.ts).saturating_sub(made_up), op.task);
     }
-}
 
-impl Driver<'_> {
     /// The task has its answer.
-    pub(super) fn resume(&mut self, task: u16) {
-        self.mm.state.borrow_mut().owner.goes_on(task, self.mm.env.now());
-        if self.held.performing == Some(task) {
-            self.held.waits_anew = false; // At once: whoever let it perform goes on with it.
+    pub fn resume(&mut self, task: u16, now: u64) {
+        if self.performing == Some(task) {
+            self.waits_anew = false; // At once: whoever let it perform goes on with it.
             return;
         }
-        let now = self.mm.env.now();
-        match self.held.backlog[usize::from(task)].as_ref().map(|waiting| waiting.front().map(|next| next.ts)) {
-            Some(Some(ts)) => self.held.schedule(now.max(ts), task),
-            Some(None) => self.held.in_step(task, now),
+        match self.backlog[usize::from(task)].as_ref().map(|waiting| waiting.front().map(|next| next.ts)) {
+            Some(Some(ts)) => self.schedule(now.max(ts), task),
+            Some(None) => self.in_step(task, now),
             None => {}
         }
     }
 
-    /// Loads what the next operations of a task that lags will ask, every so many of them: since they were held back, much
-    /// has left the cache.
-    #[inline(always)]
-    fn load_backlog(&mut self, task: u16) {
-        self.lagging += 1;
-        if self.lagging.is_multiple_of(LOAD_AHEAD)
-            && let Some(waiting) = &self.held.backlog[usize::from(task)]
-        {
-            std::hint::black_box(load_ahead(&self.mm.state.borrow(), waiting.as_slices().0));
-        }
-    }
-
-    /// The next operation of a task that lags.
-    pub(super) fn next_lagging(&mut self) {
-        self.mm.env.clock.set(self.mm.env.clock.get().max(self.held.next));
-        if let Some(op) = self.held.pop_late() {
-            return self.free(op);
-        }
-        if let Some((at, op)) = self.held.pop_operation() {
-            self.load_backlog(op.task);
-            self.perform(op);
-            self.held.go_on(op, at);
-        }
+    /// The next operations of a task that lags, as many as lie side by side.
+    pub fn ahead_of(&self, task: u16) -> &[Op] {
+        self.backlog[usize::from(task)].as_ref().map_or(&[], |waiting| waiting.as_slices().0)
     }
 }
 
