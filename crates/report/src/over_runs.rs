@@ -6,6 +6,9 @@ use serde::Serialize;
 /// Probability that a confidence interval holds what it is an interval of.
 pub const CONFIDENCE: f64 = 0.95;
 
+/// Seeds that a policy needs at least for a difference to be told from chance (Mann-Whitney, p < 0.05).
+pub(crate) const ENOUGH: usize = 4;
+
 /// One figure over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Summary {

@@ -2,14 +2,11 @@
 
 use crate::compare::Rule;
 use crate::json::{self, SCHEMA_VERSION};
-use crate::over_runs::Summary;
+use crate::over_runs::{ENOUGH, Summary};
 use crate::table::{Body, Shown, first_policy, unlike};
 use crate::{Calibration, Report, Rows, csv, manifest};
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
-
-/// Seeds that a policy needs at least for a difference to be told from chance (Mann-Whitney, p < 0.05).
-pub(crate) const ENOUGH: usize = 4;
 
 /// Replays of one recording: a report a seed, at least one, all with the same columns.
 #[derive(Clone, Debug)]

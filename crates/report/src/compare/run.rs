@@ -1,6 +1,7 @@
 //! Reading run directories: what `fraglab replay -o DIR` left, column by column.
 
-use super::{Better, CompareError};
+use super::direction::Better;
+use super::error::CompareError;
 use crate::calibration::Verdict;
 use crate::json::SCHEMA_VERSION;
 use crate::manifest::SCHEMA;

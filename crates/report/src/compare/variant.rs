@@ -1,6 +1,6 @@
 //! Which runs are repetitions of the same thing: runs that differ in nothing but their seed are one variant.
 
-use super::CompareError;
+use super::error::CompareError;
 use super::run::{self, KERNEL, Run};
 use crate::stats;
 use std::collections::BTreeSet;

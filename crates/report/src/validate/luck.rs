@@ -2,9 +2,8 @@
 //! seed of a model without error, some of its figures would be outside their bars all the same.
 
 use crate::bars::BarSet;
-use crate::over_runs::middle;
+use crate::over_runs::{ENOUGH, middle};
 use crate::rows::{Row, Rows};
-use crate::seeds_report::ENOUGH;
 
 /// A row in the seeds of the model.
 pub(super) struct OverSeeds<'a> {
