@@ -23,7 +23,7 @@ pub enum References {
 /// Objects of a call of a shrinker that does not ask for more or less (`SHRINK_BATCH`).
 pub const SHRINK_BATCH: u64 = 128;
 
-/// Entries of a page table of the lowest level (`PTRS_PER_PTE`).
+/// Entries of a page table of the lowest level where pages have 4K (`PTRS_PER_PTE`).
 pub const ENTRIES_A_TABLE: u32 = 512;
 
 /// What a shrinker is asked to scan (`struct shrink_control`), and where it says what became free.

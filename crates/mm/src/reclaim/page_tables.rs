@@ -25,7 +25,7 @@ impl Entries {
     }
 }
 
-/// Tables by their numbers (`lru_gen_mm_state`'s filter, which forgets none and, being no Bloom filter, takes none for another).
+/// Tables by their numbers. The kernel's `lru_gen_mm_state` has a Bloom filter, which may take a table for another; this takes none.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub(super) struct WorthWalking {
     /// Whether each of the first tables is; nothing is known before the first walk, which takes in all.
