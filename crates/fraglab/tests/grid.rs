@@ -32,6 +32,20 @@ fn validate(directory: &Path, format: &str) -> assert_cmd::assert::Assert {
 }
 
 #[test]
+fn a_grid_counts_replays_and_a_recording_seeds() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let refused = |counted: &str, instead: &str| {
+        let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
+        let assert = command.arg("validate").arg(dir.path()).args([counted, "2"]).assert().code(2);
+        let stderr = String::from_utf8(assert.get_output().stderr.clone()).expect("UTF-8");
+        assert!(stderr.contains(instead), "{stderr}");
+    };
+    refused("--replays", "--seeds N");
+    fs::write(dir.path().join("grid.json"), plan(&[])).expect("written");
+    refused("--seeds", "--replays N");
+}
+
+#[test]
 fn mirror_and_prediction_of_every_cell() {
     let Some(demo) = demo() else { return };
     let dir = tempfile::tempdir().expect("a temporary directory");

@@ -30,7 +30,18 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     };
     #[cfg(feature = "machines")]
     if Plan::is_in(recording) {
+        if args.seeds.is_some() {
+            return Err(Failure::Usage(
+                "a grid's recordings are replayed with --replays N; --seeds is for one".to_owned(),
+            ));
+        }
         return grid::report(recording, args);
+    }
+    #[cfg(feature = "machines")]
+    if args.grid.replays.is_some() {
+        return Err(Failure::Usage(
+            "--replays is for a grid; --seeds N says how often one recording is replayed".to_owned(),
+        ));
     }
     let validation = match &args.pair {
         None => Validation::Mirror(mirror_of(recording, args)?),

@@ -31,9 +31,9 @@ pub struct GridArgs {
     /// Run each seed so many times: how far runs of the kernel itself lie apart
     #[arg(long, default_value = "1", value_name = "N", value_parser = count::<NonZero<u64>>)]
     pub repeats: NonZero<u64>,
-    /// Replay each recording of a grid with this many seeds, from --seed on
-    #[arg(long, default_value = "5", value_name = "N", value_parser = count::<NonZero<u64>>)]
-    pub replays: NonZero<u64>,
+    /// Replay each recording of a grid with this many seeds, from --seed on (default 5)
+    #[arg(long, value_name = "N", value_parser = count::<NonZero<u64>>)]
+    pub replays: Option<NonZero<u64>>,
     /// What is recorded in the virtual machines; only `standard` and `full` can be replayed
     #[arg(long, value_enum, default_value_t = Record::Standard, value_name = "EVENTS")]
     pub record: Record,

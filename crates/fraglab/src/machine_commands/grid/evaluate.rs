@@ -12,6 +12,7 @@ use report::grid::plan::{Plan, Planned};
 use report::grid::{Cell, CellId, Findings, Grid};
 use report::validate::{KernelSpread, Pair, mirror, predict};
 use report::window;
+use std::num::NonZero;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -52,9 +53,12 @@ pub fn evaluate(directory: &Path, plan: &Plan, args: &ValidateArgs) -> Result<Gr
     Ok(Grid { scenario: plan.scenario.clone(), bars: args.bars.set().name, replay_seeds, cells })
 }
 
+/// Replays of each recording, unless told otherwise.
+const REPLAYS: NonZero<u64> = NonZero::new(5).expect("not zero");
+
 /// Seeds of the replays.
 fn seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
-    Seeds::Count(args.grid.replays).from(args.seed)
+    Seeds::Count(args.grid.replays.unwrap_or(REPLAYS)).from(args.seed)
 }
 
 /// The scenario on the simulated computer, beside what the kernel made of it over the whole run.
