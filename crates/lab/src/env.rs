@@ -59,6 +59,8 @@ pub struct VirtualEnv {
     pub(crate) cpus: Option<RefCell<Cpus>>,
     /// The share of each CPU that the machine has.
     pub(crate) cpu_percent: u32,
+    /// Work that it takes a process to go on where another one was.
+    pub(crate) context_switch: Nanos,
     /// A task is being started, and perhaps others after it at the same moment.
     pub(crate) starting: Cell<bool>,
     /// When each CPU will be done with the work that it was given, where work is all that is known of what runs.
@@ -95,6 +97,7 @@ impl VirtualEnv {
             devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)).into(),
             cpus: None,
             cpu_percent: 100,
+            context_switch: 0,
             starting: Cell::new(false),
             lanes: Vec::new(),
             demand: Demand::default(),
@@ -118,6 +121,12 @@ impl VirtualEnv {
         self.cpus = Some(RefCell::new(Cpus::new(cpus, scheduler)));
         self.cpu_percent = percent.max(1);
         self
+    }
+
+    /// The same where it takes a process so much work to go on on a CPU that another one had.
+    #[must_use]
+    pub fn with_context_switches(self, context_switch: Nanos) -> VirtualEnv {
+        VirtualEnv { context_switch, ..self }
     }
 
     /// The same with CPUs that belong to nodes.

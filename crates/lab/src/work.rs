@@ -17,6 +17,7 @@ impl VirtualEnv {
                 return;
             }
             self.occupy().await;
+            left += self.elapsed(self.switch_work());
             let chunk = self.until_tick().min(left);
             if !self.is_alone_until(self.now() + chunk) {
                 self.works(chunk).await;

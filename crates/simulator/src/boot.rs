@@ -52,6 +52,7 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
     };
     let env = VirtualEnv::new(clock, costs.speeds, seed)
         .with_cpus(spec.cpus, policy.scheduler, costs.cpu_percent)
+        .with_context_switches(costs.context_switch)
         .with_nodes(&spec.machine().cpu_node)
         .with_devices(device(false), (!spec.disks.swap_on_disk).then(|| device(true)));
     let sim = Sim::new(Mm::new(state, env), spec.clone(), roots);

@@ -16,6 +16,8 @@ pub struct Costs {
     pub cpu_percent: u32,
     /// Share of each CPU of the machine that reading its trace takes, in percent.
     pub readers_percent: u32,
+    /// What it takes a process to go on on a CPU that another one had.
+    pub context_switch: Nanos,
     /// A system call that does nothing.
     pub syscall: Nanos,
     /// A page fault without its page: trap, page-table walk, accounting.
@@ -38,8 +40,14 @@ pub struct Costs {
     pub fork: Nanos,
     /// Copying a page table with its entries at `fork`.
     pub copy_table: Nanos,
-    /// Making or removing a file: filesystem and journal.
+    /// Making a file: filesystem and journal.
     pub file_create: Nanos,
+    /// Removing its name.
+    pub file_remove: Nanos,
+    /// Removing it from the filesystem, once its pages are gone.
+    pub free_inode: Nanos,
+    /// What giving back blocks on disk adds to that.
+    pub free_blocks: Nanos,
     /// Walking a path whose names are in memory.
     pub lookup: Nanos,
     /// Searching a directory for a name that is not.
@@ -66,6 +74,8 @@ impl Costs {
         name: "bare-metal",
         cpu_percent: 100,
         readers_percent: 0,
+        // lat_ctx of lmbench has 1 to 2 us, of the milliseconds that a task has a CPU.
+        context_switch: 0,
         // getpid of lmbench on mitigated kernels: 50 to 100 ns; with entry work of a real call 200.
         syscall: 200,
         // will-it-scale page_fault1: about 0.5 us a fault in one process, clearing included.
@@ -86,6 +96,10 @@ impl Costs {
         copy_table: 5_000,
         // fs_mark with empty files on ext4: some 100,000 files/s a core.
         file_create: 8_000,
+        // As long as making one, all told.
+        file_remove: 8_000,
+        free_inode: 0,
+        free_blocks: 0,
         // lmbench stat of a cached path, and of a name that ext4 has to search a directory block for.
         lookup: 500,
         lookup_miss: 3_000,
@@ -124,15 +138,20 @@ impl Costs {
         // What the host leaves while a guest's task works: median by mean of the times between two anonymous faults in a row, 0.36
         // to 0.68 on six recordings, 0.495 in the median.
         cpu_percent: 50,
-        // `/proc/PID/stat` at the end of a run.
-        readers_percent: 26,
+        // `/proc/PID/task/TID/schedstat` at the end of a run of 6.18: our recorder had 3.5 %.
+        readers_percent: 3,
+        // New page tables empty the emulated TLB. Where one task in a row of faults takes over from another at once, its first fault
+        // comes 113 to 121 us after the last one of the other (first deciles of five recordings; 13 us of it are the fault), and the
+        // twenty after it take 46 to 51 us more than usual.
+        context_switch: 140_000,
         syscall: 5_000,
         // A huge page is cleared and written in 6.2 ms at least: 12 us each 4 KiB, half of it for either. A fault of 4 KiB
         // with clearing and writing follows the last one by 10 to 13 us: 2 + 2 us are left for the rest.
         fault: 2_000,
         clear_page: 4_500,
-        // A copy on write follows the last one by 21 to 26 us; a page in a pipe by 14 to 17.
-        copy_page: 11_000,
+        // A copy on write follows the last one by 24 to 28 us, a page in a pipe by 14 to 17, in a file that is written by 17 to 19
+        // (medians, as the 13 us of a fault are).
+        copy_page: 14_000,
         write_page: 4_500,
         read_word: 100,
         page: 2_000,
@@ -141,8 +160,15 @@ impl Costs {
         file_add: 6_000,
         fork: 800_000,
         copy_table: 60_000,
+        // Small files with eight names looked up in vain each are made 229 to 236 us apart (first quartiles: longer ones were interrupted).
+        file_create: 60_000,
+        // Threads that replace files have their first event after a sleep no later if it is a removed file's first page that goes than
+        // if it is a read one's that comes. The first page of the new file comes 552 to 608 us after the last one of the old is gone
+        // (first quartiles of five recordings), whatever that one's size.
+        file_remove: 60_000,
+        free_inode: 60_000,
+        free_blocks: 380_000,
         // 965,000 operations on names, pipes and sockets in 165 s by one task with about half a CPU; the shares are guesses.
-        file_create: 120_000,
         lookup: 5_000,
         lookup_miss: 10_000,
         handle: 75_000,

@@ -7,6 +7,7 @@ use crate::folio::FolioId;
 use crate::sim::{NOENT, Sim};
 use crate::slab::Cache;
 use crate::xfs::Logged;
+use mm::PageFlags;
 use workload::{Errno, Filesystem};
 
 impl Sim {
@@ -79,12 +80,23 @@ impl Sim {
         self.spend(nanos).await;
     }
 
+    /// Whether some of a file has been written to disk: blocks are given to it then and not before (delayed allocation).
+    fn has_blocks(&self, file: u32) -> bool {
+        let state = self.mm.state.borrow();
+        let owner = &state.owner;
+        let Some(of) = owner.files.get(file) else { return false };
+        let dirty = |id| owner.folios.frame(id).is_some_and(|pfn| state.pages.flags(pfn).contains(PageFlags::DIRTY));
+        of.cached < of.pages() || of.tree.heads().any(|(_, id)| !dirty(id))
+    }
+
     /// `unlink`. The name stays as a negative dentry.
     pub async fn unlink(&self, pid: Pid, file: u32) -> Result<(), Errno> {
         self.open_file(pid, file).await?;
-        self.spend(self.spec.costs.file_create).await;
+        self.spend(self.spec.costs.file_remove).await;
         self.metadata(pid, file, true).await;
+        let blocks = if self.has_blocks(file) { self.spec.costs.free_blocks } else { 0 };
         self.truncate(file).await;
+        self.spend(self.spec.costs.free_inode + blocks).await;
         {
             let owner = &mut self.mm.state.borrow_mut().owner;
             owner.free_inode(file);

@@ -24,6 +24,8 @@ struct Cpu {
     resched: bool,
     /// When it looks next whether another CPU has more tasks.
     balances: Nanos,
+    /// The process whose page tables it used last: kernel threads have none, and leave it those.
+    process: Option<TaskId>,
     /// When it began to be in use, and how long it was before.
     since: Nanos,
     busy: Nanos,
@@ -47,6 +49,8 @@ struct Known {
     last: usize,
     /// What the scheduler keeps of it while it is on no queue.
     standing: Standing,
+    /// It has page tables of its own.
+    is_process: bool,
 }
 
 /// All CPUs.
@@ -63,7 +67,8 @@ const BALANCE: Nanos = 32_000_000;
 impl Cpus {
     pub fn new(cpus: u16, scheduler: Scheduler) -> Cpus {
         let rules = Rules::new(scheduler, cpus);
-        let cpu = |_| Cpu { queue: RunQueue::new(rules), resched: false, balances: 0, since: 0, busy: 0 };
+        let cpu =
+            |_| Cpu { queue: RunQueue::new(rules), resched: false, balances: 0, process: None, since: 0, busy: 0 };
         Cpus { cpus: (0..cpus.max(1)).map(cpu).collect(), tasks: Vec::new(), nodes: Vec::new() }
     }
 
@@ -75,7 +80,7 @@ impl Cpus {
     fn know(&mut self, task: TaskId) -> &mut Known {
         for new in self.tasks.len()..=task {
             let last = self.home(new);
-            self.tasks.push(Known { seat: Seat::None, last, standing: Standing::default() });
+            self.tasks.push(Known { seat: Seat::None, last, standing: Standing::default(), is_process: false });
         }
         &mut self.tasks[task]
     }
@@ -88,7 +93,7 @@ impl Cpus {
 
     /// Whether the task has a CPU now; otherwise it is queued for one.
     fn occupy(&mut self, task: TaskId, now: Nanos) -> bool {
-        let Known { seat, last, standing } = *self.know(task);
+        let Known { seat, last, standing, .. } = *self.know(task);
         match seat {
             Seat::On(_) => return true,
             Seat::Queued(_) => return false,
@@ -149,8 +154,16 @@ impl Cpus {
     /// The task has ended; its number may become another's.
     fn end(&mut self, task: TaskId, now: Nanos) -> Option<TaskId> {
         let next = self.leave(task, now);
-        self.tasks.get_mut(task).into_iter().for_each(|known| known.standing = Standing::default());
+        if let Some(known) = self.tasks.get_mut(task) {
+            (known.standing, known.is_process) = (Standing::default(), false);
+        }
         next
+    }
+
+    /// Whether the CPU that a task is on has to go over to its page tables; it has then.
+    fn switches(&mut self, task: TaskId) -> bool {
+        let Some(Known { seat: Seat::On(cpu), is_process: true, .. }) = self.tasks.get(task) else { return false };
+        self.cpus[*cpu].process.replace(task) != Some(task)
     }
 
     /// Takes over a task that waits on the CPU where most do, for one with two tasks less, or none.
@@ -234,6 +247,21 @@ impl VirtualEnv {
     pub(crate) fn end_on_cpu(&self, task: TaskId) {
         let next = self.cpus.as_ref().and_then(|cpus| cpus.borrow_mut().end(task, self.clock.get()));
         next.into_iter().for_each(|next| self.ready(next));
+    }
+
+    /// The current task is a process: it has page tables of its own, until it ends.
+    pub fn is_process(&self) {
+        let task = self.current.get();
+        self.cpus.iter().for_each(|cpus| cpus.borrow_mut().know(task).is_process = true);
+    }
+
+    /// Work that it takes the current task, which has just got a CPU, to find its way there.
+    pub(crate) fn switch_work(&self) -> Nanos {
+        if self.context_switch == 0 {
+            return 0;
+        }
+        let switches = self.cpus.as_ref().is_some_and(|cpus| cpus.borrow_mut().switches(self.current.get()));
+        if switches { self.context_switch } else { 0 }
     }
 
     /// How long the current task may work until its CPU looks who is to run; no end where tasks don't share CPUs.
@@ -328,6 +356,32 @@ mod tests {
             assert_eq!(ends_at_nice_0(1, scheduler, &[8, 4]), [12, 8], "{scheduler:?}");
             assert_eq!(ends_at_nice_0(2, scheduler, &[8, 4]), [8, 4], "a CPU each, {scheduler:?}");
         }
+    }
+
+    /// Microseconds until all are done that work for 8 ms each on one CPU, where a context switch takes 100 us; processes or kernel threads.
+    fn end_with_switches(are_processes: &[bool]) -> u64 {
+        let env = env(1, Scheduler::Eevdf).with_context_switches(MS / 10);
+        let mut executor = Executor::default();
+        for &is_process in are_processes {
+            let env = &env;
+            executor.spawn(env, async move {
+                if is_process {
+                    env.is_process();
+                }
+                env.run(8 * MS).await;
+            });
+        }
+        run(&env, &mut executor);
+        drop(executor);
+        env.now() / 1_000
+    }
+
+    #[test]
+    fn a_process_pays_for_a_cpu_that_another_process_had() {
+        assert_eq!(end_with_switches(&[false, false]), 16_000, "kernel threads have no page tables");
+        assert_eq!(end_with_switches(&[true, false]), 16_100, "and leave a process its own");
+        // At each tick it is the other one's turn: two turns each with 3.9 ms of work, and one with what is left.
+        assert_eq!(end_with_switches(&[true, true]), 16_600);
     }
 
     #[test]
