@@ -265,8 +265,8 @@ impl Run<'_> {
     /// A process from its birth to its end.
     async fn live(&self, sim: &Sim, Birth { pid, spawn, quota }: Birth) {
         sim.roles.borrow_mut().insert(pid, spawn.role);
-        sim.env().is_process();
         let ready = if quota.is_some() { sim.start_root(pid).await } else { sim.start_child(pid).await };
+        sim.env().is_process();
         let mut task = Task::new(sim, pid);
         let report = match ready {
             Ok(()) => drive(&mut task, &spawn, self.workload.program(&spawn), quota).await,
