@@ -266,7 +266,7 @@ impl Run<'_> {
     async fn live(&self, sim: &Sim, Birth { pid, spawn, quota }: Birth) {
         sim.roles.borrow_mut().insert(pid, spawn.role);
         let ready = if quota.is_some() { sim.start_root(pid).await } else { sim.start_child(pid).await };
-        sim.env().is_process();
+        sim.env().becomes_process();
         let mut task = Task::new(sim, pid);
         let report = match ready {
             Ok(()) => drive(&mut task, &spawn, self.workload.program(&spawn), quota).await,

@@ -250,7 +250,7 @@ impl VirtualEnv {
     }
 
     /// The current task is a process: it has page tables of its own, until it ends.
-    pub fn is_process(&self) {
+    pub fn becomes_process(&self) {
         let task = self.current.get();
         self.cpus.iter().for_each(|cpus| cpus.borrow_mut().know(task).is_process = true);
     }
@@ -366,7 +366,7 @@ mod tests {
             let env = &env;
             executor.spawn(env, async move {
                 if is_process {
-                    env.is_process();
+                    env.becomes_process();
                 }
                 env.run(8 * MS).await;
             });
