@@ -157,6 +157,9 @@ impl Cpus {
         if let Some(known) = self.tasks.get_mut(task) {
             (known.standing, known.is_process) = (Standing::default(), false);
         }
+        for cpu in &mut self.cpus {
+            cpu.process = cpu.process.filter(|&process| process != task);
+        }
         next
     }
 
@@ -382,6 +385,20 @@ mod tests {
         assert_eq!(end_with_switches(&[true, false]), 16_100, "and leave a process its own");
         // At each tick it is the other one's turn: two turns each with 3.9 ms of work, and one with what is left.
         assert_eq!(end_with_switches(&[true, true]), 16_600);
+    }
+
+    #[test]
+    fn a_new_process_by_an_old_number_is_another_one() {
+        let env = env(1, Scheduler::Eevdf).with_context_switches(MS / 10);
+        let mut executor = Executor::default();
+        for _ in 0..2 {
+            executor.spawn(&env, async {
+                env.becomes_process();
+                env.run(MS).await;
+            });
+            run(&env, &mut executor);
+        }
+        assert_eq!(env.now(), 2 * (MS + MS / 10));
     }
 
     #[test]
