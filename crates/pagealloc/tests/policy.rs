@@ -86,6 +86,7 @@ const ROWS: &[Row] = &[
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
     row!("10.16 refaults by writes", ["4.8"], reclaim.writes_refault),
     row!("swap readahead", ["4.6"], reclaim.swap_readahead),
+    row!("file readahead", ["6.18"], reclaim.rotating_readahead_kib),
     row!("where pages from swap enter", ["4.8", "6.1"], reclaim.swap_in_activates),
     row!("7.8 kswapd within the lock", [], kswapd.woken_amid_refill),
     row!("10.19 slab pressure", ["4.6", "4.20", "6.1"], reclaim.slab_pressure),

@@ -10,7 +10,8 @@ use crate::xfs::Logged;
 use mm::reclaim::cache_refaults;
 use mm::{Env, PageFlags, Tag};
 use pagealloc::{Gfp, Order, Pfn};
-use workload::{Errno, Filesystem};
+use std::ops::Range;
+use workload::{Errno, Filesystem, rest_of_piece};
 
 /// Masks as recorded: pages read ahead inside the filesystem; pages to be written; the same of higher orders.
 const READ: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 & !Gfp::FS.0 | Gfp::COMP.0);
@@ -18,7 +19,7 @@ const LIGHTLY: Gfp = Gfp(Gfp::NORETRY.0 | Gfp::NOWARN.0);
 const WRITE: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0 | Gfp::WRITE.0);
 /// Pages of the block device's own cache.
 const METADATA: Gfp = Gfp(Gfp::RECLAIM.0 | Gfp::IO.0 | Gfp::MOVABLE.0 | Gfp::HARDWALL.0 | Gfp::COMP.0 | Gfp::NOFAIL.0);
-/// Largest readahead: `read_ahead_kb` of 128.
+/// Largest readahead: `read_ahead_kb` of 128, unless the disk says that it rotates.
 const READAHEAD_PAGES: u32 = 32;
 
 /// A stretch of a file in pages.
@@ -101,18 +102,18 @@ impl Sim {
 
     /// A page of a mapped file is missing: reads it with what lies around it.
     pub async fn read_around(&self, pid: Pid, at: Stretch, flags: PageFlags) -> Result<(), Errno> {
-        let start = at.index.saturating_sub(READAHEAD_PAGES / 2);
-        let readahead =
-            Readahead { start, size: READAHEAD_PAGES, async_size: READAHEAD_PAGES / 4, ..Readahead::default() };
-        self.set_readahead(at.file, readahead);
-        self.read_window(pid, Stretch { index: start, end: start + READAHEAD_PAGES, ..at }, 0, flags).await;
+        let size = self.readahead_pages();
+        let start = at.index.saturating_sub(size / 2);
+        self.set_readahead(at.file, Readahead { start, size, async_size: size / 4, order: 0 });
+        self.read_window(pid, Stretch { index: start, end: start + size, ..at }, 0, flags).await;
         self.read_alone(pid, at, flags).await
     }
 
     /// The page is missing: reads it with what comes after it.
     async fn read_ahead(&self, pid: Pid, at: Stretch) -> Result<(), Errno> {
-        let wanted = (at.end - at.index).min(READAHEAD_PAGES);
-        let size = if at.index == 0 || wanted > 4 { first_window(wanted, READAHEAD_PAGES) } else { wanted };
+        let most = self.readahead_pages();
+        let wanted = (at.end - at.index).min(most);
+        let size = if at.index == 0 || wanted > 4 { first_window(wanted, most) } else { wanted };
         let async_size = if size > wanted { size - wanted } else { size / 2 };
         self.set_readahead(at.file, Readahead { start: at.index, size, async_size, order: 0 });
         let read = self.read_window(pid, Stretch { end: at.index + size, ..at }, 0, PageFlags::NONE).await;
@@ -131,6 +132,14 @@ impl Sim {
         let read = self.insert(pid, at, NewPage { pfn, order: 0, gfp: READ, flags }).await;
         self.start_read(read.into_iter().collect());
         Ok(())
+    }
+
+    /// Pages of the largest window.
+    fn readahead_pages(&self) -> u32 {
+        if !self.spec.rotates(false) {
+            return READAHEAD_PAGES;
+        }
+        self.mm.state.borrow().alloc.policy.reclaim.rotating_readahead_kib / 4
     }
 
     fn set_readahead(&self, file: u32, readahead: Readahead) {
@@ -153,7 +162,7 @@ impl Sim {
     pub async fn read_next_window(&self, pid: Pid, at: Stretch, flags: PageFlags) {
         let before = self.mm.state.borrow().owner.files.get(at.file).map(|of| of.readahead).unwrap_or_default();
         let start = before.start + before.size;
-        let size = next_window(before.size, READAHEAD_PAGES);
+        let size = next_window(before.size, self.readahead_pages());
         let order = (before.order + 2).min(self.spec.folio_order);
         self.set_readahead(at.file, Readahead { start, size, async_size: size, order });
         self.read_window(pid, Stretch { index: start, end: start + size, ..at }, order, flags).await;
@@ -264,7 +273,7 @@ impl Sim {
                 Some((id, _)) => id,
                 // Looked up again: nobody holds a new page that waits for its buffers, so reclaim may have had it.
                 None => {
-                    self.add_to_write(pid, at).await?;
+                    self.add_to_write(pid, at, &(offset..offset + bytes)).await?;
                     continue;
                 }
             };
@@ -276,10 +285,13 @@ impl Sim {
         Ok(())
     }
 
-    /// A new page to be written to, as large as what is to be written allows, unless somebody else adds one first.
-    async fn add_to_write(&self, pid: Pid, at: Stretch) -> Result<(), Errno> {
+    /// A new page to be written to, as large as what the system call writes allows, unless somebody else adds one first. A page that
+    /// is written in part does not make it larger (`fgf_set_order`).
+    async fn add_to_write(&self, pid: Pid, at: Stretch, written: &Range<u64>) -> Result<(), Errno> {
+        let start = written.start.max(u64::from(at.index) * 4096);
+        let whole_pages = (rest_of_piece(written, start) / 4096) as u32;
         self.mm.state.borrow_mut().refresh_dirty_limits();
-        let largest = order_at(at.index, at.end - at.index, self.spec.folio_order);
+        let largest = order_at(at.index, whole_pages.max(1), self.spec.folio_order);
         for order in (0..=largest).rev() {
             let gfp = if order > 0 { WRITE | LIGHTLY } else { WRITE };
             let Some(pfn) = self.pages(order, gfp, pid).await else { continue };
@@ -401,6 +413,57 @@ fn order_at(index: u32, pages: u32, largest: Order) -> Order {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boot::boot;
+    use crate::costs::Costs;
+    use crate::spec::MachineSpec;
+    use crate::tests::{run_alone, small_machine};
+    use mm::thp::ThpEnabled;
+    use pagealloc::policy::preset;
+    use workload::{FileId, Op, System};
+
+    /// Orders of the folios of a file that these operations leave in the cache, in the order of their places.
+    fn cached_after(policy: &str, virtio: bool, ops: &[Op]) -> Vec<Order> {
+        let guest = small_machine(ThpEnabled::Never);
+        let spec = MachineSpec { costs: Costs { virtio, ..guest.costs }, ..guest };
+        let sim = boot(&spec, &preset(policy).unwrap(), 1, &[]).unwrap();
+        let orders = std::cell::RefCell::new(Vec::new());
+        run_alone(&sim, async {
+            let pid = sim.new_root();
+            sim.start_root(pid).await?;
+            let mut task = crate::system::Task::new(&sim, pid);
+            task.perform(&Op::Create { file: FileId(1) }).await?;
+            for op in ops {
+                task.perform(op).await?;
+            }
+            let owner = &sim.mm.state.borrow().owner;
+            let heads = owner.files.get(1).into_iter().flat_map(|file| file.tree.heads());
+            orders.borrow_mut().extend(heads.map(|(_, id)| owner.folios.get(id).order));
+            Ok(())
+        });
+        orders.take()
+    }
+
+    fn write(bytes: u64) -> Op {
+        Op::Write { file: FileId(1), offset: 0, bytes }
+    }
+
+    #[test]
+    fn a_folio_is_as_large_as_the_whole_pages_of_one_system_call() {
+        let written = |bytes| cached_after("linux-6.18", true, &[write(bytes)]);
+        assert_eq!(written(3 * 4096), [1, 0]);
+        assert_eq!(written(3 * 4096 + 4095), [1, 0, 0], "the fourth page is written in part");
+        assert_eq!(written(6_000), [0, 0]);
+        assert_eq!(written(200 << 10), [4, 4, 4, 1], "64 KiB at a time");
+    }
+
+    #[test]
+    fn much_is_read_ahead_where_the_disk_says_that_it_rotates() {
+        let read = Op::Read { file: FileId(1), offset: 0, bytes: 64 << 10 };
+        let ops = [write(1 << 20), Op::SyncAll, Op::DropCaches, read];
+        let read = |policy, virtio| cached_after(policy, virtio, &ops).len();
+        assert_eq!([read("linux-6.12", true), read("linux-6.18", false)], [32, 32]);
+        assert_eq!(read("linux-6.18", true), 64, "four times what was asked for");
+    }
 
     #[test]
     fn folios_are_aligned_and_no_larger_than_what_is_written() {

@@ -6,17 +6,17 @@ use crate::sim::{BADF, EXIST, NOMEM, Sim};
 use crate::slab::Cache;
 use mm::PageFlags;
 use pagealloc::{Gfp, Order, PAGE_ALLOC_COSTLY_ORDER};
-use workload::{Errno, HandleId};
+use workload::{Errno, HandleId, rest_of_piece};
 
 /// Pages of a pipe; as recorded.
 const PIPE: Gfp = Gfp(Gfp::HIGHUSER.0 | Gfp::ACCOUNT.0);
-/// A socket buffer's head of up to 16 KiB: a large `kmalloc` above 8 KiB.
-const SKB_HEAD: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::COMP.0 | Gfp::NOWARN.0 | Gfp::NOMEMALLOC.0);
-/// Its fragments, tried for without direct reclaim, and in single pages at last.
+/// A socket buffer's fragments, tried for without direct reclaim, and in single pages at last.
 const SKB_FRAGMENT: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 & !Gfp::DIRECT_RECLAIM.0 | Gfp::COMP.0 | Gfp::NOWARN.0);
 const SKB_PAGE: Gfp = Gfp::KERNEL_ACCOUNT;
-/// Bytes of a head, and of all fragments of one buffer (`SKB_MAX_ALLOC`, `UNIX_SKB_FRAGS_SZ`).
-const SKB_HEAD_BYTES: u64 = 16_064;
+/// Bytes of a stream socket's head, what is kept behind it, and bytes of all fragments of one buffer (`SKB_MAX_HEAD`, a page
+/// with `skb_shared_info`; `UNIX_SKB_FRAGS_SZ`).
+const SKB_HEAD_BYTES: u64 = 4096 - SKB_SHARED_INFO;
+const SKB_SHARED_INFO: u64 = 320;
 const SKB_FRAGMENT_BYTES: u64 = 32_768;
 /// Blocks of a packet ring (af_packet): without retries, then for good.
 const RING: Gfp = Gfp(Gfp::KERNEL.0 | Gfp::COMP.0 | Gfp::ZERO.0 | Gfp::NOWARN.0);
@@ -43,11 +43,11 @@ impl Sim {
         self.spend(self.spec.costs.handle).await;
         let pair = [SocketInode, UnixSocket, Dentry, Filp, SocketInode, UnixSocket, Dentry, Filp];
         self.hold_objects(pid, number, &pair).await?;
-        let mut left = bytes;
-        while left > 0 {
-            let size = left.min(SKB_HEAD_BYTES + SKB_FRAGMENT_BYTES);
+        let mut sent = 0;
+        while sent < bytes {
+            let size = rest_of_piece(&(0..bytes), sent).min(SKB_HEAD_BYTES + SKB_FRAGMENT_BYTES);
             self.socket_buffer(pid, number, size).await?;
-            left -= size;
+            sent += size;
         }
         Ok(())
     }
@@ -55,34 +55,34 @@ impl Sim {
     async fn socket_buffer(&self, pid: Pid, number: u32, size: u64) -> Result<(), Errno> {
         // What exceeds a head goes into whole pages first.
         let in_pages = size.saturating_sub(SKB_HEAD_BYTES).next_multiple_of(4096).min(size);
-        let head = size - in_pages;
-        self.hold_objects(pid, number, &[Cache::SkbHead]).await?;
-        if head > 8192 {
-            let id = self.kernel_page(2, SKB_HEAD, pid, KernelUse::Socket).await.ok_or(NOMEM)?;
-            self.hold(number, id);
-        } else if head > 0 {
-            let pieces = [Cache::SkbData; 2];
-            self.hold_objects(pid, number, &pieces[..head.div_ceil(4096) as usize]).await?;
-        }
-        let mut pages = in_pages.div_ceil(4096);
-        while pages > 0 {
-            pages -= self.socket_fragment(pid, number, pages).await?;
-        }
+        let data = match size - in_pages + SKB_SHARED_INFO {
+            0..=512 => Cache::SkbData512,
+            513..=1024 => Cache::PipeRing,
+            1025..=2048 => Cache::SkbData2k,
+            _ => Cache::SkbData,
+        };
+        self.hold_objects(pid, number, &[Cache::SkbHead, data]).await?;
+        self.socket_fragments(pid, number, in_pages.div_ceil(4096)).await?;
         self.spend(self.spec.costs.copy_page * size.div_ceil(4096)).await;
         Ok(())
     }
 
-    /// A fragment as large as may be: its pages.
-    async fn socket_fragment(&self, pid: Pid, number: u32, pages: u64) -> Result<u64, Errno> {
-        let largest = (pages.ilog2() as Order).min(PAGE_ALLOC_COSTLY_ORDER);
-        for order in (0..=largest).rev() {
+    /// Fragments as large as may be; once a size was not to be had, smaller ones only (`alloc_skb_with_frags`).
+    async fn socket_fragments(&self, pid: Pid, number: u32, mut pages: u64) -> Result<(), Errno> {
+        let mut largest = PAGE_ALLOC_COSTLY_ORDER;
+        while pages > 0 {
+            let order = largest.min(pages.ilog2() as Order);
             let gfp = if order > 0 { SKB_FRAGMENT } else { SKB_PAGE };
-            if let Some(id) = self.kernel_page(order, gfp, pid, KernelUse::Socket).await {
-                self.hold(number, id);
-                return Ok(1 << order);
+            match self.kernel_page(order, gfp, pid, KernelUse::Socket).await {
+                Some(id) => {
+                    self.hold(number, id);
+                    pages -= 1 << order;
+                }
+                None if order > 0 => largest = order - 1,
+                None => return Err(NOMEM),
             }
         }
-        Err(NOMEM)
+        Ok(())
     }
 
     /// A packet ring.
@@ -185,5 +185,42 @@ impl Sim {
         if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(number) {
             handle.pages.push(id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::boot::boot;
+    use crate::tests::{run_alone, small_machine};
+    use mm::thp::ThpEnabled;
+    use pagealloc::policy::preset;
+
+    /// Orders of the pages that hold what a socket was sent, and heads by cache.
+    fn sent(bytes: u64) -> (Vec<Order>, [u64; 4]) {
+        let sim = boot(&small_machine(ThpEnabled::Never), &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
+        let found = std::cell::RefCell::default();
+        run_alone(&sim, async {
+            let pid = sim.new_root();
+            sim.start_root(pid).await?;
+            sim.socket(pid, HandleId(1), bytes).await?;
+            let owner = &sim.mm.state.borrow().owner;
+            let pages = owner.folios.iter().filter(|(_, folio)| folio.what == Use::Kernel(KernelUse::Socket));
+            let mut orders: Vec<Order> = pages.map(|(_, folio)| folio.order).collect();
+            orders.sort_unstable_by(|a, b| b.cmp(a));
+            let heads = [Cache::SkbData512, Cache::PipeRing, Cache::SkbData2k, Cache::SkbData];
+            found.replace((orders, heads.map(|cache| owner.slabs.objects(cache))));
+            Ok(())
+        });
+        found.take()
+    }
+
+    #[test]
+    fn a_stream_socket_keeps_what_exceeds_a_head_in_whole_pages() {
+        assert_eq!(sent(3_776), (vec![], [0, 0, 0, 1]), "with what is kept behind it a page");
+        assert_eq!(sent(3_777), (vec![0], [1, 0, 0, 0]), "one page holds all of it");
+        assert_eq!(sent(4_800), (vec![0], [0, 1, 0, 0]));
+        // 36,544 bytes at most in a buffer: eight pages and a head; then 28,992: seven pages, and 320 bytes.
+        assert_eq!(sent(64 << 10), (vec![3, 2, 1, 0], [0, 1, 0, 1]));
     }
 }

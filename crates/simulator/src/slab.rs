@@ -68,6 +68,8 @@ caches! {
     UnixSocket: "UNIX-STREAM", 1152, 2, false, false;
     SkbHead: "skbuff_head_cache", 256, 0, false, false;
     SkbData: "kmalloc-cg-4k", 4096, 3, false, false;
+    SkbData2k: "kmalloc-cg-2k", 2048, 3, false, false;
+    SkbData512: "kmalloc-cg-512", 512, 1, false, false;
     XfsInode: "xfs_inode", 960, 2, true, true;
     XfsInodeItem: "xfs_ili", 168, 0, false, true;
     XfsBuf: "xfs_buf", 384, 1, false, true;

@@ -213,9 +213,9 @@ impl MachineSpec {
         (self.memory >> self.geometry.page_shift) as u32
     }
 
-    /// Whether the swap device tells the kernel that it rotates: so reading is done by neighbourhood there.
-    pub(crate) fn swap_rotates(&self) -> bool {
-        self.device(true).2 > 0 || self.costs.virtio
+    /// Whether the disk, or the swap device, tells the kernel that it rotates: much is read ahead of it then.
+    pub(crate) fn rotates(&self, swap: bool) -> bool {
+        self.device(swap).2 > 0 || self.costs.virtio
     }
 
     /// The same machine at its full size.

@@ -153,7 +153,7 @@ impl Sim {
             let state = &mut *self.mm.state.borrow_mut();
             let rule = state.alloc.policy.reclaim.swap_readahead;
             let Some(slot) = state.owner.swapped_at(of) else { return Ok(()) };
-            if self.spec.swap_rotates() { state.owner.slots.around(slot, rule) } else { slot..slot + 1 }
+            if self.spec.rotates(true) { state.owner.slots.around(slot, rule) } else { slot..slot + 1 }
         };
         for slot in slots {
             let id = {

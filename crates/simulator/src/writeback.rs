@@ -76,8 +76,8 @@ impl Sim {
     /// Writes the oldest dirty pages: all of them, or as many as are too old or too many.
     async fn write_back(&self, all: bool) {
         while let Some(id) = self.next_to_write(all) {
-            if self.start_writing(id, Stream::Files) {
-                self.spend(self.spec.costs.io_page).await;
+            if let Some(pages) = self.start_writing(id, Stream::Files) {
+                self.spend(self.cost_of_writing(pages)).await;
                 self.write_inode(id).await;
             }
             let device = self.mm.env.device(false);
@@ -114,21 +114,26 @@ impl Sim {
         wanted.then_some(id)
     }
 
-    /// Hands a dirty page of a file to the disk. `false`: it is none any more, or is being written.
-    fn start_writing(&self, id: FolioId, stream: Stream) -> bool {
+    /// CPU time for a folio of so many pages.
+    fn cost_of_writing(&self, pages: u32) -> Nanos {
+        self.spec.costs.io_page + self.spec.costs.write_back * u64::from(pages)
+    }
+
+    /// Hands a dirty folio of a file to the disk: its pages. `None`: it is none any more, or is being written.
+    fn start_writing(&self, id: FolioId, stream: Stream) -> Option<u32> {
         let mut state = self.mm.state.borrow_mut();
         let folio = *state.owner.folios.get(id);
-        let (Use::File { file, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return false };
+        let (Use::File { file, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return None };
         let flags = state.pages.flags(pfn);
         if !flags.contains(PageFlags::DIRTY) || flags.contains(PageFlags::WRITEBACK) {
-            return false;
+            return None;
         }
         state.set_writeback(pfn);
         if file == BLOCK_DEVICE {
             state.pages.clear_flags(pfn, PageFlags::PINNED);
         }
         self.mm.env.write(pfn, stream, folio.pages());
-        true
+        Some(folio.pages())
     }
 
     /// `sync`.
@@ -145,12 +150,12 @@ impl Sim {
             let of = state.owner.files.get(file).ok_or(NOENT)?;
             of.tree.pages().map(|(_, id)| id).collect()
         };
-        let mut started = 0;
+        let mut cost = 0;
         for id in pages {
-            started += u64::from(self.start_writing(id, Stream::Synced));
+            cost += self.start_writing(id, Stream::Synced).map_or(0, |pages| self.cost_of_writing(pages));
             self.env().wait_for_request(Stream::Synced).await;
         }
-        self.spend(self.spec.costs.io_page * started).await;
+        self.spend(cost).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
         Ok(())
     }

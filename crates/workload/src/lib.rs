@@ -47,7 +47,7 @@ pub use machine::{
     CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, MachineChange, PageKib, SlabAllocator,
 };
 pub use measure::{Better, Measure};
-pub use op::{Access, Advice, FileId, FileMapping, GfpClass, HandleId, MEETINGS, Op, RegionId};
+pub use op::{Access, Advice, FileId, FileMapping, GfpClass, HandleId, MEETINGS, Op, PIECE, RegionId, rest_of_piece};
 pub use paper::{on_paper, ready};
 pub use random::Random;
 pub use rounds::{Script, program, quota};

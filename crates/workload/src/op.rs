@@ -4,6 +4,16 @@
 //! child inherits them. Numbers of files belong to the scenario: all tasks see the same scratch directory.
 
 use crate::Spawn;
+use std::ops::Range;
+
+/// Bytes that one system call reads, writes or sends; a longer operation is several of them.
+pub const PIECE: u64 = 64 << 10;
+
+/// How many of these bytes of an operation the system call that has come to `at` still has to do.
+pub fn rest_of_piece(operation: &Range<u64>, at: u64) -> u64 {
+    let done = at.saturating_sub(operation.start);
+    operation.end.saturating_sub(at).min(PIECE - done % PIECE)
+}
 
 /// A mapping of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, PartialOrd, Ord)]
@@ -308,5 +318,20 @@ impl Op {
             | Op::Socket { bytes, .. } => bytes,
             _ => 0,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_calls_do_64_kib_at_a_time() {
+        let operation = 4096..4096 + 3 * PIECE / 2;
+        assert_eq!(
+            [4096, 8192, 4096 + PIECE].map(|at| rest_of_piece(&operation, at)),
+            [PIECE, PIECE - 4096, PIECE / 2]
+        );
+        assert_eq!(rest_of_piece(&operation, operation.end), 0);
     }
 }

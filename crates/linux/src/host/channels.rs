@@ -6,10 +6,8 @@ use rustix::pipe::{PipeFlags, fcntl_setpipe_size, pipe_with};
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
-use workload::HandleId;
+use workload::{HandleId, PIECE};
 
-/// What is sent at once.
-const PIECE: usize = 64 << 10;
 /// Capacity that a pipe has from the start.
 const PIPE_CAPACITY: u64 = 64 << 10;
 /// Frame of a packet ring: it divides every block.
@@ -34,7 +32,7 @@ pub struct Channels {
 impl Channels {
     /// None yet.
     pub fn new() -> Channels {
-        Channels { open: HashMap::new(), contents: vec![0x3c; PIECE] }
+        Channels { open: HashMap::new(), contents: vec![0x3c; PIECE as usize] }
     }
 
     /// A pipe with this much in it.
@@ -110,7 +108,7 @@ impl Channels {
     fn fill(&self, bytes: u64, send: impl Fn(&[u8]) -> Result<usize, Errno>) -> Result<(), Errno> {
         let mut left = bytes;
         while left > 0 {
-            match send(&self.contents[..PIECE.min(usize::try_from(left).unwrap_or(PIECE))]) {
+            match send(&self.contents[..PIECE.min(left) as usize]) {
                 Ok(sent) => left -= sent as u64,
                 Err(Errno::AGAIN) => break,
                 Err(error) => return Err(error),

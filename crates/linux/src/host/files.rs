@@ -7,10 +7,7 @@ use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::{Rc, Weak};
-use workload::FileId;
-
-/// Bytes read or written by one system call.
-const PIECE: usize = 64 << 10;
+use workload::{FileId, PIECE};
 
 /// The scratch directory as a process uses it.
 pub struct Files {
@@ -28,7 +25,7 @@ impl Files {
     /// # Errors
     /// If it can't be opened.
     pub fn in_dir(dir: &Path) -> std::io::Result<Files> {
-        Ok(Files { dir: File::open(dir)?.into(), buffer: vec![0x5a; PIECE], open: None, held: HashMap::new() })
+        Ok(Files { dir: File::open(dir)?.into(), buffer: vec![0x5a; PIECE as usize], open: None, held: HashMap::new() })
     }
 
     /// Creates a file, or empties it.
@@ -80,7 +77,7 @@ impl Files {
         let end = offset.checked_add(bytes).ok_or(Errno::FBIG)?;
         let mut at = offset;
         while at < end {
-            at += pwrite(fd, &self.buffer[..PIECE.min((end - at) as usize)], at)? as u64;
+            at += pwrite(fd, &self.buffer[..PIECE.min(end - at) as usize], at)? as u64;
         }
         Ok(())
     }
@@ -92,7 +89,7 @@ impl Files {
         let end = offset.checked_add(bytes).ok_or(Errno::INVAL)?;
         let mut at = offset;
         while at < end {
-            match pread(fd, &mut self.buffer[..PIECE.min((end - at) as usize)], at)? {
+            match pread(fd, &mut self.buffer[..PIECE.min(end - at) as usize], at)? {
                 0 => break,
                 read => at += read as u64,
             }

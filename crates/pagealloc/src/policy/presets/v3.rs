@@ -66,6 +66,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     inodes_with_cache: true,
     swaps_huge_pages: false,
     swap_readahead: SwapReadahead::Always,
+    rotating_readahead_kib: 128,
     swap_in_activates: false,
     anon_dirtyable: true,
     slab_pressure: SlabPressure::EachZone,

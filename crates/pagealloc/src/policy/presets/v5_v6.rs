@@ -188,6 +188,7 @@ pub(super) fn linux_6_18() -> Policy {
         skip_kswapd_nodes: true,
         reclaim: ReclaimRules {
             swap_tables: SwapTableRule::PerCluster,
+            rotating_readahead_kib: 8192,
             generations: Some(GENERATIONS_6_18),
             ..base.reclaim
         },
