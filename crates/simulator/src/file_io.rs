@@ -9,6 +9,7 @@ use crate::slab::{Cache, Object};
 use crate::xfs::Logged;
 use mm::reclaim::cache_refaults;
 use mm::{Env, PageFlags, Tag};
+use pagealloc::policy::LargeFolios;
 use pagealloc::{Gfp, Order, Pfn};
 use std::ops::Range;
 use workload::{Errno, Filesystem, rest_of_piece};
@@ -134,6 +135,16 @@ impl Sim {
         Ok(())
     }
 
+    /// Order of the largest folio that the filesystem has.
+    fn largest_folio(&self) -> Order {
+        let has_some = match self.mm.state.borrow().alloc.policy.large_folios {
+            LargeFolios::None => false,
+            LargeFolios::Xfs => self.spec.disks.filesystem == Filesystem::Xfs,
+            LargeFolios::XfsAndExt4 => true,
+        };
+        if has_some { self.spec.folio_order } else { 0 }
+    }
+
     /// Pages of the largest window.
     fn readahead_pages(&self) -> u32 {
         if !self.spec.rotates(false) {
@@ -163,7 +174,7 @@ impl Sim {
         let before = self.mm.state.borrow().owner.files.get(at.file).map(|of| of.readahead).unwrap_or_default();
         let start = before.start + before.size;
         let size = next_window(before.size, self.readahead_pages());
-        let order = (before.order + 2).min(self.spec.folio_order);
+        let order = (before.order + 2).min(self.largest_folio());
         self.set_readahead(at.file, Readahead { start, size, async_size: size, order });
         self.read_window(pid, Stretch { index: start, end: start + size, ..at }, order, flags).await;
     }
@@ -291,7 +302,7 @@ impl Sim {
         let start = written.start.max(u64::from(at.index) * 4096);
         let whole_pages = (rest_of_piece(written, start) / 4096) as u32;
         self.mm.state.borrow_mut().refresh_dirty_limits();
-        let largest = order_at(at.index, whole_pages.max(1), self.spec.folio_order);
+        let largest = order_at(at.index, whole_pages.max(1), self.largest_folio());
         for order in (0..=largest).rev() {
             let gfp = if order > 0 { WRITE | LIGHTLY } else { WRITE };
             let Some(pfn) = self.pages(order, gfp, pid).await else { continue };
@@ -454,6 +465,7 @@ mod tests {
         assert_eq!(written(3 * 4096 + 4095), [1, 0, 0], "the fourth page is written in part");
         assert_eq!(written(6_000), [0, 0]);
         assert_eq!(written(200 << 10), [4, 4, 4, 1], "64 KiB at a time");
+        assert_eq!(cached_after("linux-6.12", true, &[write(3 * 4096)]), [0; 3], "ext4 has no larger ones yet");
     }
 
     #[test]

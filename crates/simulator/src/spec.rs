@@ -93,7 +93,7 @@ pub struct MachineSpec {
     pub swap: u64,
     /// Huge pages.
     pub thp: Thp,
-    /// Largest order of page-cache folios: 0 where the filesystem has none (ext4 up to 6.15), 9 since.
+    /// Largest order of page-cache folios, where the filesystem has larger ones than pages at all.
     pub folio_order: u8,
     /// In use at the start.
     pub boot: Boot,

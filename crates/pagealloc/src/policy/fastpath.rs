@@ -201,6 +201,18 @@ pub enum PcpBatch {
     Managed4096,
 }
 
+/// Filesystems with folios of several pages in the page cache. Guests of 6.1 and 6.12 ask for single pages only to write to files of ext4,
+/// those of 6.18 and 7.3 for up to 16 at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LargeFolios {
+    /// None (up to 5.17).
+    None,
+    /// XFS (5.18+).
+    Xfs,
+    /// Ext4, too (6.16+).
+    XfsAndExt4,
+}
+
 /// How the stack of a task is allocated on x86-64. Own knowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelStacks {

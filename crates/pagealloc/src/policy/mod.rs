@@ -70,6 +70,8 @@ pub struct Policy {
     pub min_free_kbytes_limit: u32,
     /// How the stack of a task is allocated.
     pub stacks: KernelStacks,
+    /// Which filesystems keep files in memory in folios of several pages, which the simulated computer asks.
+    pub large_folios: LargeFolios,
     /// How tasks share a CPU, which the simulated computer asks.
     pub scheduler: Scheduler,
     /// Per-CPU page lists (chapter 5).

@@ -29,6 +29,7 @@ pub(super) fn linux_6_1() -> Policy {
         merge_types: MergeTypes::Mergeable,
         nofragment: NoFragment::Normal,
         bulk_requests: BulkRequests::Batched,
+        large_folios: LargeFolios::Xfs,
         boost: Boost::EveryFallbackGuarded,
         lowmem_zones: LowmemZones::AllButHighMemAndMovable,
         min_free_kbytes_limit: 262144,
@@ -186,6 +187,7 @@ pub(super) fn linux_6_18() -> Policy {
         name: "linux-6.18",
         fallback: Fallback::ClaimThenSteal { batch_mode: true },
         skip_kswapd_nodes: true,
+        large_folios: LargeFolios::XfsAndExt4,
         reclaim: ReclaimRules {
             swap_tables: SwapTableRule::PerCluster,
             rotating_readahead_kib: 8192,
