@@ -24,10 +24,11 @@ const RING: Gfp = Gfp(Gfp::KERNEL.0 | Gfp::COMP.0 | Gfp::ZERO.0 | Gfp::NOWARN.0)
 impl Sim {
     /// A pipe with this much in it.
     pub async fn pipe(&self, pid: Pid, handle: HandleId, bytes: u64) -> Result<(), Errno> {
-        use Cache::{Dentry, Filp, PipeRing, PseudoInode};
+        use Cache::{Dentry, Filp, KmallocCg1k, PseudoInode};
         let number = self.open(pid, handle)?;
         self.spend(self.spec.costs.handle).await;
-        self.hold_objects(pid, number, &[PseudoInode, PipeRing, Dentry, Filp, Filp]).await?;
+        // Its ring of 16 buffers of 40 bytes is a `kmalloc` of 1 KiB.
+        self.hold_objects(pid, number, &[PseudoInode, KmallocCg1k, Dentry, Filp, Filp]).await?;
         for _ in 0..bytes.div_ceil(4096) {
             let id = self.kernel_page(0, PIPE, pid, KernelUse::Pipe).await.ok_or(NOMEM)?;
             self.hold(number, id);
@@ -56,10 +57,10 @@ impl Sim {
         // What exceeds a head goes into whole pages first.
         let in_pages = size.saturating_sub(SKB_HEAD_BYTES).next_multiple_of(4096).min(size);
         let data = match size - in_pages + SKB_SHARED_INFO {
-            0..=512 => Cache::SkbData512,
-            513..=1024 => Cache::PipeRing,
-            1025..=2048 => Cache::SkbData2k,
-            _ => Cache::SkbData,
+            0..=512 => Cache::KmallocCg512,
+            513..=1024 => Cache::KmallocCg1k,
+            1025..=2048 => Cache::KmallocCg2k,
+            _ => Cache::KmallocCg4k,
         };
         self.hold_objects(pid, number, &[Cache::SkbHead, data]).await?;
         self.socket_fragments(pid, number, in_pages.div_ceil(4096)).await?;
@@ -208,7 +209,7 @@ mod tests {
             let pages = owner.folios.iter().filter(|(_, folio)| folio.what == Use::Kernel(KernelUse::Socket));
             let mut orders: Vec<Order> = pages.map(|(_, folio)| folio.order).collect();
             orders.sort_unstable_by(|a, b| b.cmp(a));
-            let heads = [Cache::SkbData512, Cache::PipeRing, Cache::SkbData2k, Cache::SkbData];
+            let heads = [Cache::KmallocCg512, Cache::KmallocCg1k, Cache::KmallocCg2k, Cache::KmallocCg4k];
             found.replace((orders, heads.map(|cache| owner.slabs.objects(cache))));
             Ok(())
         });

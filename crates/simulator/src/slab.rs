@@ -62,14 +62,14 @@ caches! {
     Pid: "pid", 192, 0, false, false;
     Cred: "cred_jar", 192, 0, false, false;
     Filp: "filp", 192, 0, false, false;
-    PipeRing: "kmalloc-cg-1k", 1024, 2, false, false;
+    KmallocCg512: "kmalloc-cg-512", 512, 1, false, false;
+    KmallocCg1k: "kmalloc-cg-1k", 1024, 2, false, false;
+    KmallocCg2k: "kmalloc-cg-2k", 2048, 3, false, false;
+    KmallocCg4k: "kmalloc-cg-4k", 4096, 3, false, false;
     PseudoInode: "inode_cache", 616, 1, true, false;
     SocketInode: "sock_inode_cache", 832, 2, true, false;
     UnixSocket: "UNIX-STREAM", 1152, 2, false, false;
     SkbHead: "skbuff_head_cache", 256, 0, false, false;
-    SkbData: "kmalloc-cg-4k", 4096, 3, false, false;
-    SkbData2k: "kmalloc-cg-2k", 2048, 3, false, false;
-    SkbData512: "kmalloc-cg-512", 512, 1, false, false;
     XfsInode: "xfs_inode", 960, 2, true, true;
     XfsInodeItem: "xfs_ili", 168, 0, false, true;
     XfsBuf: "xfs_buf", 384, 1, false, true;
