@@ -3,16 +3,18 @@
 //! A task takes a CPU when it works for the first time, and keeps it until it waits or the scheduler ([`rules`]) gives it to another. Who wakes up goes where it was last, or where a CPU is idle; a new task where the fewest are; a CPU that falls
 //! idle takes over one from the longest queue, and a busy one now and then does so, too.
 
+mod entities;
 mod rules;
 mod run_queue;
 
 use crate::env::VirtualEnv;
 use crate::task::TaskId;
+use entities::Standing;
 use mm::Nanos;
 use pagealloc::policy::Scheduler;
 use pagealloc::{CpuId, NodeId};
 use rules::{Rules, TICK};
-use run_queue::{RunQueue, Standing};
+use run_queue::RunQueue;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,6 +1,6 @@
 //! *Who of those that share a CPU runs?* Two generations of the kernel's fair scheduler, without groups.
 
-use super::run_queue::{Entity, RunQueue, Standing};
+use super::entities::{Entities, Entity, Standing};
 use crate::task::TaskId;
 use mm::Nanos;
 use pagealloc::policy::Scheduler;
@@ -52,7 +52,7 @@ impl Rules {
     }
 
     /// Where a task that comes stands among those that are there.
-    pub fn place(&self, queue: &RunQueue, task: TaskId, Standing { weight, owed, .. }: Standing) -> Entity {
+    pub fn place(&self, queue: &Entities, task: TaskId, Standing { weight, owed, .. }: Standing) -> Entity {
         let mut entity = Entity { task, weight, vruntime: 0, deadline: 0 };
         match *self {
             Rules::Cfs { latency, .. } => {
@@ -61,7 +61,7 @@ impl Rules {
                     // A new task has had the slice that it is to have.
                     None => -entity.virtual_time(self.share(queue, &entity, queue.load() + i64::from(weight))),
                 };
-                entity.vruntime = queue.least() - owed;
+                entity.vruntime = queue.least - owed;
             }
             Rules::Eevdf { slice } => {
                 let load = queue.load();
@@ -76,9 +76,9 @@ impl Rules {
     }
 
     /// What a task that goes is owed.
-    pub fn owed(&self, queue: &RunQueue, entity: &Entity) -> i64 {
+    pub fn owed(&self, queue: &Entities, entity: &Entity) -> i64 {
         match *self {
-            Rules::Cfs { .. } => queue.least() - entity.vruntime,
+            Rules::Cfs { .. } => queue.least - entity.vruntime,
             Rules::Eevdf { slice } => {
                 let most = entity.virtual_time((2 * slice).max(TICK));
                 (average(queue) - entity.vruntime).clamp(-most, most)
@@ -87,8 +87,8 @@ impl Rules {
     }
 
     /// What a task that slept is owed when it wakes up, by the queue that it was on.
-    pub fn owed_after_sleep(&self, queue: &RunQueue, standing: Standing) -> Standing {
-        let went_by = queue.least() - standing.least;
+    pub fn owed_after_sleep(&self, queue: &Entities, standing: Standing) -> Standing {
+        let went_by = queue.least - standing.least;
         let owed = standing.owed.map(|owed| match self {
             Rules::Eevdf { .. } if owed < 0 => (owed + went_by).min(0),
             Rules::Eevdf { .. } => owed,
@@ -98,8 +98,8 @@ impl Rules {
     }
 
     /// Who is to run.
-    pub fn pick(&self, queue: &RunQueue) -> Option<TaskId> {
-        let all = queue.entities.iter();
+    pub fn pick(&self, queue: &Entities) -> Option<TaskId> {
+        let all = queue.all.iter();
         let first = match self {
             Rules::Cfs { .. } => all.min_by_key(|of| (of.vruntime, of.task)),
             Rules::Eevdf { .. } => {
@@ -111,11 +111,11 @@ impl Rules {
     }
 
     /// Whether who woke up just now takes the CPU from what runs.
-    pub fn preempts(&self, queue: &RunQueue, woken: TaskId) -> bool {
+    pub fn preempts(&self, queue: &Entities, woken: TaskId) -> bool {
         let Some(runs) = queue.running() else { return false };
         match *self {
             Rules::Cfs { wakeup_granularity, .. } => {
-                let of_woken = queue.entities.iter().find(|of| of.task == woken);
+                let of_woken = queue.all.iter().find(|of| of.task == woken);
                 of_woken.is_some_and(|of| runs.vruntime - of.vruntime > of.virtual_time(wakeup_granularity))
             }
             Rules::Eevdf { .. } => runs.vruntime > average(queue) && self.pick(queue) == Some(woken),
@@ -123,28 +123,28 @@ impl Rules {
     }
 
     /// Whether a tick takes the CPU from what runs, whose slice, if it has one, is not over.
-    pub fn tick(&self, queue: &RunQueue, now: Nanos) -> bool {
+    pub fn tick(&self, queue: &Entities, now: Nanos) -> bool {
         let Rules::Cfs { min_granularity, .. } = *self else { return false };
         let Some(runs) = queue.running() else { return false };
         let share = self.share(queue, runs, queue.load());
         let had = now - queue.since;
-        let least = queue.entities.iter().map(|of| of.vruntime).min().unwrap_or(runs.vruntime);
+        let least = queue.all.iter().map(|of| of.vruntime).min().unwrap_or(runs.vruntime);
         had > share || had >= min_granularity && runs.vruntime - least > share as i64
     }
 
     /// A task's share of the time in which each of those that weigh so much together is to run once.
-    fn share(&self, queue: &RunQueue, entity: &Entity, load: i64) -> Nanos {
+    fn share(&self, queue: &Entities, entity: &Entity, load: i64) -> Nanos {
         let Rules::Cfs { latency, min_granularity, .. } = *self else { return 0 };
-        let tasks = queue.len() as u64;
+        let tasks = queue.all.len() as u64;
         let round = if tasks > NR_LATENCY { tasks * min_granularity } else { latency };
         round * u64::from(entity.weight) / load.max(1) as u64
     }
 }
 
 /// Virtual time at which nobody on a queue would be owed anything.
-fn average(queue: &RunQueue) -> i64 {
-    let Some(first) = queue.entities.first() else { return 0 };
-    let (sum, load) = queue.entities.iter().fold((0, 0), |(sum, load), of| {
+fn average(queue: &Entities) -> i64 {
+    let Some(first) = queue.all.first() else { return 0 };
+    let (sum, load) = queue.all.iter().fold((0, 0), |(sum, load), of| {
         let weight = i128::from(of.weight);
         (sum + i128::from(of.vruntime - first.vruntime) * weight, load + weight)
     });
