@@ -3,6 +3,7 @@
 use crate::folio::FolioId;
 use crate::mapped::MappedAt;
 use crate::page_tree::{PageTree, Slot};
+use crate::readahead::Readahead;
 use crate::slab::Object;
 use crate::xfs::InodeItem;
 use mm::reclaim::Shadow;
@@ -10,22 +11,6 @@ use std::collections::BTreeMap;
 
 /// The block device itself, whose cache holds inode tables and directories.
 pub(crate) const BLOCK_DEVICE: u32 = u32::MAX;
-
-/// State of sequential reading: the last window, and where its second half begins.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Readahead {
-    pub start: u32,
-    pub size: u32,
-    pub async_size: u32,
-    pub order: u8,
-}
-
-impl Readahead {
-    /// The page whose use starts the next window.
-    pub fn mark(&self) -> Option<u32> {
-        (self.async_size > 0).then(|| self.start + self.size - self.async_size)
-    }
-}
 
 /// A file.
 #[derive(Default)]
@@ -98,34 +83,9 @@ impl File {
     }
 }
 
-/// Window of a first read of `wanted` pages (`get_init_ra_size`).
-pub(crate) fn first_window(wanted: u32, max: u32) -> u32 {
-    let size = wanted.next_power_of_two();
-    match () {
-        () if size <= max / 32 => size * 4,
-        () if size <= max / 4 => size * 2,
-        () => max,
-    }
-}
-
-/// The window after one of `size` (`get_next_ra_size`).
-pub(crate) fn next_window(size: u32, max: u32) -> u32 {
-    match () {
-        () if size < max / 16 => size * 4,
-        () if size <= max / 2 => size * 2,
-        () => max,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn windows_grow_to_the_limit() {
-        assert_eq!([1, 2, 4, 8, 9].map(|wanted| first_window(wanted, 32)), [4, 4, 8, 16, 32]);
-        assert_eq!([1, 2, 4, 16, 32].map(|size| next_window(size, 32)), [4, 4, 8, 32, 32]);
-    }
 
     #[test]
     fn a_large_folio_fills_its_slots_and_leaves_shadows() {

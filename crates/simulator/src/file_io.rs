@@ -1,7 +1,7 @@
 //! Reading and writing files through the page cache.
 
 use crate::address_space::Pid;
-use crate::file::{BLOCK_DEVICE, Readahead, first_window, next_window};
+use crate::file::BLOCK_DEVICE;
 use crate::folio::{Folio, FolioId, Use};
 use crate::page_tree::NODE_PAGES;
 use crate::sim::{NOENT, NOMEM, Sim};
@@ -20,8 +20,6 @@ const LIGHTLY: Gfp = Gfp(Gfp::NORETRY.0 | Gfp::NOWARN.0);
 const WRITE: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0 | Gfp::WRITE.0);
 /// Pages of the block device's own cache.
 const METADATA: Gfp = Gfp(Gfp::RECLAIM.0 | Gfp::IO.0 | Gfp::MOVABLE.0 | Gfp::HARDWALL.0 | Gfp::COMP.0 | Gfp::NOFAIL.0);
-/// Largest readahead: `read_ahead_kb` of 128, unless the disk says that it rotates.
-const READAHEAD_PAGES: u32 = 32;
 
 /// A stretch of a file in pages.
 #[derive(Clone, Copy)]
@@ -101,31 +99,8 @@ impl Sim {
         }
     }
 
-    /// A page of a mapped file is missing: reads it with what lies around it.
-    pub async fn read_around(&self, pid: Pid, at: Stretch, flags: PageFlags) -> Result<(), Errno> {
-        let size = self.readahead_pages();
-        let start = at.index.saturating_sub(size / 2);
-        self.set_readahead(at.file, Readahead { start, size, async_size: size / 4, order: 0 });
-        self.read_window(pid, Stretch { index: start, end: start + size, ..at }, 0, flags).await;
-        self.read_alone(pid, at, flags).await
-    }
-
-    /// The page is missing: reads it with what comes after it.
-    async fn read_ahead(&self, pid: Pid, at: Stretch) -> Result<(), Errno> {
-        let most = self.readahead_pages();
-        let wanted = (at.end - at.index).min(most);
-        let size = if at.index == 0 || wanted > 4 { first_window(wanted, most) } else { wanted };
-        let async_size = if size > wanted { size - wanted } else { size / 2 };
-        self.set_readahead(at.file, Readahead { start: at.index, size, async_size, order: 0 });
-        let read = self.read_window(pid, Stretch { end: at.index + size, ..at }, 0, PageFlags::NONE).await;
-        if read > 0 {
-            return Ok(());
-        }
-        self.read_alone(pid, at, PageFlags::NONE).await
-    }
-
     /// Not even one page was to be had lightly: this one has to be.
-    async fn read_alone(&self, pid: Pid, at: Stretch, flags: PageFlags) -> Result<(), Errno> {
+    pub async fn read_alone(&self, pid: Pid, at: Stretch, flags: PageFlags) -> Result<(), Errno> {
         if self.cached(at).is_some() {
             return Ok(());
         }
@@ -136,7 +111,7 @@ impl Sim {
     }
 
     /// Order of the largest folio that the filesystem has.
-    fn largest_folio(&self) -> Order {
+    pub fn largest_folio(&self) -> Order {
         let has_some = match self.mm.state.borrow().alloc.policy.large_folios {
             LargeFolios::None => false,
             LargeFolios::Xfs => self.spec.disks.filesystem == Filesystem::Xfs,
@@ -145,42 +120,8 @@ impl Sim {
         if has_some { self.spec.folio_order } else { 0 }
     }
 
-    /// Pages of the largest window.
-    fn readahead_pages(&self) -> u32 {
-        if !self.spec.rotates(false) {
-            return READAHEAD_PAGES;
-        }
-        self.mm.state.borrow().alloc.policy.reclaim.rotating_readahead_kib / 4
-    }
-
-    fn set_readahead(&self, file: u32, readahead: Readahead) {
-        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(file) {
-            of.readahead = readahead;
-        }
-    }
-
-    /// Whether this page is the one whose use starts the next window.
-    pub fn reaches_mark(&self, at: Stretch) -> bool {
-        self.readahead_mark(at.file) == Some(at.index)
-    }
-
-    /// The page of a file whose use starts the next window.
-    pub fn readahead_mark(&self, file: u32) -> Option<u32> {
-        self.mm.state.borrow().owner.files.get(file).and_then(|of| of.readahead.mark())
-    }
-
-    /// Sequential reading goes on: a larger window, in larger folios where the filesystem has them.
-    pub async fn read_next_window(&self, pid: Pid, at: Stretch, flags: PageFlags) {
-        let before = self.mm.state.borrow().owner.files.get(at.file).map(|of| of.readahead).unwrap_or_default();
-        let start = before.start + before.size;
-        let size = next_window(before.size, self.readahead_pages());
-        let order = (before.order + 2).min(self.largest_folio());
-        self.set_readahead(at.file, Readahead { start, size, async_size: size, order });
-        self.read_window(pid, Stretch { index: start, end: start + size, ..at }, order, flags).await;
-    }
-
     /// Reads those pages of a window that are missing, which enter with these flags: how many.
-    async fn read_window(&self, pid: Pid, window: Stretch, order: Order, flags: PageFlags) -> u32 {
+    pub async fn read_window(&self, pid: Pid, window: Stretch, order: Order, flags: PageFlags) -> u32 {
         let end = window.end.min(self.file_pages(window.file));
         let mut read = Vec::new();
         let mut at = window;
@@ -422,30 +363,27 @@ fn order_at(index: u32, pages: u32, largest: Order) -> Order {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::boot::boot;
     use crate::costs::Costs;
     use crate::spec::MachineSpec;
-    use crate::tests::{run_alone, small_machine};
+    use crate::tests::{all, run_alone, small_machine, started};
     use mm::thp::ThpEnabled;
     use pagealloc::policy::preset;
-    use workload::{FileId, Op, System};
+    use std::cell::RefCell;
+    use workload::{FileId, Op};
 
-    /// Orders of the folios of a file that these operations leave in the cache, in the order of their places.
-    fn cached_after(policy: &str, virtio: bool, ops: &[Op]) -> Vec<Order> {
+    /// Orders of the folios of file 1 that these operations leave in the cache, in the order of their places.
+    pub(crate) fn cached_after(policy: &str, virtio: bool, ops: &[Op]) -> Vec<Order> {
         let guest = small_machine(ThpEnabled::Never);
         let spec = MachineSpec { costs: Costs { virtio, ..guest.costs }, ..guest };
         let sim = boot(&spec, &preset(policy).unwrap(), 1, &[]).unwrap();
-        let orders = std::cell::RefCell::new(Vec::new());
+        let orders = RefCell::new(Vec::new());
         run_alone(&sim, async {
-            let pid = sim.new_root();
-            sim.start_root(pid).await?;
-            let mut task = crate::system::Task::new(&sim, pid);
-            task.perform(&Op::Create { file: FileId(1) }).await?;
-            for op in ops {
-                task.perform(op).await?;
-            }
+            let pid = started(&sim).await?;
+            all(&sim, pid, &[Op::Create { file: FileId(1) }]).await?;
+            all(&sim, pid, ops).await?;
             let owner = &sim.mm.state.borrow().owner;
             let heads = owner.files.get(1).into_iter().flat_map(|file| file.tree.heads());
             orders.borrow_mut().extend(heads.map(|(_, id)| owner.folios.get(id).order));
@@ -466,15 +404,6 @@ mod tests {
         assert_eq!(written(6_000), [0, 0]);
         assert_eq!(written(200 << 10), [4, 4, 4, 1], "64 KiB at a time");
         assert_eq!(cached_after("linux-6.12", true, &[write(3 * 4096)]), [0; 3], "ext4 has no larger ones yet");
-    }
-
-    #[test]
-    fn much_is_read_ahead_where_the_disk_says_that_it_rotates() {
-        let read = Op::Read { file: FileId(1), offset: 0, bytes: 64 << 10 };
-        let ops = [write(1 << 20), Op::SyncAll, Op::DropCaches, read];
-        let read = |policy, virtio| cached_after(policy, virtio, &ops).len();
-        assert_eq!([read("linux-6.12", true), read("linux-6.18", false)], [32, 32]);
-        assert_eq!(read("linux-6.18", true), 64, "four times what was asked for");
     }
 
     #[test]

@@ -56,13 +56,9 @@ impl Sim {
     async fn socket_buffer(&self, pid: Pid, number: u32, size: u64) -> Result<(), Errno> {
         // What exceeds a head goes into whole pages first.
         let in_pages = size.saturating_sub(SKB_HEAD_BYTES).next_multiple_of(4096).min(size);
-        let data = match size - in_pages + SKB_SHARED_INFO {
-            0..=512 => Cache::KmallocCg512,
-            513..=1024 => Cache::KmallocCg1k,
-            1025..=2048 => Cache::KmallocCg2k,
-            _ => Cache::KmallocCg4k,
-        };
-        self.hold_objects(pid, number, &[Cache::SkbHead, data]).await?;
+        let data = Cache::smallest_for(&Cache::KMALLOC_CG, (size - in_pages + SKB_SHARED_INFO) as u32);
+        let objects: Vec<Cache> = [Cache::SkbHead].into_iter().chain(data).collect();
+        self.hold_objects(pid, number, &objects).await?;
         self.socket_fragments(pid, number, in_pages.div_ceil(4096)).await?;
         self.spend(self.spec.costs.copy_page * size.div_ceil(4096)).await;
         Ok(())
@@ -193,7 +189,7 @@ impl Sim {
 mod tests {
     use super::*;
     use crate::boot::boot;
-    use crate::tests::{run_alone, small_machine};
+    use crate::tests::{run_alone, small_machine, started};
     use mm::thp::ThpEnabled;
     use pagealloc::policy::preset;
 
@@ -202,15 +198,13 @@ mod tests {
         let sim = boot(&small_machine(ThpEnabled::Never), &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
         let found = std::cell::RefCell::default();
         run_alone(&sim, async {
-            let pid = sim.new_root();
-            sim.start_root(pid).await?;
+            let pid = started(&sim).await?;
             sim.socket(pid, HandleId(1), bytes).await?;
             let owner = &sim.mm.state.borrow().owner;
             let pages = owner.folios.iter().filter(|(_, folio)| folio.what == Use::Kernel(KernelUse::Socket));
             let mut orders: Vec<Order> = pages.map(|(_, folio)| folio.order).collect();
             orders.sort_unstable_by(|a, b| b.cmp(a));
-            let heads = [Cache::KmallocCg512, Cache::KmallocCg1k, Cache::KmallocCg2k, Cache::KmallocCg4k];
-            found.replace((orders, heads.map(|cache| owner.slabs.objects(cache))));
+            found.replace((orders, Cache::KMALLOC_CG.map(|cache| owner.slabs.objects(cache))));
             Ok(())
         });
         found.take()

@@ -43,6 +43,7 @@ mod page_tree;
 mod phases;
 mod process;
 mod process_table;
+mod readahead;
 mod rows;
 mod sim;
 mod simulation;

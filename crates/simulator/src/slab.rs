@@ -82,6 +82,17 @@ caches! {
 }
 
 impl Cache {
+    /// Those of `kmalloc` for what a filesystem logs, and for what is charged to a memory cgroup; by size.
+    pub const KMALLOC: [Cache; 5] =
+        [Cache::Kmalloc512, Cache::Kmalloc1k, Cache::Kmalloc2k, Cache::Kmalloc4k, Cache::Kmalloc8k];
+    pub const KMALLOC_CG: [Cache; 4] =
+        [Cache::KmallocCg512, Cache::KmallocCg1k, Cache::KmallocCg2k, Cache::KmallocCg4k];
+
+    /// The first of these, which are sorted by size, whose objects have room for so many bytes.
+    pub fn smallest_for(caches: &[Cache], bytes: u32) -> Option<Cache> {
+        caches.iter().copied().find(|cache| cache.layout().size >= bytes)
+    }
+
     pub fn layout(self) -> &'static Layout {
         &LAYOUTS[self as usize]
     }

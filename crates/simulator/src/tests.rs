@@ -345,8 +345,7 @@ fn nodes_hold_what_was_written() {
 
 /// A task fills its node and the next, gives up what it has on its own, and goes on using the rest: that is moved to it.
 async fn move_in(sim: &Sim) -> Result<(), workload::Errno> {
-    let pid = sim.new_root();
-    sim.start_root(pid).await?;
+    let pid = started(sim).await?;
     let mut task = Task::new(sim, pid);
     let (half, access) = (80 << 20, Access::Write);
     for region in [RegionId(1), RegionId(2)] {
@@ -384,6 +383,22 @@ pub(crate) fn run_alone(sim: &Sim, work: impl Future<Output = Result<(), Errno>>
     assert_eq!(sim.mm.state.borrow().check_all(Flight::None), Ok(()));
 }
 
+/// A process.
+pub(crate) async fn started(sim: &Sim) -> Result<Pid, Errno> {
+    let pid = sim.new_root();
+    sim.start_root(pid).await?;
+    Ok(pid)
+}
+
+/// Does all of this, one after the other.
+pub(crate) async fn all(sim: &Sim, pid: Pid, ops: &[Op]) -> Result<(), Errno> {
+    let mut task = Task::new(sim, pid);
+    for op in ops {
+        task.perform(op).await?;
+    }
+    Ok(())
+}
+
 #[test]
 fn pages_follow_their_user() {
     for thp in [ThpEnabled::Never, ThpEnabled::Always] {
@@ -400,8 +415,7 @@ fn pages_follow_their_user() {
 
 /// Takes more than there is, and reads all of it again.
 async fn read_again(sim: &Sim) -> Result<(), Errno> {
-    let pid = sim.new_root();
-    sim.start_root(pid).await?;
+    let pid = started(sim).await?;
     let (region, bytes) = (RegionId(1), 80 << 20);
     let mut task = Task::new(sim, pid);
     task.perform(&Op::Map { region, bytes }).await?;
@@ -440,12 +454,9 @@ fn who_syncs_a_file_waits_for_the_request_queue() {
     .unwrap();
     let (most, done) = (Cell::new(0), Cell::new(false));
     let work = async {
-        let pid = sim.new_root();
-        sim.start_root(pid).await?;
-        let mut task = Task::new(&sim, pid);
-        task.perform(&Op::Create { file: FileId(1) }).await?;
-        task.perform(&Op::Write { file: FileId(1), offset: 0, bytes: 8 << 20 }).await?;
-        task.perform(&Op::Sync { file: FileId(1) }).await?;
+        let (pid, file) = (started(&sim).await?, FileId(1));
+        let write = Op::Write { file, offset: 0, bytes: 8 << 20 };
+        all(&sim, pid, &[Op::Create { file }, write, Op::Sync { file }]).await?;
         done.set(true);
         sim.exit(pid).await;
         Ok::<(), Errno>(())

@@ -1,10 +1,10 @@
 use super::*;
 use crate::boot::boot;
 use crate::spec::MachineSpec;
-use crate::tests::{run_alone, small_machine};
+use crate::tests::{all, run_alone, small_machine, started};
 use mm::thp::ThpEnabled;
 use pagealloc::policy::preset;
-use workload::{Access, FileId, Op, Spawn, System};
+use workload::{Access, FileId, Op, Spawn};
 
 const FILE: FileId = FileId(1);
 const TEXT: RegionId = RegionId(1);
@@ -13,20 +13,6 @@ const TEXT: RegionId = RegionId(1);
 fn on(policy: &str) -> Sim {
     let spec = MachineSpec { folio_order: 0, ..small_machine(ThpEnabled::Never) };
     boot(&spec, &preset(policy).unwrap(), 1, &[]).unwrap()
-}
-
-async fn all(sim: &Sim, pid: Pid, ops: &[Op]) -> Result<(), Errno> {
-    let mut task = crate::system::Task::new(sim, pid);
-    for op in ops {
-        task.perform(op).await?;
-    }
-    Ok(())
-}
-
-async fn started(sim: &Sim) -> Result<Pid, Errno> {
-    let pid = sim.new_root();
-    sim.start_root(pid).await?;
-    Ok(pid)
 }
 
 fn map(pages: u64, mapping: FileMapping) -> Op {

@@ -291,19 +291,12 @@ impl Sim {
     }
 
     async fn kmem_alloc(&self, pid: Pid, bytes: u32) -> LogMemory {
-        let cache = match bytes {
-            0..=512 => Cache::Kmalloc512,
-            513..=1024 => Cache::Kmalloc1k,
-            1025..=2048 => Cache::Kmalloc2k,
-            2049..=4096 => Cache::Kmalloc4k,
-            4097..=8192 => Cache::Kmalloc8k,
-            _ => {
-                let page = u32::try_from(self.spec.page()).unwrap_or(4096);
-                let order = bytes.div_ceil(page).next_power_of_two().trailing_zeros() as Order;
-                return LogMemory::Pages(self.nofs_pages(order, LOG_VECTOR, pid, KernelUse::LogVector).await);
-            }
-        };
-        LogMemory::Object(self.nofs_object(cache, pid).await)
+        if let Some(cache) = Cache::smallest_for(&Cache::KMALLOC, bytes) {
+            return LogMemory::Object(self.nofs_object(cache, pid).await);
+        }
+        let page = u32::try_from(self.spec.page()).unwrap_or(4096);
+        let order = bytes.div_ceil(page).next_power_of_two().trailing_zeros() as Order;
+        LogMemory::Pages(self.nofs_pages(order, LOG_VECTOR, pid, KernelUse::LogVector).await)
     }
 
     /// The transaction commits: its items are part of the next checkpoint.

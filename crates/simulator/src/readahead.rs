@@ -1,0 +1,127 @@
+//! *How far is a file read ahead of who reads it?*
+
+use crate::address_space::Pid;
+use crate::file_io::Stretch;
+use crate::sim::Sim;
+use mm::PageFlags;
+use workload::Errno;
+
+/// Largest readahead: `read_ahead_kb` of 128, unless the disk says that it rotates.
+const READAHEAD_PAGES: u32 = 32;
+
+/// State of sequential reading: the last window, and where its second half begins.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Readahead {
+    pub start: u32,
+    pub size: u32,
+    pub async_size: u32,
+    pub order: u8,
+}
+
+impl Readahead {
+    /// The page whose use starts the next window.
+    pub fn mark(&self) -> Option<u32> {
+        (self.async_size > 0).then(|| self.start + self.size - self.async_size)
+    }
+}
+
+impl Sim {
+    /// A page of a mapped file is missing: reads it with what lies around it.
+    pub async fn read_around(&self, pid: Pid, at: Stretch, flags: PageFlags) -> Result<(), Errno> {
+        let size = self.readahead_pages();
+        let start = at.index.saturating_sub(size / 2);
+        self.set_readahead(at.file, Readahead { start, size, async_size: size / 4, order: 0 });
+        self.read_window(pid, Stretch { index: start, end: start + size, ..at }, 0, flags).await;
+        self.read_alone(pid, at, flags).await
+    }
+
+    /// The page is missing: reads it with what comes after it.
+    pub async fn read_ahead(&self, pid: Pid, at: Stretch) -> Result<(), Errno> {
+        let most = self.readahead_pages();
+        let wanted = (at.end - at.index).min(most);
+        let size = if at.index == 0 || wanted > 4 { first_window(wanted, most) } else { wanted };
+        let async_size = if size > wanted { size - wanted } else { size / 2 };
+        self.set_readahead(at.file, Readahead { start: at.index, size, async_size, order: 0 });
+        let read = self.read_window(pid, Stretch { end: at.index + size, ..at }, 0, PageFlags::NONE).await;
+        if read > 0 {
+            return Ok(());
+        }
+        self.read_alone(pid, at, PageFlags::NONE).await
+    }
+
+    /// Pages of the largest window.
+    fn readahead_pages(&self) -> u32 {
+        if !self.spec.rotates(false) {
+            return READAHEAD_PAGES;
+        }
+        self.mm.state.borrow().alloc.policy.reclaim.rotating_readahead_kib / 4
+    }
+
+    fn set_readahead(&self, file: u32, readahead: Readahead) {
+        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(file) {
+            of.readahead = readahead;
+        }
+    }
+
+    /// Whether this page is the one whose use starts the next window.
+    pub fn reaches_mark(&self, at: Stretch) -> bool {
+        self.readahead_mark(at.file) == Some(at.index)
+    }
+
+    /// The page of a file whose use starts the next window.
+    pub fn readahead_mark(&self, file: u32) -> Option<u32> {
+        self.mm.state.borrow().owner.files.get(file).and_then(|of| of.readahead.mark())
+    }
+
+    /// Sequential reading goes on: a larger window, in larger folios where the filesystem has them.
+    pub async fn read_next_window(&self, pid: Pid, at: Stretch, flags: PageFlags) {
+        let before = self.mm.state.borrow().owner.files.get(at.file).map(|of| of.readahead).unwrap_or_default();
+        let start = before.start + before.size;
+        let size = next_window(before.size, self.readahead_pages());
+        let order = (before.order + 2).min(self.largest_folio());
+        self.set_readahead(at.file, Readahead { start, size, async_size: size, order });
+        self.read_window(pid, Stretch { index: start, end: start + size, ..at }, order, flags).await;
+    }
+}
+
+/// Window of a first read of `wanted` pages (`get_init_ra_size`).
+fn first_window(wanted: u32, max: u32) -> u32 {
+    let size = wanted.next_power_of_two();
+    match () {
+        () if size <= max / 32 => size * 4,
+        () if size <= max / 4 => size * 2,
+        () => max,
+    }
+}
+
+/// The window after one of `size` (`get_next_ra_size`).
+fn next_window(size: u32, max: u32) -> u32 {
+    match () {
+        () if size < max / 16 => size * 4,
+        () if size <= max / 2 => size * 2,
+        () => max,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file_io::tests::cached_after;
+    use workload::{FileId, Op};
+
+    #[test]
+    fn windows_grow_to_the_limit() {
+        assert_eq!([1, 2, 4, 8, 9].map(|wanted| first_window(wanted, 32)), [4, 4, 8, 16, 32]);
+        assert_eq!([1, 2, 4, 16, 32].map(|size| next_window(size, 32)), [4, 4, 8, 32, 32]);
+    }
+
+    #[test]
+    fn much_is_read_ahead_where_the_disk_says_that_it_rotates() {
+        let read = Op::Read { file: FileId(1), offset: 0, bytes: 64 << 10 };
+        let write = Op::Write { file: FileId(1), offset: 0, bytes: 1 << 20 };
+        let ops = [write, Op::SyncAll, Op::DropCaches, read];
+        let read = |policy, virtio| cached_after(policy, virtio, &ops).len();
+        assert_eq!([read("linux-6.12", true), read("linux-6.18", false)], [32, 32]);
+        assert_eq!(read("linux-6.18", true), 64, "four times what was asked for");
+    }
+}
