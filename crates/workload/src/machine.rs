@@ -36,7 +36,8 @@ pub struct Machine {
     /// Allocator of kernel objects (`CONFIG_SLUB` or, up to 6.7, `CONFIG_SLAB`).
     #[serde(default)]
     pub slab_allocator: SlabAllocator,
-    /// Largest order of page cache folios: 0 for filesystems without large folios, as all were up to 5.17.
+    /// Largest order of page cache folios, as far as filesystem and kernel have large ones (XFS 5.18+, ext4 6.16+); 0 for single pages on
+    /// any kernel.
     #[serde(default = "default_folio_order")]
     pub folio_order: u8,
     /// What things cost.

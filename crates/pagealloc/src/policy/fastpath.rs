@@ -202,7 +202,7 @@ pub enum PcpBatch {
 }
 
 /// Filesystems with folios of several pages in the page cache. Guests of 6.1 and 6.12 ask for single pages only to write to files of ext4,
-/// those of 6.18 and 7.3 for up to 16 at once.
+/// those of 6.18 and 7.3 for up to 16 at once; versions are own knowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LargeFolios {
     /// None (up to 5.17).

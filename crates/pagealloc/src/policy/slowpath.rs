@@ -84,7 +84,8 @@ pub struct ReclaimRules {
     /// What is read along with a page that is missed, from a swap device that rotates.
     pub swap_readahead: SwapReadahead,
     /// How far files are read ahead at most where the disk says that it rotates, KiB (`read_ahead_kb`): 128, as on any other; since 6.17
-    /// twice the largest request ("block: improve read ahead size for rotational devices"; 9b8b84879d4a raises that to 4 MiB). Measured on guests of 6.18 and 7.3, whose virtio disks say so.
+    /// twice the largest request ("block: improve read ahead size for rotational devices"; 9b8b84879d4a raises that to 4 MiB). Measured on
+    /// guests of 6.18 and 7.3, whose virtio disks say so; those of 6.1 have 128.
     pub rotating_readahead_kib: u32,
     /// A page that is read back from swap is activated when it is mapped (4.8 to 5.8). Before, it starts on the inactive list, and so do
     /// those read ahead in all of these kernels (own knowledge).

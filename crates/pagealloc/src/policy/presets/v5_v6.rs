@@ -180,7 +180,8 @@ pub(super) fn linux_6_15() -> Policy {
     }
 }
 
-/// 6.18.2: the fallback mode persists over a batch (6.16, 4.4); nodes with a busy kswapd come second (7.1d).
+/// 6.18.2: the fallback mode persists over a batch (6.16, 4.4); nodes with a busy kswapd come second (7.1d); ext4 has large folios (6.16);
+/// disks that rotate are read ahead further (6.17).
 pub(super) fn linux_6_18() -> Policy {
     let base = linux_6_15();
     Policy {
