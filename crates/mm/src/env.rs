@@ -80,7 +80,7 @@ pub enum Work {
 
 bitflags_like! {
     /// Properties of the task that a request runs in.
-    TaskFlags: u8 {
+    TaskFlags: u16 {
         /// `PF_MEMALLOC`: it is freeing memory itself.
         MEMALLOC = 1,
         /// Kernel thread.
@@ -97,6 +97,8 @@ bitflags_like! {
         INTERRUPT = 64,
         /// Dumping core: never OOM-killed for its own request.
         DUMPCORE = 128,
+        /// khugepaged.
+        KHUGEPAGED = 256,
     }
 }
 

@@ -39,6 +39,8 @@ pub struct ShrinkControl<'a> {
     pub droppable: &'a dyn Fn(Pfn) -> bool,
     /// Takes whole pages that became empty.
     pub freed: &'a mut Vec<Pfn>,
+    /// Takes huge pages that are to be split (12.4).
+    pub split: &'a mut Vec<Pfn>,
 }
 
 /// Owner of the pages. All methods are called with the machinery's state borrowed: they must not call back into it.
@@ -83,8 +85,9 @@ pub trait Owner {
         let _ = (tag, pfn);
         false
     }
-    /// A huge page was split: its base pages take these tags, one call each, ascending.
-    fn split(&mut self, head_tag: Tag, index: u32) -> Tag;
+    /// A huge page was split: its base pages take these tags, one call each, ascending. `None`, for any but the first: it was given back, and
+    /// nobody knows it any more; it is freed.
+    fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag>;
     /// Whether the filesystem writes a dirty page at reclaim's request. One that has yet to find room for it on its disk refuses, and the page
     /// stays dirty.
     fn writes_for_reclaim(&self, tag: Tag) -> bool {

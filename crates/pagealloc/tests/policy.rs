@@ -109,6 +109,9 @@ const ROWS: &[Row] = &[
     row!("11.11 target blocks", ["6.12"], compaction.targets_below_order),
     row!("11.7 source blocks", ["4.20"], compaction.async_same_type),
     row!("11.10 fragmentation index", ["4.20"], compaction.fragindex_all_orders),
+    row!("12.3 collapses", ["4.8", "6.1"], thp.collapse_swap_in, thp.collapses_shared),
+    row!("12.4 deferred splits", ["4.6"], thp.defers_split),
+    row!("12.5 khugepaged's reclaim", ["6.12"], thp.counts_khugepaged),
 ];
 
 fn kernel(version: &str) -> Policy {

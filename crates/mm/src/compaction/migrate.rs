@@ -161,10 +161,15 @@ impl<W: World> State<W> {
             let base = pfn.add(index);
             self.pages.set_flags(base, flags);
             self.pages.set_bits(base, bits);
-            let base_tag = self.owner.split(tag, index);
-            self.pages.set_tag(base, base_tag);
             self.alloc.frames.set_state(base, FrameState::ISOLATED);
-            control.split.push(Source { pfn: base, lru });
+            if let Some(own) = self.owner.split(tag, index) {
+                self.pages.set_tag(base, own);
+                control.split.push(Source { pfn: base, lru });
+            } else {
+                // It was given back while the whole was mapped in part.
+                self.account_isolated(base, -i64::from(lru));
+                self.free_page(base, control.task.cpu);
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::throttle::ThrottleReason;
 use super::{DEF_PRIORITY, ScanControl};
-use crate::env::{Env, Queue, TaskContext};
+use crate::env::{Env, Queue, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::LruvecId;
 use crate::state::{Mm, State, World};
@@ -19,6 +19,8 @@ impl<W: World> Mm<W> {
         {
             let mut state = self.state.borrow_mut();
             sc.may_writepage = state.alloc.policy.sysctl.laptop_mode == 0;
+            sc.khugepaged =
+                state.alloc.policy.thp.counts_khugepaged && task.flags.contains(TaskFlags::KHUGEPAGED);
             let begin = MmEvent::VmscanDirectReclaimBegin { order: request.order, gfp_flags: request.gfp };
             state.alloc.observer.mm(&begin);
         }

@@ -289,7 +289,7 @@ impl<W: World> State<W> {
     }
 
     fn count_scan(&mut self, kind: usize, sc: &ScanControl, scan: &Scan) {
-        let by_whom = if sc.kswapd { Counter::PgscanKswapd } else { Counter::PgscanDirect };
+        let (by_whom, _) = sc.counters();
         let of_what = if kind == FILE { Counter::PgscanFile } else { Counter::PgscanAnon };
         let vmstat = &mut self.alloc.vmstat;
         vmstat.add(by_whom, u64::from(scan.taken));
@@ -310,7 +310,7 @@ impl<W: World> State<W> {
         let mut batch = Batch { examined: scan.looked_at, taken: scan.taken, ..Batch::default() };
         let mut taken = Taken { pages: scan.pages, taken: scan.taken, examined: scan.looked_at };
         self.judge_pages(&mut taken, limits, &mut batch, writes);
-        self.count_reclaimed(kind == FILE, sc.kswapd, &batch);
+        self.count_reclaimed(kind == FILE, sc, &batch);
         if batch.taken != 0 {
             self.trace_inactive(node, kind == FILE, sc.priority, &batch);
         }

@@ -50,7 +50,7 @@ pub use tiers::TierFeedback;
 pub use workingset::{Shadow, cache_refaults};
 
 use alloc::vec::Vec;
-use pagealloc::{Gfp, Order, Pfn, ZoneType};
+use pagealloc::{Counter, Gfp, Order, Pfn, ZoneType};
 
 /// Pages per batch, and the usual target of direct reclaim.
 pub const SWAP_CLUSTER_MAX: u32 = 32;
@@ -114,6 +114,8 @@ pub struct ScanControl {
     pub skipped_deactivate: bool,
     /// kswapd runs this.
     pub kswapd: bool,
+    /// khugepaged does, in a kernel that counts it by itself.
+    pub khugepaged: bool,
     /// Compaction can go on instead.
     pub compaction_ready: bool,
     /// cache_trim_mode was in force and failed to reclaim (10.6).
@@ -126,6 +128,8 @@ pub struct ScanControl {
     pub nr_reclaimed: u64,
     /// Frames of slab pages just freed; scratch space that is kept to save allocations.
     pub slab_freed: Vec<Pfn>,
+    /// The same of huge pages that a shrinker wants split.
+    pub to_split: Vec<Pfn>,
 }
 
 impl ScanControl {
@@ -144,12 +148,23 @@ impl ScanControl {
             force_deactivate: false,
             skipped_deactivate: false,
             kswapd: false,
+            khugepaged: false,
             compaction_ready: false,
             cache_trim_mode_failed: false,
             no_cache_trim_mode: false,
             nr_scanned: 0,
             nr_reclaimed: 0,
             slab_freed: Vec::new(),
+            to_split: Vec::new(),
+        }
+    }
+
+    /// Who scans and reclaims, as /proc/vmstat tells them apart.
+    pub(crate) const fn counters(&self) -> (Counter, Counter) {
+        match () {
+            () if self.kswapd => (Counter::PgscanKswapd, Counter::PgstealKswapd),
+            () if self.khugepaged => (Counter::PgscanKhugepaged, Counter::PgstealKhugepaged),
+            () => (Counter::PgscanDirect, Counter::PgstealDirect),
         }
     }
 }

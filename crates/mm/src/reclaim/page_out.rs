@@ -260,11 +260,11 @@ impl<W: World> State<W> {
             return Err(Fate::Keep);
         }
         let order = self.alloc.frames.order(pfn);
-        if order > 0 && flags.contains(PageFlags::PARTIALLY_MAPPED) && !self.split_taken(pfn, taken) {
+        if order > 0 && flags.contains(PageFlags::PARTIALLY_MAPPED) && !self.split_taken(pfn, taken, rules.task.cpu) {
             return Err(Fate::Activate);
         }
         if !self.take_swap_slots(pfn, &rules.task, &mut batch.failed_tables) {
-            if self.pages_in(pfn) == 1 || !self.split_taken(pfn, taken) {
+            if self.pages_in(pfn) == 1 || !self.split_taken(pfn, taken, rules.task.cpu) {
                 return Err(Fate::Activate);
             }
             if order >= self.alloc.geometry.pmd_order {

@@ -118,11 +118,11 @@ impl<W: World> State<W> {
         self.nodes[node.index()].reclaim.isolated[usize::from(file)] += i64::from(batch.taken);
         self.judge_pages(&mut taken, rules, &mut batch, writes);
         self.account_inactive(id, file, &batch);
-        self.count_scanned(file, sc.kswapd, &batch);
+        self.count_scanned(file, sc, &batch);
         if let LruvecId::Zone(zone) = id {
             self.zones[zone.index()].scanned[usize::from(!sc.kswapd)] += u64::from(batch.examined);
         }
-        self.count_reclaimed(file, sc.kswapd, &batch);
+        self.count_reclaimed(file, sc, &batch);
         if batch.taken != 0 {
             self.trace_inactive(node, file, sc.priority, &batch);
         }
@@ -142,18 +142,18 @@ impl<W: World> State<W> {
         }
     }
 
-    fn count_scanned(&mut self, file: bool, kswapd: bool, batch: &Batch) {
+    fn count_scanned(&mut self, file: bool, sc: &ScanControl, batch: &Batch) {
         let vmstat = &mut self.alloc.vmstat;
-        let by_whom = if kswapd { Counter::PgscanKswapd } else { Counter::PgscanDirect };
+        let (by_whom, _) = sc.counters();
         let of_what = if file { Counter::PgscanFile } else { Counter::PgscanAnon };
         vmstat.add(by_whom, u64::from(batch.examined));
         vmstat.add(of_what, u64::from(batch.examined));
     }
 
     /// Counts what became of a batch.
-    pub(super) fn count_reclaimed(&mut self, file: bool, kswapd: bool, batch: &Batch) {
+    pub(super) fn count_reclaimed(&mut self, file: bool, sc: &ScanControl, batch: &Batch) {
         let vmstat = &mut self.alloc.vmstat;
-        let by_whom = if kswapd { Counter::PgstealKswapd } else { Counter::PgstealDirect };
+        let (_, by_whom) = sc.counters();
         let of_what = if file { Counter::PgstealFile } else { Counter::PgstealAnon };
         vmstat.add(by_whom, u64::from(batch.reclaimed));
         vmstat.add(of_what, u64::from(batch.reclaimed));

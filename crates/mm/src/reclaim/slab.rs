@@ -136,10 +136,13 @@ impl<W: World> Mm<W> {
                     let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK).with(PageFlags::PINNED);
                     let droppable =
                         |pfn: Pfn| alloc.frames.state(pfn) == FrameState::LRU && !pages.flags(pfn).intersects(busy);
-                    let freed = &mut sc.slab_freed;
-                    owner
-                        .shrinker_scan(shrinker, ShrinkControl { node, nr: objects, now, droppable: &droppable, freed })
+                    let (freed, split) = (&mut sc.slab_freed, &mut sc.to_split);
+                    let control = ShrinkControl { node, nr: objects, now, droppable: &droppable, freed, split };
+                    owner.shrinker_scan(shrinker, control)
                 };
+                for head in sc.to_split.drain(..) {
+                    state.split_huge_page(head, task.cpu);
+                }
                 sc.nr_reclaimed += state.free_slab_pages(&mut sc.slab_freed, task);
                 state.alloc.vmstat.add(Counter::SlabsScanned, scanned);
                 scanned

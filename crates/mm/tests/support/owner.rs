@@ -72,17 +72,14 @@ impl Owner for TestOwner {
         self.moved += 1 << entry.order;
     }
 
-    fn split(&mut self, head_tag: Tag, index: u32) -> Tag {
+    fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag> {
         let head = self.entries[head_tag.0 as usize];
         let page = head.page.map(|page| page.add(index));
         if index == 0 {
             self.entries[head_tag.0 as usize].order = 0;
-            return head_tag;
+            return Some(head_tag);
         }
-        match page {
-            Some(page) => self.adopt(page, 0, head.pid),
-            None => head_tag,
-        }
+        Some(page.map_or(head_tag, |page| self.adopt(page, 0, head.pid)))
     }
 
     fn free_swap_pages(&self) -> u64 {

@@ -9,6 +9,7 @@ mod fastpath;
 mod presets;
 mod slowpath;
 mod sysctl;
+mod thp;
 mod versions;
 
 use crate::migratetype::Migratetype;
@@ -18,6 +19,7 @@ pub use fastpath::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use slowpath::*;
 pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, SysctlRange, full_name};
+pub use thp::{CollapseSwapIn, ThpRules};
 pub use versions::{Neighbours, Version, neighbours, version_of};
 
 /// All behaviour that differs between kernels or patches, plus the sysctl values in force.
@@ -88,6 +90,8 @@ pub struct Policy {
     pub compaction: CompactionRules,
     /// Retries of the allocation slow path (chapter 8).
     pub slowpath: SlowpathRules,
+    /// Splits and collapses of huge pages (chapter 12).
+    pub thp: ThpRules,
     /// Sysctls whose presence or range no other field tells.
     pub sysctl_rules: SysctlRules,
     /// Values of the sysctls.

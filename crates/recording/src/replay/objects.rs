@@ -413,10 +413,10 @@ impl Owner for Objects {
         self.chance.one_in_65536(self.log.speeds.busy_pages)
     }
 
-    fn split(&mut self, head_tag: Tag, index: u32) -> Tag {
+    fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag> {
         let of = self.of(head_tag.0);
         if of.flags & UNIT == 0 {
-            return self.split_into_pieces(head_tag, index);
+            return Some(self.split_into_pieces(head_tag, index));
         }
         let member = self.log.units[of.link as usize].members + index;
         let head = self.place(head_tag.0);
@@ -433,7 +433,7 @@ impl Owner for Objects {
         if index == 511 {
             self.set_place(head_tag.0, NOWHERE);
         }
-        Tag(member)
+        Some(Tag(member))
     }
 
     fn shrinkers(&self) -> usize {

@@ -145,7 +145,7 @@ impl Driver<'_> {
         }
         let Some(head) = state.owner.frame(whole) else { return };
         if !state.pages.flags(head).contains(PageFlags::WRITEBACK) {
-            state.split_huge_page(head);
+            state.split_huge_page(head, cpu);
             drop(state);
             self.free_left_over(cpu);
         }

@@ -107,7 +107,7 @@ fn pieces_of_a_huge_page_take_its_place() {
     let mm = linux_6_18();
     let huge = mm.fill(1, 4, FAULTED, 0)[0];
     let small = mm.fill(1, 0, FAULTED, 50)[0];
-    assert!(mm.state.borrow_mut().split_huge_page(huge));
+    assert!(mm.state.borrow_mut().split_huge_page(huge, CPU));
     mm.check();
     let state = mm.state.borrow();
     let list = &state.generations(NODE).lists[2][ANON][ZoneType::Normal as usize];

@@ -234,12 +234,33 @@ fn a_partially_mapped_huge_page_is_split_first() {
 }
 
 #[test]
+fn what_was_given_back_of_a_huge_page_is_free_once_that_is_split() {
+    for isolated in [false, true] {
+        let mm = machine(linux_6_18());
+        mm.state.borrow_mut().owner.zapped = (0..16).filter(|index| index % 2 == 0).collect();
+        let head = mm.fill(1, 4, PageFlags::ANON.with(PageFlags::PARTIALLY_MAPPED), 7)[0];
+        let free = mm.state.borrow().alloc.free_pages(ZONE);
+        if isolated {
+            pass(&mm, true, 0);
+            assert_eq!(mm.count(Counter::PswpOut), 9, "the parts in use, and the first");
+        } else {
+            assert!(mm.state.borrow_mut().split_huge_page(head, CPU));
+            assert_eq!(mm.on(ActiveAnon) + mm.on(InactiveAnon), 9);
+        }
+        mm.check();
+        mm.state.borrow_mut().alloc.drain_all_pages(None);
+        let tables = mm.state.borrow().swap.nr_tables() as u64;
+        assert_eq!(mm.state.borrow().alloc.free_pages(ZONE) + tables - free, 7);
+    }
+}
+
+#[test]
 fn a_split_on_the_list_keeps_its_place() {
     let mm = machine(linux_6_18());
     let old = mm.fill(1, 0, PageFlags::ANON, 1)[0];
     let head = mm.fill(1, 4, PageFlags::ANON, 2)[0];
     let new = mm.fill(1, 0, PageFlags::ANON, 3)[0];
-    assert!(mm.state.borrow_mut().split_huge_page(head));
+    assert!(mm.state.borrow_mut().split_huge_page(head, CPU));
     mm.check();
     let state = mm.state.borrow();
     let list = state.nodes[0].lru.lists[InactiveAnon as usize];

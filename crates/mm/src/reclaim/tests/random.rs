@@ -50,7 +50,7 @@ fn touch_page(mm: &Mm<Toy>, rng: &mut Rng, pfn: Pfn) {
         3 => state.set_dirty(pfn),
         4 if !written => state.set_writeback(pfn),
         5 => state.set_unevictable(pfn, rng.below(2) == 0),
-        6 => drop(state.split_huge_page(pfn)),
+        6 => drop(state.split_huge_page(pfn, CPU)),
         7 => {
             state.lru_del(pfn);
             state.lru_putback(pfn);

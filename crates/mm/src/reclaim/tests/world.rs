@@ -82,6 +82,8 @@ pub struct ToyOwner {
     pub slab_objects: Option<u64>,
     pub slab_pages: Vec<Pfn>,
     pub slab_needs_fs: bool,
+    /// Parts of huge pages that were given back.
+    pub zapped: Vec<u32>,
 }
 
 impl Owner for ToyOwner {
@@ -98,8 +100,8 @@ impl Owner for ToyOwner {
         self.evicted.push((tag, pfn, shadow));
     }
     fn migrated(&mut self, _tag: Tag, _from: Pfn, _to: Pfn) {}
-    fn split(&mut self, head_tag: Tag, index: u32) -> Tag {
-        Tag(head_tag.0 * 100 + index)
+    fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag> {
+        (index == 0 || !self.zapped.contains(&index)).then_some(Tag(head_tag.0 * 100 + index))
     }
     fn free_swap_pages(&self) -> u64 {
         self.swap_free

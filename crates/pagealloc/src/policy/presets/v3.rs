@@ -42,6 +42,12 @@ pub(super) fn linux_3_11() -> Policy {
         kswapd: KSWAPD_3_11,
         compaction: COMPACTION_3_11,
         slowpath: SLOWPATH_3_11,
+        thp: ThpRules {
+            defers_split: false,
+            collapse_swap_in: CollapseSwapIn::Never,
+            collapses_shared: false,
+            counts_khugepaged: false,
+        },
         sysctl_rules: SysctlRules {
             compact_unevictable_allowed: false,
             watermark_scale_factor_max: 1000,

@@ -3,7 +3,8 @@
 use super::*;
 
 /// 4.6.2. Since 3.12: refault detection (3.15), ALLOC_FAIR over the local node (3.13, 7.11), HighAtomic, one suitable
-/// block and aggressive Unmovable claims (4.4; 1.14, 6.6, 4.10), stacks of 16 KiB (3.15), slab along with the highest zone (3.19), the scale factor (4.6, 6.3) and kcompactd (4.6, 9.13).
+/// block and aggressive Unmovable claims (4.4; 1.14, 6.6, 4.10), stacks of 16 KiB (3.15), slab along with the highest zone (3.19), deferred splits
+/// (4.5; 12.4), the scale factor (4.6, 6.3) and kcompactd (4.6, 9.13).
 pub(super) fn linux_4_6() -> Policy {
     let base = v3::linux_3_12();
     Policy {
@@ -35,6 +36,7 @@ pub(super) fn linux_4_6() -> Policy {
             ..base.compaction
         },
         slowpath: SlowpathRules { scheme: SlowpathScheme::AsyncThenSync, ..base.slowpath },
+        thp: ThpRules { defers_split: true, ..base.thp },
         sysctl_rules: SysctlRules { compact_unevictable_allowed: true, ..base.sysctl_rules },
         ..base
     }
@@ -74,7 +76,7 @@ pub(super) fn linux_4_6_skip_fixed() -> Policy {
 }
 
 /// 4.8.15: LRU lists per node (10.1), hence no fair zones (7.11) and kswapd woken by node (9.2), though asleep by zone (9.9); window
-/// skipping (11.6); compaction priorities (8.8); writes are no refaults (4.7).
+/// skipping (11.6); compaction priorities (8.8); writes are no refaults (4.7); khugepaged reads from swap (4.8, 12.3).
 pub(super) fn linux_4_8() -> Policy {
     let base = linux_4_6();
     Policy {
@@ -100,6 +102,7 @@ pub(super) fn linux_4_8() -> Policy {
             ..base.compaction
         },
         slowpath: SlowpathRules { scheme: SlowpathScheme::Priorities, ..base.slowpath },
+        thp: ThpRules { collapse_swap_in: CollapseSwapIn::Waits, ..base.thp },
         ..base
     }
 }

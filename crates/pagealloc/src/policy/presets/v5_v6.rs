@@ -18,7 +18,7 @@ pub(super) fn linux_5_0() -> Policy {
 /// 6.1. Since 5.0: fast search and capture (5.1; 11.7, 11.13), NOFRAGMENT really set (5.2, 7.6), slab shrunk while
 /// boosting (5.3), inodes with page cache left alone by their shrinker (5.16), no boost in small zones (5.7, 4.9), cost model and swappiness up to 200 (5.8, 10.8), anonymous
 /// working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), requests in bulk (5.13), per-CPU lists of orders
-/// 1 to 3 and THP (5.14, 5.14 in chapter 5), no merges across unmergeable types (5.18), passes that end one round after the cut to proportion (6.1; 10.9); compaction finishes at block
+/// 1 to 3 and THP (5.14, 5.14 in chapter 5), no merges across unmergeable types (5.18), collapses of shared pages (5.8) that wait for none from swap (6.0; 12.3), passes that end one round after the cut to proportion (6.1; 10.9); compaction finishes at block
 /// boundaries, and NORETRY leaves on SKIPPED too (11.14, 8.13).
 pub(super) fn linux_6_1() -> Policy {
     let base = linux_5_0();
@@ -54,6 +54,11 @@ pub(super) fn linux_6_1() -> Policy {
             ..base.compaction
         },
         slowpath: SlowpathRules { stall_counts_deferred: true, noretry_bails_on_skipped: true, ..base.slowpath },
+        thp: ThpRules {
+            collapse_swap_in: CollapseSwapIn::UntilItWaits,
+            collapses_shared: true,
+            ..base.thp
+        },
         sysctl_rules: SysctlRules { watermark_scale_factor_max: 3000, swappiness_max: 200, ..base.sysctl_rules },
         ..base
     }
@@ -139,6 +144,7 @@ pub(super) fn linux_6_12() -> Policy {
             ..base.compaction
         },
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
+        thp: ThpRules { counts_khugepaged: true, ..base.thp },
         ..base
     }
 }
