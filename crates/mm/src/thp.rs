@@ -87,7 +87,11 @@ impl<W: World> Mm<W> {
 
     /// khugepaged's huge page for a collapse (12.3), on the node that holds most of the range.
     pub async fn khugepaged_alloc(&self, node: NodeId, defrag: bool, task: &TaskContext) -> Option<Pfn> {
-        let request = Request { node, ..Request::new(self.pmd_order(), khugepaged_gfp(defrag), task.cpu) };
+        let request = Request {
+            node,
+            nodemask: NodeMask::one(node),
+            ..Request::new(self.pmd_order(), khugepaged_gfp(defrag), task.cpu)
+        };
         let page = self.alloc_pages(&request, task).await;
         let counter = if page.is_some() { Counter::ThpCollapseAlloc } else { Counter::ThpCollapseAllocFailed };
         self.state.borrow_mut().alloc.vmstat.bump(counter);
@@ -127,6 +131,8 @@ impl<W: World> State<W> {
 /// What khugepaged goes by (12.3). Counts are of base pages in a range of PMD size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Khugepaged {
+    /// Base pages of a huge page.
+    pub pages: u32,
     /// Base pages looked at between two sleeps.
     pub pages_to_scan: u32,
     /// Sleep between scans.
@@ -148,6 +154,7 @@ impl Khugepaged {
     pub const fn new(pmd_order: Order) -> Khugepaged {
         let pages = 1 << pmd_order;
         Khugepaged {
+            pages,
             pages_to_scan: 8 * pages,
             scan_sleep: 10_000_000_000,
             alloc_sleep: 60_000_000_000,
@@ -163,13 +170,12 @@ impl Khugepaged {
     /// # Errors
     /// The first obstacle in the order in which the kernel meets the kinds.
     pub fn judge(&self, range: &RangeScan) -> Result<NodeId, Refusal> {
-        let pages = self.max_ptes_shared * 2;
         match range {
             _ if range.swapped > self.max_ptes_swap => Err(Refusal::SwapPtes),
             _ if range.none > self.max_ptes_none || range.none > 0 && range.userfault => Err(Refusal::NonePtes),
             _ if range.shared > self.max_ptes_shared => Err(Refusal::SharedPtes),
             _ if range.unsuitable > 0 => Err(Refusal::UnsuitablePages),
-            _ if range.young == 0 || range.swapped > 0 && range.young < pages / 2 => Err(Refusal::LackOfReferences),
+            _ if range.young == 0 || range.swapped > 0 && range.young < self.pages / 2 => Err(Refusal::LackOfReferences),
             _ => range.target().ok_or(Refusal::UnsuitablePages),
         }
     }

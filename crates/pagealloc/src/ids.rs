@@ -119,6 +119,11 @@ impl NodeMask {
     /// Every node.
     pub const ALL: NodeMask = NodeMask(u64::MAX);
 
+    /// This node only.
+    pub const fn one(node: NodeId) -> NodeMask {
+        NodeMask(1 << node.0)
+    }
+
     /// Whether the node is in the set.
     #[inline]
     pub const fn contains(self, node: NodeId) -> bool {

@@ -98,6 +98,8 @@ pub(crate) struct Process {
     pub waiter: Option<lab::TaskId>,
     /// Shot by the OOM killer: it does nothing more.
     pub killed: bool,
+    /// khugepaged looks through it.
+    pub seen_by_khugepaged: bool,
     /// Where NUMA balancing is.
     pub numa: NumaScan,
     /// Large mappings, small ones, files.
@@ -143,6 +145,7 @@ impl Process {
             children: 0,
             waiter: None,
             killed: false,
+            seen_by_khugepaged: false,
             numa: NumaScan::default(),
             areas: [Area::new(0, PTES), Area::new(SMALL, 1), Area::new(FILES, 1)],
         }
@@ -165,6 +168,12 @@ impl Process {
         self.windows.map(base..base + pages);
         self.regions.insert(id, Region { base, pages, advice: None, backing });
         base
+    }
+
+    /// The mapping of memory of its own that a page lies in.
+    pub fn region_of(&self, page: u32) -> Option<Region> {
+        let holds = |region: &&Region| region.backing.is_none() && (region.base..region.base + region.pages).contains(&page);
+        self.regions.values().find(holds).copied()
     }
 
     fn area(&mut self, pages: u32, backing: Option<Backing>) -> &mut Area {

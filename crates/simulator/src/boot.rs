@@ -1,6 +1,7 @@
 //! The machine as its kernel has just started: what is taken before the scenario begins, and the daemons.
 
 use crate::computer::Computer;
+use crate::deferred_split::DeferredSplits;
 use crate::dentry::Dentries;
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, Folios, KernelUse, Use};
@@ -100,6 +101,8 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         shadow_nodes: BTreeSet::new(),
         shadow_nodes_kept: u64::from(spec.frames()) / 8,
         slots: Slots::new(spec.swap / spec.page()),
+        deferred: DeferredSplits::default(),
+        left_over: Vec::new(),
         locked: Vec::new(),
         swapped_gone: Vec::new(),
         busy_pages: spec.costs.speeds.busy_pages,

@@ -65,8 +65,8 @@ fn check_frames(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
     let heads = heads.filter(|&pfn| !state.pages.flags(pfn).contains(PageFlags::DOOMED)).count() as u64;
     let owned = owned + state.swap.nr_tables() as u64;
     let on_the_way = heads.wrapping_sub(owned);
-    // Each task can be between getting a page and using it; a readahead window is in the cache at once.
-    let allowed = if flight == Flight::None { 0 } else { state.owner.processes.len() as u64 + 1 };
+    // Each task, and khugepaged, can be between getting a page and using it; a readahead window is in the cache at once.
+    let allowed = if flight == Flight::None { 0 } else { state.owner.processes.len() as u64 + 2 };
     ensure(on_the_way <= allowed, || format!("{heads} pages are allocated, {owned} have an owner"))
 }
 
@@ -91,6 +91,9 @@ fn check_maps(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
                         if let Pte::Page(id) | Pte::File { id, .. } = pte {
                             count(*id);
                             ensure(window.is_mapped(index), || format!("process {pid}: {id:?} outside all mappings"))?;
+                            let parts_elsewhere =
+                                owner.folios.get(*id).parts && !owner.deferred.is_mapped_at(*id, pid, number);
+                            ensure(!parts_elsewhere, || format!("process {pid}: parts of {id:?} are another's"))?;
                         }
                     }
                 }

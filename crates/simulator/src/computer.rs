@@ -1,6 +1,7 @@
 //! The computer's own state beside `mm`: folios and who holds them. It is the owner that `mm` asks and tells.
 
 use crate::address_space::{Entry, Handle, Pid, Process, Pte};
+use crate::deferred_split::DeferredSplits;
 use crate::dentry::{Dentries, Name};
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
@@ -35,6 +36,9 @@ pub(crate) struct Computer {
     /// Of these, as many as may stay: one for each eight pages of memory, own simplification of pages on LRU lists.
     pub shadow_nodes_kept: u64,
     pub slots: Slots,
+    pub deferred: DeferredSplits,
+    /// Parts of split huge pages that nobody maps, which reclaim still holds.
+    pub left_over: Vec<FolioId>,
     /// Pages that user space has locked since boot.
     pub locked: Vec<FolioId>,
     /// What was on the swap device and is wanted no more, for `mm` to free the slots.
@@ -58,6 +62,9 @@ impl Computer {
     pub fn forget(&mut self, id: FolioId) -> Option<Pfn> {
         self.put_slots(id);
         let folio = self.folios.remove(id);
+        if folio.parts {
+            self.deferred.remove(id);
+        }
         match folio.place {
             Place::Frame(pfn) => Some(pfn),
             Place::Swapped(shadow) => {
@@ -302,9 +309,11 @@ impl Computer {
     fn split_anon(&mut self, head: FolioId) {
         let folio = *self.folios.get(head);
         let Place::Frame(pfn) = folio.place else { return };
-        let per_page = |index| Folio { order: 0, place: Place::Frame(pfn.add(index)), slot: None, ..folio };
+        let per_page =
+            |index| Folio { order: 0, place: Place::Frame(pfn.add(index)), slot: None, parts: false, ..folio };
         let first = self.folios.add_run((0..folio.pages()).map(per_page));
         self.divide_slots(head, first);
+        self.name_parts(head, first);
         self.folios.get_mut(head).place = Place::Split(first);
     }
 
@@ -342,8 +351,9 @@ impl Computer {
 /// Numbers of the shrinkers.
 const SUPER_BLOCK: usize = 0;
 const SHADOW_NODES: usize = 1;
-const XFS_FILES: usize = 2;
-const XFS_BUFFERS: usize = 3;
+const DEFERRED_SPLITS: usize = 2;
+const XFS_FILES: usize = 3;
+const XFS_BUFFERS: usize = 4;
 
 impl Owner for Computer {
     fn referenced(&mut self, tag: Tag, _: Pfn, _: Nanos) -> References {
@@ -381,7 +391,7 @@ impl Owner for Computer {
         self.chance.one_in_65536(self.busy_pages)
     }
 
-    fn split(&mut self, head_tag: Tag, index: u32) -> Tag {
+    fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag> {
         let head = FolioId(head_tag.0);
         if index == 0 {
             match self.folios.get(head).what {
@@ -390,12 +400,21 @@ impl Owner for Computer {
             }
         }
         let folio = *self.folios.get(head);
-        let Place::Split(first) = folio.place else { return head_tag };
-        if index + 1 == folio.pages() && matches!(folio.what, Use::File { .. }) {
-            // Nobody knows a file's large folio by number any more; page tables still know a huge page by its own.
+        let Place::Split(first) = folio.place else { return Some(head_tag) };
+        if index + 1 == folio.pages() && (folio.parts || matches!(folio.what, Use::File { .. })) {
+            // Nobody knows it by its number any more; who maps a huge page that was whole still does.
             self.folios.remove(head);
         }
-        Tag(first.0 + index)
+        let part = FolioId(first.0 + index);
+        if self.folios.get(part).maps > 0 {
+            return Some(Tag(part.0));
+        }
+        if index == 0 {
+            self.left_over.push(part);
+            return Some(Tag(part.0));
+        }
+        self.forget(part);
+        None
     }
 
     fn writes_for_reclaim(&self, _: Tag) -> bool {
@@ -404,7 +423,7 @@ impl Owner for Computer {
     }
 
     fn shrinkers(&self) -> usize {
-        if self.xfs.is_some() { 4 } else { 2 }
+        if self.xfs.is_some() { 5 } else { 3 }
     }
 
     fn shrinker_needs_fs(&self, shrinker: usize) -> bool {
@@ -419,6 +438,7 @@ impl Owner for Computer {
                 (objects * self.cache_pressure / 100, 2)
             }
             SHADOW_NODES => ((self.shadow_nodes.len() as u64).saturating_sub(self.shadow_nodes_kept), 0),
+            DEFERRED_SPLITS => (self.deferred.count(node), 2),
             XFS_FILES => {
                 let files = self.xfs.as_ref().map_or(0, |xfs| xfs.count_files(node.index()));
                 (files * self.cache_pressure / 100, 2)
@@ -434,7 +454,7 @@ impl Owner for Computer {
     }
 
     fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {
-        let ShrinkControl { node, nr, now, droppable, freed } = control;
+        let ShrinkControl { node, nr, now, droppable, freed, split } = control;
         let scanned = match shrinker {
             SUPER_BLOCK => {
                 let (dentries, inodes) = (self.dentries.unused(), self.unused_inodes.len() as u64);
@@ -443,6 +463,7 @@ impl Owner for Computer {
                 self.prune_dentries(of_dentries) + self.prune_inodes(of_inodes, now, droppable, freed)
             }
             SHADOW_NODES => self.prune_shadows(nr),
+            DEFERRED_SPLITS => self.scan_deferred(node, nr, split),
             XFS_FILES | XFS_BUFFERS => self.shrink_xfs(shrinker == XFS_FILES, node.index(), nr, freed),
             _ => 0,
         };

@@ -178,7 +178,7 @@ impl Sim {
             match self.look_up(state, *at, write, region)? {
                 Found::Mapped(id) => match self.use_mapped(state, id, write) {
                     // One look at a huge page is enough for all of it that is touched before the next look at the clock.
-                    Need::Nothing if state.owner.folios.get(id).order > 0 => {
+                    Need::Nothing if is_whole(state.owner.folios.get(id)) => {
                         let whole = end.min((at.window() + 1) * PTES) - at.page;
                         pages = whole.min((DEBT - *debt).div_ceil(cost.max(1)) as u32);
                     }
@@ -273,7 +273,8 @@ impl Sim {
         })
     }
 
-    fn wants_huge(&self, advice: Option<Advice>) -> bool {
+    /// Whether a huge page may be had where one fits.
+    pub fn wants_huge(&self, advice: Option<Advice>) -> bool {
         let madvised = advice == Some(Advice::HugePage);
         advice != Some(Advice::NoHugePage) && thp_allowed(self.spec.thp.enabled, madvised)
     }
@@ -285,7 +286,7 @@ impl Sim {
             Place::Frame(_) if folio.ready > self.mm.env.now() => Need::Wait(folio.ready),
             Place::Frame(_) if folio.ahead => Need::Map(id),
             Place::Frame(_) if folio.hint => Need::Hint(id),
-            Place::Frame(_) if write && folio.maps > 1 => Need::Copy(id),
+            Place::Frame(_) if write && folio.maps > 1 && !folio.parts => Need::Copy(id),
             Place::Frame(pfn) => {
                 folio.young = true;
                 if write {
@@ -336,6 +337,7 @@ impl Sim {
 
     /// A fault in a range that a huge page may serve (12.1).
     async fn huge_fault(&self, at: At, madvised: bool) -> Result<(), Errno> {
+        self.enter_khugepaged(at.pid);
         let (task, ts) = (self.context(at.pid), self.mm.env.now());
         let node = self.mm.state.borrow().alloc.node_of_cpu(task.cpu);
         let place = ThpPlace { node, nodemask: NodeMask::ALL, local_first: true };
@@ -354,10 +356,11 @@ impl Sim {
         let process = state.owner.processes.get_mut(at.pid).filter(|process| !process.killed);
         match process.and_then(|process| process.windows.get_mut(at.window())) {
             Some(window) if window.entry == Entry::Empty => window.entry = Entry::Huge(id),
+            // The fault begins anew.
             _ => {
                 state.owner.forget(id);
                 state.free_page(pfn, task.cpu);
-                return Err(FAULT);
+                return Ok(());
             }
         }
         add_anon(&mut state, pfn, id);
@@ -367,21 +370,22 @@ impl Sim {
     async fn anon_fault(&self, at: At) -> Result<(), Errno> {
         let pfn = self.pages(0, ANON, at.pid).await.ok_or(NOMEM)?;
         self.spend(self.spec.costs.fault + self.spec.costs.clear_page).await;
-        self.install_anon(at, Pte::None, pfn)
+        self.install_anon(at, Pte::None, pfn);
+        Ok(())
     }
 
-    /// Maps a new page in place of what the entry held.
-    fn install_anon(&self, at: At, from: Pte, pfn: Pfn) -> Result<(), Errno> {
+    /// Maps a new page in place of what the entry held, if it still does: otherwise the fault begins anew, as when khugepaged was faster.
+    fn install_anon(&self, at: At, from: Pte, pfn: Pfn) -> bool {
         let folio = Folio { young: true, ..Folio::new(Use::Anon, pfn, 0) };
         let mut state = self.mm.state.borrow_mut();
         let id = state.owner.folios.add(folio);
         if state.owner.set_pte(at, from, Pte::Page(id)) {
             add_anon(&mut state, pfn, id);
-            return Ok(());
+            return true;
         }
         drop(state);
         self.free_folio(id);
-        Err(FAULT)
+        false
     }
 
     /// A write to a page that others have, too. A huge page is not copied: its range falls apart into base pages first.
@@ -392,9 +396,10 @@ impl Sim {
         let pfn = self.pages(0, ANON_COPY, at.pid).await.ok_or(NOMEM)?;
         self.spend(self.spec.costs.fault + self.spec.costs.copy_page).await;
         // The others may have gone meanwhile; the copy does no harm.
-        self.install_anon(at, Pte::Page(of), pfn)?;
-        let frame = self.mm.state.borrow_mut().owner.unmap(of);
-        self.free_frames(frame);
+        if self.install_anon(at, Pte::Page(of), pfn) {
+            let frame = self.mm.state.borrow_mut().owner.unmap(of);
+            self.free_frames(frame);
+        }
         Ok(())
     }
 
@@ -405,13 +410,18 @@ impl Sim {
             {
                 let mut state = self.mm.state.borrow_mut();
                 let Some(pfn) = state.owner.folios.frame(id) else { return Ok(()) };
-                if state.split_huge_page(pfn) {
+                if state.split_huge_page(pfn, self.env().cpu()) {
                     return Ok(());
                 }
             }
             self.env().wait(mm::Queue::Timer, Some(RETRY)).await;
         }
     }
+}
+
+/// Whether it is a huge page that is mapped as such.
+fn is_whole(folio: &Folio) -> bool {
+    folio.order > 0 && !folio.parts
 }
 
 fn is_clean(folios: &Folios, pages: &Pages, id: FolioId) -> bool {

@@ -76,6 +76,8 @@ pub(crate) struct Folio {
     pub slot: Option<u32>,
     /// Read from the swap device for another one's sake, and not mapped yet.
     pub ahead: bool,
+    /// A huge page of which a part was given back: one process maps the others one by one.
+    pub parts: bool,
     /// Marked by NUMA balancing: its next use is a fault.
     pub hint: bool,
     /// Node that it was last used on when it was marked, and 1; 0 if never.
@@ -95,6 +97,7 @@ impl Folio {
             young: false,
             slot: None,
             ahead: false,
+            parts: false,
             hint: false,
             used_on: 0,
             ready: 0,
@@ -151,9 +154,10 @@ impl Folios {
 
     /// The frame, if the folio is in memory and whole.
     pub fn frame(&self, id: FolioId) -> Option<Pfn> {
-        match self.get(id).place {
-            Place::Frame(pfn) => Some(pfn),
-            Place::Swapped(_) | Place::Split(_) => None,
+        match *self.get(id) {
+            Folio { what: Use::None, .. } => None,
+            Folio { place: Place::Frame(pfn), .. } => Some(pfn),
+            _ => None,
         }
     }
 

@@ -1,7 +1,6 @@
 //! Following a run over time, beside it: nothing that happens depends on it.
 
 use crate::sim::Sim;
-use crate::simulation::UNKNOWN;
 use lab::activity::Activities;
 use lab::timeline::{Sampler, Sampling, Timeline};
 use mm::{Env, Nanos};
@@ -47,7 +46,7 @@ impl Follow {
     }
 
     fn since_boot(&self, vmstat: &VmStat, name: &str) -> Option<u64> {
-        let counter = Counter::from_name(name).filter(|counter| !UNKNOWN.contains(counter))?;
+        let counter = Counter::from_name(name)?;
         Some(vmstat.get(counter) - self.at_boot.get(counter))
     }
 }

@@ -103,7 +103,7 @@ impl Sim {
         let (now, cpu) = (self.env().now(), self.env().cpu());
         let state = &mut *self.mm.state.borrow_mut();
         let folio = *state.owner.folios.get(id);
-        let Place::Frame(pfn) = folio.place else { return 0 };
+        let Some(pfn) = state.owner.folios.frame(id) else { return 0 };
         let here = state.alloc.node_of_cpu(cpu);
         let local = state.alloc.zone_info(state.alloc.zone_of(pfn)).node == here;
         {

@@ -112,6 +112,7 @@ impl Sim {
             }
         }
         let child = self.enter(layout);
+        self.inherit_khugepaged(parent, child);
         let mut forked = self.build(child).await;
         if forked.is_ok() {
             forked = self.inherit_file_maps(parent, child).await;
@@ -138,6 +139,7 @@ impl Sim {
             process.windows.iter().filter(|(_, window)| of_window(window)).map(|(number, _)| number).collect()
         })?;
         for number in windows {
+            self.split_parts(parent, number).await?;
             let table = self.kernel_page(0, PAGE_TABLE, child, KernelUse::PageTable).await.ok_or(NOMEM)?;
             self.spend(self.spec.costs.copy_table).await;
             if !self.share_window(parent, child, number, table) {
@@ -180,31 +182,12 @@ impl Sim {
         let mut gather = Gather::default();
         for number in start / PTES..end.div_ceil(PTES) {
             let (from, to) = (start.max(number * PTES), end.min((number + 1) * PTES));
-            self.split_for(pid, number, to - from).await?;
+            self.prepare_to_cut(pid, number, to - from).await?;
             let table = self.take_window(pid, number, from..to, unmap, &mut gather);
             table.into_iter().for_each(|id| self.free_folio(id));
             self.make_room(pid, &mut gather).await;
         }
         self.release(gather).await;
-        Ok(())
-    }
-
-    /// A huge page is split before a part of it is given up. The kernel leaves it whole until memory gets short.
-    async fn split_for(&self, pid: Pid, number: u32, pages: u32) -> Result<(), Errno> {
-        let entry = self.with_process(pid, |process| {
-            process.windows.get(number).map_or(Entry::Empty, |window| match window.entry {
-                Entry::Huge(id) if pages < PTES => Entry::Huge(id),
-                _ => Entry::Empty,
-            })
-        })?;
-        if let Entry::Huge(id) = entry {
-            {
-                let mut state = self.mm.state.borrow_mut();
-                let frame = state.owner.folios.frame(id);
-                frame.into_iter().for_each(|pfn| state.defer_split(pfn));
-            }
-            self.split(id).await?;
-        }
         Ok(())
     }
 
@@ -291,6 +274,7 @@ impl Sim {
     }
 
     async fn tear_down(&self, pid: Pid) {
+        self.leave_khugepaged(pid);
         let handles: Vec<u32> =
             self.with_process(pid, |process| process.handles.values().copied().collect()).unwrap_or_default();
         for handle in handles {

@@ -79,6 +79,8 @@ pub(crate) struct Sim {
     pub metadata_writer: Cell<Option<lab::TaskId>>,
     /// The worker of the log of files' inodes while it sleeps.
     pub inode_log_worker: Cell<Option<lab::TaskId>>,
+    /// What khugepaged looks through.
+    pub khugepaged: RefCell<crate::khugepaged::Scan>,
     /// What NUMA balancing has moved lately.
     pub migrations: crate::numa::Migrations,
     /// Who waits at each meeting of tasks.
@@ -115,6 +117,7 @@ impl Sim {
             log_worker: Cell::new(None),
             metadata_writer: Cell::new(None),
             inode_log_worker: Cell::new(None),
+            khugepaged: RefCell::default(),
             migrations: RefCell::default(),
             meetings: RefCell::default(),
             user: Cell::new(0),
@@ -237,13 +240,18 @@ impl Sim {
         self.settle();
     }
 
-    /// Gives back what the owner could not: pages of slabs that became empty, and slots of the swap device.
+    /// Gives back what the owner could not: pages of slabs that became empty, parts of huge pages, and slots of the swap device.
     pub fn settle(&self) {
         let mut state = self.mm.state.borrow_mut();
-        if state.owner.swapped_gone.is_empty() && state.owner.slabs.emptied.is_empty() {
+        let owner = &state.owner;
+        if owner.swapped_gone.is_empty() && owner.slabs.emptied.is_empty() && owner.left_over.is_empty() {
             return;
         }
         let cpu = self.mm.env.cpu();
+        for part in std::mem::take(&mut state.owner.left_over) {
+            let frame = state.owner.forget(part);
+            frame.into_iter().for_each(|pfn| state.free_page(pfn, cpu));
+        }
         for shadow in std::mem::take(&mut state.owner.swapped_gone) {
             state.forget_swapped(shadow, cpu);
         }

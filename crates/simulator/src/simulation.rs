@@ -209,6 +209,7 @@ impl Run<'_> {
         start_daemons(&mut executor, &sim.mm, 0);
         executor.spawn_daemon(env, sim.flush_forever());
         executor.spawn_daemon(env, sim.log_forever());
+        executor.spawn_daemon(env, sim.collapse_forever());
         for reader in 0..sim.trace_readers() {
             executor.spawn_daemon(env, sim.read_trace_forever(reader));
         }
@@ -304,14 +305,9 @@ impl Run<'_> {
     }
 }
 
-/// Counters that the simulated computer does not keep: 0 would be a claim.
-pub(crate) const UNKNOWN: [Counter; 4] =
-    [Counter::PgscanKhugepaged, Counter::PgstealKhugepaged, Counter::ThpCollapseAlloc, Counter::ThpCollapseAllocFailed];
-
 /// Counters since boot, by name.
 fn counters(vmstat: &VmStat, at_boot: &VmStat) -> BTreeMap<String, u64> {
-    let known = vmstat.iter().filter(|(counter, _)| !UNKNOWN.contains(counter));
-    known.map(|(counter, value)| (counter.name().to_owned(), value - at_boot.get(counter))).collect()
+    vmstat.iter().map(|(counter, value)| (counter.name().to_owned(), value - at_boot.get(counter))).collect()
 }
 
 fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, started: Instant) -> Simulated {

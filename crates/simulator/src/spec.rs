@@ -2,7 +2,7 @@
 
 use crate::costs::Costs;
 use mm::Nanos;
-use mm::thp::{ThpDefrag, ThpEnabled};
+use mm::thp::{Khugepaged, ThpDefrag, ThpEnabled};
 use pagealloc::{Geometry, Machine, NodeId, Pfn, ZoneSpan, ZoneType};
 use workload::{CostModel, DeviceSpeed, Filesystem, Scale, Scenario, Settings, SlabAllocator};
 
@@ -13,6 +13,8 @@ pub struct Thp {
     pub enabled: ThpEnabled,
     /// `defrag`.
     pub defrag: ThpDefrag,
+    /// `khugepaged/*`.
+    pub khugepaged: Khugepaged,
 }
 
 /// Memory that is in use before the scenario begins, in pages.
@@ -126,7 +128,11 @@ impl MachineSpec {
             nodes: 1,
             distance: 20,
             swap: 1024 * MIB,
-            thp: Thp { enabled: ThpEnabled::Always, defrag: ThpDefrag::Madvise },
+            thp: Thp {
+                enabled: ThpEnabled::Always,
+                defrag: ThpDefrag::Madvise,
+                khugepaged: Khugepaged::new(Geometry::PAGES_4K.pmd_order),
+            },
             folio_order: 9,
             boot: Boot::GUEST,
             disks: Disks::default(),

@@ -80,6 +80,7 @@ impl Task<'_> {
                 }
                 self.unmap_before(region).await?;
                 sim.with_process(pid, |process| process.map(region, pages(bytes), None))?;
+                sim.has_room_for_huge_pages(pid, region)?;
             }
             Op::MapFile { region, file, bytes, mapping } => {
                 if bytes == 0 || bytes.div_ceil(4096) > MAX_PAGES {
@@ -94,6 +95,7 @@ impl Task<'_> {
             Op::Advise { region, advice } => {
                 sim.with_process(pid, |process| process.regions.get_mut(&region).map(|of| of.advice = Some(advice)))?
                     .ok_or(FAULT)?;
+                sim.has_room_for_huge_pages(pid, region)?;
             }
             Op::Unmap { region, offset, bytes } => {
                 let (first, count) = self.range(region, offset, bytes)?;

@@ -202,7 +202,25 @@ impl Random {
             _ => Op::Lookup { name: self.below(2_000), count: 16 },
         }
     }
+
+    /// Ranges of 2 MiB, of which parts come and go.
+    fn op_on_huge_pages(&mut self) -> Op {
+        let region = RegionId(self.below(4) as u32);
+        let (offset, bytes) = (self.below(6) * (2 << 20), (self.below(512) + 1) * 4096);
+        match self.below(14) {
+            0..=2 => Op::Map { region, bytes: 16 << 20 },
+            3 => Op::Advise { region, advice: [Advice::NoHugePage, Advice::DontNeed][self.below(2) as usize] },
+            4 | 5 => Op::Unmap { region, offset: offset + self.below(512) * 4096, bytes },
+            6 => Op::Create { file: FileId(1) },
+            7 => Op::Write { file: FileId(1), offset: 0, bytes: 24 << 20 },
+            8 => Op::Touch { region, offset, bytes, access: Access::Read },
+            _ => Op::Touch { region, offset, bytes, access: Access::Write },
+        }
+    }
 }
+
+/// What chooses operations.
+type NextOp = fn(&mut Random) -> Op;
 
 pub(crate) fn small_machine(thp: ThpEnabled) -> MachineSpec {
     let mut spec = MachineSpec::guest(96 << 20);
@@ -242,7 +260,7 @@ fn compare(sim: &Sim, pid: Pid, naive: &Naive) -> Result<(), String> {
 }
 
 /// Random operations of a process and of children that it forks.
-async fn work(sim: &Sim, seed: u64, ops: u32) -> Result<(), String> {
+async fn work(sim: &Sim, seed: u64, (ops, next): (u32, NextOp)) -> Result<(), String> {
     let mut random = Random(seed);
     let root = sim.new_root();
     sim.start_root(root).await.map_err(|error| error.to_string())?;
@@ -250,7 +268,7 @@ async fn work(sim: &Sim, seed: u64, ops: u32) -> Result<(), String> {
     let mut files = NaiveFiles::default();
     for number in 0..ops {
         let (pid, mut naive) = tasks.pop().ok_or("no task")?;
-        let op = random.op();
+        let op = next(&mut random);
         let expected = naive.perform(&op, &mut files);
         let done = Task::new(sim, pid).perform(&op).await;
         if done.is_ok() != expected {
@@ -284,7 +302,7 @@ async fn work(sim: &Sim, seed: u64, ops: u32) -> Result<(), String> {
 /// Digest, and pages swapped out on the way.
 fn run(thp: ThpEnabled, seed: u64, ops: u32) -> (u64, u64) {
     let counters = [Counter::PswpOut];
-    let (digest, [swapped]) = run_on(&small_machine(thp), "linux-6.18", seed, ops, counters);
+    let (digest, [swapped]) = run_on(&small_machine(thp), "linux-6.18", seed, (ops, Random::op), counters);
     (digest, swapped)
 }
 
@@ -292,7 +310,7 @@ fn run_on<const N: usize>(
     spec: &MachineSpec,
     policy: &str,
     seed: u64,
-    ops: u32,
+    ops: (u32, NextOp),
     counters: [Counter; N],
 ) -> (u64, [u64; N]) {
     let sim = boot(spec, &preset(policy).unwrap(), seed, &[]).unwrap();
@@ -300,6 +318,7 @@ fn run_on<const N: usize>(
     let mut executor = Executor::default();
     start_daemons(&mut executor, &sim.mm, 0);
     executor.spawn(sim.env(), sim.flush_forever());
+    executor.spawn_daemon(sim.env(), sim.collapse_forever());
     executor.spawn(sim.env(), async {
         *result.borrow_mut() = work(&sim, seed, ops).await;
         done.set(true);
@@ -325,6 +344,24 @@ fn huge_pages_hold_what_was_written() {
 }
 
 #[test]
+fn huge_pages_that_are_cut_and_made_hold_what_was_written() {
+    let mut spec = small_machine(ThpEnabled::Always);
+    spec.boot.unmovable = 3_000;
+    (spec.thp.khugepaged.scan_sleep, spec.thp.khugepaged.alloc_sleep) = (20_000_000, 40_000_000);
+    let counters =
+        [Counter::PswpOut, Counter::ThpDeferredSplitPage, Counter::ThpSplitPage, Counter::ThpCollapseAlloc];
+    for policy in ["linux-4.20", "linux-6.18"] {
+        let mut sums = [0; 4];
+        for seed in 11..=14 {
+            let (_, counted) = run_on(&spec, policy, seed, (600, Random::op_on_huge_pages), counters);
+            sums.iter_mut().zip(counted).for_each(|(sum, counted)| *sum += counted);
+        }
+        println!("{policy}: {sums:?}");
+        assert!(sums.iter().all(|&counted| counted > 20), "{policy}: {sums:?}");
+    }
+}
+
+#[test]
 fn the_same_seed_gives_the_same_run() {
     assert_eq!(run(ThpEnabled::Always, 21, 120), run(ThpEnabled::Always, 21, 120));
     assert_ne!(run(ThpEnabled::Always, 21, 120), run(ThpEnabled::Always, 22, 120));
@@ -336,7 +373,7 @@ fn nodes_hold_what_was_written() {
     let spec = MachineSpec { boot: Boot { unmovable: 64_500, ..spec.boot }, ..spec };
     let mut swapped = 0;
     for policy in ["linux-6.18", "linux-3.12"] {
-        let (_, [out, missed]) = run_on(&spec, policy, 5, 300, [Counter::PswpOut, Counter::NumaMiss]);
+        let (_, [out, missed]) = run_on(&spec, policy, 5, (300, Random::op), [Counter::PswpOut, Counter::NumaMiss]);
         assert!(missed > 100, "{policy}: each node is too small for the task on it: {missed}");
         swapped += out;
     }

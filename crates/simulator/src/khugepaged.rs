@@ -1,0 +1,291 @@
+//! *Who makes huge pages where faults got none?* khugepaged looks through address spaces, a few ranges of 2 MiB every ten seconds, and moves those
+//! that are worth it into a huge page (12.3).
+
+use crate::address_space::{Entry, PTES, Pid, Pte, Region};
+use crate::computer::Computer;
+use crate::fault::{At, add_anon};
+use crate::folio::{Folio, FolioId, Place, Use};
+use crate::sim::{Sim, SimWorld};
+use crate::windows::FILES;
+use mm::thp::{Khugepaged, RangeScan};
+use mm::{Env, Nanos, PageFlags, State, TaskContext, TaskFlags};
+use pagealloc::policy::{CollapseSwapIn, ThpRules};
+use pagealloc::{FrameState, NodeId, Order, Pfn};
+use workload::{Errno, RegionId};
+
+/// Its process number, below those of kcompactds.
+const PID: Pid = u32::MAX - 512;
+/// Weight of nice 19.
+const WEIGHT: u32 = 15;
+/// Times that a round may begin at the first address space (`pass_through_head`).
+const BEGINNINGS: u32 = 2;
+
+/// The address spaces that it looks through, and how far it is.
+#[derive(Default)]
+pub(crate) struct Scan {
+    /// In the order in which they came to have room for a huge page.
+    processes: Vec<Pid>,
+    /// Process and window that come next; `None`: the first ones.
+    at: Option<(Pid, u32)>,
+    /// Its task, while there is nothing to look at.
+    idle: Option<lab::TaskId>,
+}
+
+impl Scan {
+    fn next_process(&self, after: Pid) -> Option<Pid> {
+        let place = self.processes.iter().position(|&pid| pid == after)?;
+        self.processes.get(place + 1).copied()
+    }
+
+    /// `khugepaged_exit`
+    fn remove(&mut self, pid: Pid) {
+        if self.at.is_some_and(|(at, _)| at == pid) {
+            self.at = self.next_process(pid).map(|next| (next, 0));
+        }
+        self.processes.retain(|&other| other != pid);
+    }
+}
+
+/// What became of a range that was worth it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Collapse {
+    Done,
+    NoHugePage,
+    /// It changed meanwhile, or has to wait for the swap device.
+    Spared,
+}
+
+impl Sim {
+    /// The process has room for a huge page (`khugepaged_enter_vma`).
+    pub fn enter_khugepaged(&self, pid: Pid) {
+        let new = self.with_process(pid, |process| !std::mem::replace(&mut process.seen_by_khugepaged, true));
+        if new != Ok(true) {
+            return;
+        }
+        let mut scan = self.khugepaged.borrow_mut();
+        scan.processes.push(pid);
+        if let Some(task) = scan.idle.take() {
+            self.env().unpark(task);
+        }
+    }
+
+    /// A region is new, or has got another advice: khugepaged looks through it if huge pages may be had there.
+    pub fn has_room_for_huge_pages(&self, pid: Pid, region: RegionId) -> Result<(), Errno> {
+        let Region { pages, advice, backing, .. } = self.region(pid, region)?;
+        if backing.is_none() && pages >= PTES && self.wants_huge(advice) {
+            self.enter_khugepaged(pid);
+        }
+        Ok(())
+    }
+
+    /// A child has what its parent has.
+    pub fn inherit_khugepaged(&self, parent: Pid, child: Pid) {
+        if self.with_process(parent, |process| process.seen_by_khugepaged) == Ok(true) {
+            self.enter_khugepaged(child);
+        }
+    }
+
+    pub fn leave_khugepaged(&self, pid: Pid) {
+        self.khugepaged.borrow_mut().remove(pid);
+    }
+
+    pub async fn collapse_forever(&self) {
+        self.env().weigh(WEIGHT);
+        let rules = self.khugepaged_rules();
+        loop {
+            let idle = self.khugepaged.borrow().processes.is_empty();
+            if idle {
+                self.khugepaged.borrow_mut().idle = Some(self.env().current.get());
+                self.env().park(None).await;
+            }
+            self.scan_for_collapses(&rules).await;
+            self.env().sleep(rules.scan_sleep).await;
+        }
+    }
+
+    /// The settings, within what the era can do.
+    fn khugepaged_rules(&self) -> Khugepaged {
+        let ThpRules { collapse_swap_in, collapses_shared, .. } = self.mm.state.borrow().alloc.policy.thp;
+        let mut rules = self.spec.thp.khugepaged;
+        if collapse_swap_in == CollapseSwapIn::Never {
+            rules.max_ptes_swap = 0;
+        }
+        if !collapses_shared {
+            rules.max_ptes_shared = 0;
+        }
+        rules
+    }
+
+    /// A round (`khugepaged_do_scan`).
+    async fn scan_for_collapses(&self, rules: &Khugepaged) {
+        let (mut scanned, mut failures, mut beginnings) = (0, 0, 0);
+        while scanned < rules.pages_to_scan {
+            beginnings += u32::from(self.khugepaged.borrow().at.is_none());
+            if beginnings >= BEGINNINGS {
+                return;
+            }
+            let Some((pid, number)) = self.next_range() else { continue };
+            let Some(range) = self.look_at_range(pid, number) else {
+                scanned += 1;
+                continue;
+            };
+            scanned += PTES;
+            self.spend(self.spec.costs.speeds.scan_migrate * u64::from(PTES)).await;
+            let Ok(node) = rules.judge(&range) else { continue };
+            if self.collapse(pid, number, node, rules).await == Collapse::NoHugePage {
+                failures += 1;
+                let (sleep, goes_on) = rules.after_failed_alloc(failures);
+                if !goes_on {
+                    return;
+                }
+                self.env().sleep(sleep).await;
+            }
+        }
+    }
+
+    /// The window that comes next, if the scan has not reached the end of the last address space.
+    fn next_range(&self) -> Option<(Pid, u32)> {
+        let state = self.mm.state.borrow();
+        let scan = &mut *self.khugepaged.borrow_mut();
+        let (pid, from) = scan.at.or_else(|| scan.processes.first().map(|&pid| (pid, 0)))?;
+        let process = state.owner.processes.get(pid);
+        let number = process.and_then(|process| process.windows.next_from(from)).filter(|&number| number < FILES);
+        scan.at = match number {
+            Some(number) => Some((pid, number + 1)),
+            None => scan.next_process(pid).map(|next| (next, 0)),
+        };
+        number.map(|number| (pid, number))
+    }
+
+    /// What a window holds; `None` where no huge page fits, or none is wanted.
+    fn look_at_range(&self, pid: Pid, number: u32) -> Option<RangeScan> {
+        let state = &mut *self.mm.state.borrow_mut();
+        let Computer { processes, folios, .. } = &mut state.owner;
+        let process = processes.get_mut(pid).filter(|process| !process.killed)?;
+        let region = process.region_of(number * PTES)?;
+        let window = process.windows.get_mut(number).filter(|window| window.is_whole())?;
+        if !self.wants_huge(region.advice) {
+            return None;
+        }
+        folios.resolve(&mut window.entry);
+        let entry = window.entry.clone();
+        let mut range = RangeScan { by_node: vec![0; usize::from(self.spec.nodes.max(1))], ..RangeScan::default() };
+        match &entry {
+            // Nothing to gain; it counts as looked at all the same.
+            Entry::Empty | Entry::Huge(_) => range.none = PTES,
+            Entry::Table(table) => {
+                let pages = table.iter().filter_map(|pte| if let Pte::Page(id) = pte { Some(*id) } else { None });
+                pages.for_each(|id| note_page(state, self.mm.env.now(), id, &mut range));
+                range.none = table.iter().filter(|pte| matches!(pte, Pte::None | Pte::Zero)).count() as u32;
+                range.unsuitable += table.iter().filter(|pte| matches!(pte, Pte::File { .. })).count() as u32;
+            }
+        }
+        Some(range)
+    }
+
+    /// Moves a range into a huge page (`collapse_huge_page`).
+    async fn collapse(&self, pid: Pid, number: u32, node: NodeId, rules: &Khugepaged) -> Collapse {
+        let flags = TaskFlags::KTHREAD.with(TaskFlags::KHUGEPAGED);
+        let task = TaskContext { flags, ..TaskContext::user(PID, self.env().cpu()) };
+        let page = Box::pin(self.mm.khugepaged_alloc(node, rules.defrag, &task)).await;
+        let Some(pfn) = page else { return Collapse::NoHugePage };
+        let in_memory = self.read_range(pid, number).await;
+        if in_memory {
+            self.spend(self.spec.costs.copy_page * u64::from(PTES)).await;
+        }
+        let still = self.look_at_range(pid, number).filter(|range| range.swapped == 0);
+        let worth_it = in_memory && still.is_some_and(|range| rules.judge(&range).is_ok());
+        if worth_it && self.move_range(pid, number, pfn) {
+            return Collapse::Done;
+        }
+        self.free_frames([pfn]);
+        Collapse::Spared
+    }
+
+    /// Has what is on the swap device read: whether all of it is in memory afterwards.
+    async fn read_range(&self, pid: Pid, number: u32) -> bool {
+        let rule = self.mm.state.borrow().alloc.policy.thp.collapse_swap_in;
+        for page in number * PTES..(number + 1) * PTES {
+            let at = At { pid, page };
+            let Some(id) = self.mm.state.borrow().owner.out_of_page_table(at) else { continue };
+            if self.mm.state.borrow().owner.folios.frame(id).is_some() {
+                self.map_read_ahead(id).await;
+            } else if self.swap_in(at, id).await.is_err() {
+                return false;
+            }
+            let ready = self.mm.state.borrow().owner.folios.get(id).ready;
+            if ready > self.env().now() {
+                if rule != CollapseSwapIn::Waits {
+                    return false;
+                }
+                self.env().sleep_until(ready).await;
+            }
+        }
+        true
+    }
+
+    fn move_range(&self, pid: Pid, number: u32, pfn: Pfn) -> bool {
+        const ORDER: Order = PTES.ilog2() as Order;
+        let frames = {
+            let state = &mut *self.mm.state.borrow_mut();
+            let process = state.owner.processes.get_mut(pid).filter(|process| !process.killed);
+            let Some(window) = process.and_then(|process| process.windows.get_mut(number)) else { return false };
+            let before = std::mem::replace(&mut window.entry, Entry::Empty);
+            let frames = state.owner.unmap_entry(before);
+            let id = state.owner.folios.add(Folio { young: true, ..Folio::new(Use::Anon, pfn, ORDER) });
+            if let Some(window) = state.owner.processes.get_mut(pid).and_then(|of| of.windows.get_mut(number)) {
+                window.entry = Entry::Huge(id);
+            }
+            add_anon(state, pfn, id);
+            frames
+        };
+        self.free_frames(frames);
+        true
+    }
+}
+
+impl Computer {
+    /// The folio of an entry that is not in memory, or is there and not mapped.
+    fn out_of_page_table(&self, at: At) -> Option<FolioId> {
+        let Entry::Table(table) = &self.processes.get(at.pid)?.windows.get(at.page / PTES)?.entry else { return None };
+        let Pte::Page(id) = table[(at.page % PTES) as usize] else { return None };
+        let folio = self.folios.get(id);
+        (folio.ahead || matches!(folio.place, Place::Swapped(_))).then_some(id)
+    }
+}
+
+/// Adds a page to what is known of a range.
+fn note_page(state: &State<SimWorld>, now: Nanos, id: FolioId, range: &mut RangeScan) {
+    let folio = state.owner.folios.get(id);
+    let Place::Frame(pfn) = folio.place else {
+        range.swapped += 1;
+        return;
+    };
+    if folio.ahead {
+        range.swapped += 1;
+        return;
+    }
+    let head = state.alloc.frames.state(pfn);
+    let held = head != FrameState::LRU || state.pages.flags(pfn).contains(PageFlags::PINNED) || folio.ready > now;
+    let shared = folio.maps > 1 && !folio.parts;
+    range.unsuitable += u32::from(held || folio.parts && !state.alloc.policy.thp.collapses_shared);
+    range.shared += u32::from(shared);
+    range.young += u32::from(folio.young);
+    range.by_node[state.alloc.zone_info(state.alloc.zone_of(pfn)).node.index()] += 1;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_goes_hands_the_scan_on() {
+        let mut scan = Scan { processes: vec![4, 7, 9], at: Some((7, 3)), idle: None };
+        scan.remove(4);
+        assert_eq!(scan.at, Some((7, 3)));
+        scan.remove(7);
+        assert_eq!(scan.at, Some((9, 0)));
+        scan.remove(9);
+        assert_eq!((scan.at, scan.processes.len()), (None, 0));
+    }
+}
