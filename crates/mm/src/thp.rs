@@ -175,7 +175,9 @@ impl Khugepaged {
             _ if range.none > self.max_ptes_none || range.none > 0 && range.userfault => Err(Refusal::NonePtes),
             _ if range.shared > self.max_ptes_shared => Err(Refusal::SharedPtes),
             _ if range.unsuitable > 0 => Err(Refusal::UnsuitablePages),
-            _ if range.young == 0 || range.swapped > 0 && range.young < self.pages / 2 => Err(Refusal::LackOfReferences),
+            _ if range.young == 0 || range.swapped > 0 && range.young < self.pages / 2 => {
+                Err(Refusal::LackOfReferences)
+            }
             _ => range.target().ok_or(Refusal::UnsuitablePages),
         }
     }

@@ -58,6 +58,7 @@ const ROWS: &[Row] = &[
     row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15", "7.2", "7.3"], defrag),
     row!("NUMA balancing", ["4.6"], numa_balancing),
     row!("kernel stacks", ["4.6", "4.20"], stacks),
+    row!("lists of page tables", ["6.15"], page_tables_apart),
     row!("large folios of files", ["6.1", "6.18"], large_folios),
     row!("scheduler", ["6.12"], scheduler),
     row!("skip nodes with active kswapd", ["6.18"], skip_kswapd_nodes),

@@ -172,7 +172,8 @@ impl Process {
 
     /// The mapping of memory of its own that a page lies in.
     pub fn region_of(&self, page: u32) -> Option<Region> {
-        let holds = |region: &&Region| region.backing.is_none() && (region.base..region.base + region.pages).contains(&page);
+        let holds =
+            |region: &&Region| region.backing.is_none() && (region.base..region.base + region.pages).contains(&page);
         self.regions.values().find(holds).copied()
     }
 

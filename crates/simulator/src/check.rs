@@ -65,8 +65,8 @@ fn check_frames(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
     let heads = heads.filter(|&pfn| !state.pages.flags(pfn).contains(PageFlags::DOOMED)).count() as u64;
     let owned = owned + state.swap.nr_tables() as u64;
     let on_the_way = heads.wrapping_sub(owned);
-    // Each task, and khugepaged, can be between getting a page and using it; a readahead window is in the cache at once.
-    let allowed = if flight == Flight::None { 0 } else { state.owner.processes.len() as u64 + 2 };
+    // Each task can be between getting a page and using it; a readahead window is in the cache at once.
+    let allowed = if flight == Flight::None { 0 } else { state.owner.processes.len() as u64 + 1 };
     ensure(on_the_way <= allowed, || format!("{heads} pages are allocated, {owned} have an owner"))
 }
 

@@ -33,6 +33,8 @@ pub(crate) struct File {
     /// Place on the LRU of unused inodes.
     pub unused: Option<u64>,
     pub readahead: Readahead,
+    /// The page that the last read through an open file ended with.
+    pub last_read: Option<u32>,
     pub written_since_read: bool,
 }
 

@@ -48,9 +48,15 @@ impl Sim {
         let end = ((offset + bytes).div_ceil(4096) as u32).min(pages);
         let mut at = Stretch { file, index: (offset / 4096) as u32, end };
         let mut last = None;
+        let mut before = self.last_read(file);
+        let mut call = self.system_call(at, offset..offset + bytes);
         while at.index < at.end {
+            if at.index >= call.end {
+                before = Some(at.index - 1);
+                call = self.system_call(at, offset..offset + bytes);
+            }
             let Some((id, ready)) = self.cached(at) else {
-                self.read_ahead(pid, at).await?;
+                self.read_ahead(pid, Stretch { index: at.index, ..call }, before).await?;
                 continue;
             };
             if ready > self.mm.env.now() {
@@ -66,7 +72,23 @@ impl Sim {
             self.spend(self.spec.costs.file_lookup + self.spec.costs.copy_page).await;
             at.index += 1;
         }
+        if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(file) {
+            of.last_read = at.index.checked_sub(1);
+        }
         Ok(())
+    }
+
+    /// Where reading a file has come to (`prev_pos`): known while it is held open.
+    fn last_read(&self, file: u32) -> Option<u32> {
+        let owner = &self.mm.state.borrow().owner;
+        owner.files.get(file).filter(|of| of.opened > 0).and_then(|of| of.last_read)
+    }
+
+    /// What the system call reads that an operation on these bytes has come to.
+    fn system_call(&self, at: Stretch, bytes: Range<u64>) -> Stretch {
+        let start = bytes.start.max(u64::from(at.index) * 4096);
+        let end = (start + rest_of_piece(&bytes, start)).div_ceil(4096) as u32;
+        Stretch { end: end.min(at.end), ..at }
     }
 
     /// The first read since the file was written changes its access time (`relatime`).

@@ -46,6 +46,8 @@ pub(crate) enum KernelUse {
     LogVector,
     /// A batch of pages that are being unmapped.
     Gather,
+    /// A huge page that khugepaged fills.
+    Collapse,
     /// What a scenario makes the kernel hold.
     Held,
 }

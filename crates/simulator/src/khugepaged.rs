@@ -4,19 +4,21 @@
 use crate::address_space::{Entry, PTES, Pid, Pte, Region};
 use crate::computer::Computer;
 use crate::fault::{At, add_anon};
-use crate::folio::{Folio, FolioId, Place, Use};
+use crate::folio::{FolioId, KernelUse, Place, Use};
 use crate::sim::{Sim, SimWorld};
 use crate::windows::FILES;
 use mm::thp::{Khugepaged, RangeScan};
 use mm::{Env, Nanos, PageFlags, State, TaskContext, TaskFlags};
 use pagealloc::policy::{CollapseSwapIn, ThpRules};
-use pagealloc::{FrameState, NodeId, Order, Pfn};
+use pagealloc::{FrameState, NodeId, Order};
 use workload::{Errno, RegionId};
 
 /// Its process number, below those of kcompactds.
 const PID: Pid = u32::MAX - 512;
 /// Weight of nice 19.
 const WEIGHT: u32 = 15;
+/// Order of a huge page.
+const ORDER: Order = PTES.ilog2() as Order;
 /// Times that a round may begin at the first address space (`pass_through_head`).
 const BEGINNINGS: u32 = 2;
 
@@ -189,16 +191,17 @@ impl Sim {
         let task = TaskContext { flags, ..TaskContext::user(PID, self.env().cpu()) };
         let page = Box::pin(self.mm.khugepaged_alloc(node, rules.defrag, &task)).await;
         let Some(pfn) = page else { return Collapse::NoHugePage };
+        let filled = self.adopt(pfn, ORDER, Use::Kernel(KernelUse::Collapse));
         let in_memory = self.read_range(pid, number).await;
         if in_memory {
             self.spend(self.spec.costs.copy_page * u64::from(PTES)).await;
         }
         let still = self.look_at_range(pid, number).filter(|range| range.swapped == 0);
         let worth_it = in_memory && still.is_some_and(|range| rules.judge(&range).is_ok());
-        if worth_it && self.move_range(pid, number, pfn) {
+        if worth_it && self.move_range(pid, number, filled) {
             return Collapse::Done;
         }
-        self.free_frames([pfn]);
+        self.free_folio(filled);
         Collapse::Spared
     }
 
@@ -224,20 +227,19 @@ impl Sim {
         true
     }
 
-    fn move_range(&self, pid: Pid, number: u32, pfn: Pfn) -> bool {
-        const ORDER: Order = PTES.ilog2() as Order;
+    /// The range is in the huge page from now on; what it was in is free, unless others share it.
+    fn move_range(&self, pid: Pid, number: u32, filled: FolioId) -> bool {
         let frames = {
             let state = &mut *self.mm.state.borrow_mut();
-            let process = state.owner.processes.get_mut(pid).filter(|process| !process.killed);
+            let Computer { processes, folios, .. } = &mut state.owner;
+            let process = processes.get_mut(pid).filter(|process| !process.killed);
             let Some(window) = process.and_then(|process| process.windows.get_mut(number)) else { return false };
-            let before = std::mem::replace(&mut window.entry, Entry::Empty);
-            let frames = state.owner.unmap_entry(before);
-            let id = state.owner.folios.add(Folio { young: true, ..Folio::new(Use::Anon, pfn, ORDER) });
-            if let Some(window) = state.owner.processes.get_mut(pid).and_then(|of| of.windows.get_mut(number)) {
-                window.entry = Entry::Huge(id);
-            }
-            add_anon(state, pfn, id);
-            frames
+            let before = std::mem::replace(&mut window.entry, Entry::Huge(filled));
+            let folio = folios.get_mut(filled);
+            (folio.what, folio.young) = (Use::Anon, true);
+            let Place::Frame(pfn) = folio.place else { return false };
+            add_anon(state, pfn, filled);
+            state.owner.unmap_entry(before)
         };
         self.free_frames(frames);
         true

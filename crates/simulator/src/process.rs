@@ -35,8 +35,9 @@ const OBJECTS: [Cache; 17] = {
         AnonVmaChain,
     ]
 };
-/// Upper page tables: one page each of the levels above the last, twice for those that stack and heap don't share.
-const UPPER_TABLES: usize = 5;
+/// Page tables beside those of its mappings: the top one, two of the next level and three of the one below it, as program and heap lie far
+/// from libraries, and those from the stack; and of the last level those of the program's text, of the stack, and of the kernel's pages for the clock.
+const OTHER_TABLES: usize = 9;
 /// Pages of a kernel stack of 16 KiB where `vmalloc` takes them one by one.
 const STACK_PAGES: usize = 4;
 const STACK: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::ZERO.0);
@@ -45,9 +46,11 @@ const IMAGE: RegionId = RegionId(u32::MAX);
 const IMAGE_PAGES: u32 = 32;
 /// Of these, the pages that a forked child writes to.
 const CHILD_WRITES: u32 = 8;
-/// A batch of pages to be freed after an unmap: `GFP_NOWAIT`, as recorded; and the pages that it holds.
+/// A list of pages to be freed after an unmap: `GFP_NOWAIT`, as recorded; and the pages that it holds.
 const GATHER: Gfp = Gfp(Gfp::KSWAPD_RECLAIM.0 | Gfp::NOWARN.0);
-const GATHER_PAGES: usize = 506;
+const GATHER_PAGES: usize = 510;
+/// Pages that need no list (`MMU_GATHER_BUNDLE`).
+const BUNDLE: usize = 8;
 /// Batches after which the pages are freed in between (`MAX_GATHER_BATCH_COUNT`).
 const GATHER_BATCHES: usize = 19;
 
@@ -58,6 +61,16 @@ struct Gather {
     /// Pages of files, which stay in memory: they are on the lists, too.
     kept: usize,
     batches: Vec<FolioId>,
+    /// Page tables, and the list that they have of their own.
+    tables: Vec<FolioId>,
+    of_tables: Option<FolioId>,
+}
+
+impl Gather {
+    /// Lists that its pages need: the next one as soon as the last is full.
+    fn lists(&self) -> usize {
+        (self.folios.len() + self.kept).checked_sub(BUNDLE).map_or(0, |listed| listed / GATHER_PAGES + 1)
+    }
 }
 
 impl Sim {
@@ -94,7 +107,7 @@ impl Sim {
             KernelStacks::Mapped => (0, STACK_PAGES),
         };
         let stack = std::iter::repeat_n((order, STACK, KernelUse::Stack), blocks);
-        let tables = std::iter::repeat_n((0, PAGE_TABLE, KernelUse::PageTable), UPPER_TABLES);
+        let tables = std::iter::repeat_n((0, PAGE_TABLE, KernelUse::PageTable), OTHER_TABLES);
         for (order, gfp, what) in stack.chain(tables) {
             let id = self.kernel_page(order, gfp, pid, what).await.ok_or(NOMEM)?;
             self.with_process(pid, |process| process.own_pages.push(id))?;
@@ -184,7 +197,7 @@ impl Sim {
             let (from, to) = (start.max(number * PTES), end.min((number + 1) * PTES));
             self.prepare_to_cut(pid, number, to - from).await?;
             let table = self.take_window(pid, number, from..to, unmap, &mut gather);
-            table.into_iter().for_each(|id| self.free_folio(id));
+            self.gather_table(pid, &mut gather, table).await;
             self.make_room(pid, &mut gather).await;
         }
         self.release(gather).await;
@@ -243,7 +256,7 @@ impl Sim {
 
     /// Pages that are being unmapped are freed in batches, whose lists take pages themselves.
     async fn make_room(&self, pid: Pid, gather: &mut Gather) {
-        while (gather.folios.len() + gather.kept) / GATHER_PAGES > gather.batches.len() {
+        while gather.lists() > gather.batches.len() {
             let full = gather.batches.len() >= GATHER_BATCHES;
             match if full { None } else { self.kernel_page(0, GATHER, pid, KernelUse::Gather).await } {
                 Some(id) => gather.batches.push(id),
@@ -252,9 +265,23 @@ impl Sim {
         }
     }
 
+    /// A page table that is not needed any more goes with the pages.
+    async fn gather_table(&self, pid: Pid, gather: &mut Gather, table: Option<FolioId>) {
+        let Some(table) = table else { return };
+        gather.tables.push(table);
+        let apart = self.mm.state.borrow().alloc.policy.page_tables_apart;
+        if !apart {
+            // On the lists of pages.
+            gather.kept += 1;
+        } else if gather.of_tables.is_none() {
+            gather.of_tables = self.kernel_page(0, GATHER, pid, KernelUse::Gather).await;
+        }
+    }
+
     async fn release(&self, gather: Gather) {
         let nanos = self.spec.costs.page * gather.folios.len() as u64;
-        gather.folios.into_iter().chain(gather.batches).for_each(|id| self.free_folio(id));
+        let lists = gather.batches.into_iter().chain(gather.of_tables);
+        gather.folios.into_iter().chain(gather.tables).chain(lists).for_each(|id| self.free_folio(id));
         self.spend(nanos).await;
     }
 
@@ -286,7 +313,7 @@ impl Sim {
         for number in numbers.unwrap_or_default() {
             let pages = number * PTES..(number + 1) * PTES;
             let table = self.take_window(pid, number, pages, true, &mut gather);
-            table.into_iter().for_each(|id| self.free_folio(id));
+            self.gather_table(pid, &mut gather, table).await;
             self.make_room(pid, &mut gather).await;
         }
         self.release(gather).await;

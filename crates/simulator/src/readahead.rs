@@ -35,18 +35,35 @@ impl Sim {
         self.read_alone(pid, at, flags).await
     }
 
-    /// The page is missing: reads it with what comes after it.
-    pub async fn read_ahead(&self, pid: Pid, at: Stretch) -> Result<(), Errno> {
+    /// A page that a system call wants is missing: reads it with what comes after it, if the file seems to be read in order. `before`: the page
+    /// that the last call ended with (`page_cache_sync_ra`).
+    pub async fn read_ahead(&self, pid: Pid, at: Stretch, before: Option<u32>) -> Result<(), Errno> {
         let most = self.readahead_pages();
-        let wanted = (at.end - at.index).min(most);
-        let size = if at.index == 0 || wanted > 4 { first_window(wanted, most) } else { wanted };
-        let async_size = if size > wanted { size - wanted } else { size / 2 };
-        self.set_readahead(at.file, Readahead { start: at.index, size, async_size, order: 0 });
-        let read = self.read_window(pid, Stretch { end: at.index + size, ..at }, 0, PageFlags::NONE).await;
+        let wanted = at.end - at.index;
+        let goes_on = before.is_some_and(|before| before <= at.index && at.index - before <= 1);
+        let window = match () {
+            () if at.index == 0 || wanted > most || goes_on => {
+                let size = first_window(wanted, most);
+                Some((size, if size > wanted { size - wanted } else { size / 2 }))
+            }
+            () => after_history(at.index, wanted, self.cached_before(at, most), most).map(|size| (size, 1)),
+        };
+        if let Some((size, async_size)) = window {
+            self.set_readahead(at.file, Readahead { start: at.index, size, async_size, order: 0 });
+        }
+        let end = window.map_or(at.end, |(size, _)| at.index + size);
+        let read = self.read_window(pid, Stretch { end, ..at }, 0, PageFlags::NONE).await;
         if read > 0 {
             return Ok(());
         }
         self.read_alone(pid, at, PageFlags::NONE).await
+    }
+
+    /// Pages in the cache right before this one, no more than `most`.
+    fn cached_before(&self, at: Stretch, most: u32) -> u32 {
+        let owner = &self.mm.state.borrow().owner;
+        let Some(of) = owner.files.get(at.file) else { return 0 };
+        (0..at.index).rev().take(most as usize).take_while(|&index| of.page(index).is_some()).count() as u32
     }
 
     /// Pages of the largest window.
@@ -94,6 +111,12 @@ fn first_window(wanted: u32, max: u32) -> u32 {
     }
 }
 
+/// Window of a read amid a file before which `history` pages are in the cache, as a reader in order leaves them; `None` where it is read alone.
+fn after_history(index: u32, wanted: u32, history: u32, max: u32) -> Option<u32> {
+    let from_the_start = if history >= index { 2 } else { 1 };
+    (history > wanted).then(|| (history * from_the_start + wanted).min(max))
+}
+
 /// The window after one of `size` (`get_next_ra_size`).
 fn next_window(size: u32, max: u32) -> u32 {
     match () {
@@ -113,6 +136,20 @@ mod tests {
     fn windows_grow_to_the_limit() {
         assert_eq!([1, 2, 4, 8, 9].map(|wanted| first_window(wanted, 32)), [4, 4, 8, 16, 32]);
         assert_eq!([1, 2, 4, 16, 32].map(|size| next_window(size, 32)), [4, 4, 8, 32, 32]);
+    }
+
+    #[test]
+    fn a_read_amid_a_file_is_alone_unless_the_cache_tells_of_a_reader_in_order() {
+        assert_eq!([0, 4, 5, 20].map(|history| after_history(40, 4, history, 32)), [None, None, Some(9), Some(24)]);
+        assert_eq!(after_history(5, 4, 5, 32), Some(14), "all from the start");
+        let write = Op::Write { file: FileId(1), offset: 0, bytes: 1 << 20 };
+        let read = |offset: u64, bytes| Op::Read { file: FileId(1), offset: offset << 12, bytes };
+        let cached = |reads: &[Op]| {
+            let ops = [&[write, Op::SyncAll, Op::DropCaches], reads].concat();
+            cached_after("linux-6.12", true, &ops).len()
+        };
+        assert_eq!([cached(&[read(100, 16 << 10)]), cached(&[read(0, 4 << 10)])], [4, 4]);
+        assert_eq!(cached(&[read(100, 128 << 10)]), 16 + 32, "its second system call goes on");
     }
 
     #[test]

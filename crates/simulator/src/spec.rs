@@ -4,6 +4,7 @@ use crate::costs::Costs;
 use mm::Nanos;
 use mm::thp::{Khugepaged, ThpDefrag, ThpEnabled};
 use pagealloc::{Geometry, Machine, NodeId, Pfn, ZoneSpan, ZoneType};
+use workload::bounds::Bounded;
 use workload::{CostModel, DeviceSpeed, Filesystem, Scale, Scenario, Settings, SlabAllocator};
 
 /// Transparent huge pages, as under /sys/kernel/mm/transparent_hugepage.
@@ -121,7 +122,7 @@ impl MachineSpec {
     /// The machine of the recordings with this much memory: 2 CPUs, 1 GiB of swap, huge pages as upstream has them.
     /// Boot's share is what the start snapshot of `m512lru-d0-s21` shows.
     pub fn guest(memory: u64) -> MachineSpec {
-        MachineSpec {
+        let mut spec = MachineSpec {
             memory,
             geometry: Geometry::PAGES_4K,
             cpus: 2,
@@ -142,7 +143,9 @@ impl MachineSpec {
             scaled_lists: false,
             scale: Scale::FULL,
             time_limit: None,
-        }
+        };
+        spec.thp.khugepaged.defrag = !spec.is_small();
+        spec
     }
 
     /// The machine that a scenario describes, with its settings.
@@ -198,14 +201,38 @@ impl MachineSpec {
                 workload::ThpDefrag::Never => ThpDefrag::Never,
             };
         }
+        self.thp.khugepaged.defrag = !self.full_size().is_small();
+        let given = &settings.khugepaged;
+        let rules = &mut self.thp.khugepaged;
+        let set = |rule: &mut u32, given: Option<u32>| given.into_iter().for_each(|value| *rule = value);
+        let nanos = |rule: &mut Nanos, given: Option<u32>| {
+            given.into_iter().for_each(|millis| *rule = Nanos::from(millis) * 1_000_000);
+        };
+        set(&mut rules.pages_to_scan, given.pages_to_scan.map(Bounded::get));
+        set(&mut rules.max_ptes_none, given.max_ptes_none.map(Bounded::get));
+        set(&mut rules.max_ptes_swap, given.max_ptes_swap.map(Bounded::get));
+        set(&mut rules.max_ptes_shared, given.max_ptes_shared.map(Bounded::get));
+        nanos(&mut rules.scan_sleep, given.scan_sleep_millisecs.map(Bounded::get));
+        nanos(&mut rules.alloc_sleep, given.alloc_sleep_millisecs.map(Bounded::get));
+        given.defrag.into_iter().for_each(|on| rules.defrag = on.get() == 1);
+    }
+
+    /// Pages that the page allocator manages.
+    fn managed(&self) -> u32 {
+        self.machine().zones.iter().flat_map(|zone| &zone.managed).map(|(_, pages)| pages).sum()
+    }
+
+    /// Whether it has less memory than the kernel wants for all that huge pages can do (`hugepage_init`: below 512 MiB of managed pages every flag
+    /// is off). Recordings of guests of 512 MiB have `khugepaged/defrag` 0.
+    fn is_small(&self) -> bool {
+        u64::from(self.managed()) << self.geometry.page_shift < 512 * MIB
     }
 
     /// The same machine with so many pages managed by the page allocator and in use at the start: what another one of its size
     /// was seen to have.
     pub fn holding(mut self, managed: u32, boot: Boot) -> MachineSpec {
         self.boot = Boot { image: 0, ..boot };
-        let at_most: u32 = self.machine().zones.iter().flat_map(|zone| &zone.managed).map(|(_, pages)| pages).sum();
-        self.boot.image = at_most.saturating_sub(managed);
+        self.boot.image = self.managed().saturating_sub(managed);
         self
     }
 
@@ -359,12 +386,9 @@ mod tests {
     #[test]
     fn it_can_have_what_another_machine_had() {
         let spec = MachineSpec::guest(512 * MIB);
-        let managed = |spec: &MachineSpec| -> u32 {
-            spec.machine().zones.iter().flat_map(|zone| &zone.managed).map(|(_, pages)| pages).sum()
-        };
         let boot = Boot { image: 0, unmovable: 6_432, reclaimable: 4_562, mlocked: 812 };
         let like = spec.clone().holding(120_251, boot);
-        assert_eq!(managed(&like), 120_251);
+        assert_eq!(like.managed(), 120_251);
         assert_eq!(Boot { image: 0, ..like.boot }, boot);
         // No machine has more than there is.
         assert_eq!(spec.holding(u32::MAX, boot).boot.image, 0);

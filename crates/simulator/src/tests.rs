@@ -348,8 +348,7 @@ fn huge_pages_that_are_cut_and_made_hold_what_was_written() {
     let mut spec = small_machine(ThpEnabled::Always);
     spec.boot.unmovable = 3_000;
     (spec.thp.khugepaged.scan_sleep, spec.thp.khugepaged.alloc_sleep) = (20_000_000, 40_000_000);
-    let counters =
-        [Counter::PswpOut, Counter::ThpDeferredSplitPage, Counter::ThpSplitPage, Counter::ThpCollapseAlloc];
+    let counters = [Counter::PswpOut, Counter::ThpDeferredSplitPage, Counter::ThpSplitPage, Counter::ThpCollapseAlloc];
     for policy in ["linux-4.20", "linux-6.18"] {
         let mut sums = [0; 4];
         for seed in 11..=14 {

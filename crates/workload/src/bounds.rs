@@ -54,6 +54,27 @@ impl Deciles {
     }
 }
 
+/// A number within bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "u64")]
+pub struct Bounded<const LEAST: u32, const MOST: u32>(u32);
+
+impl<const LEAST: u32, const MOST: u32> Bounded<LEAST, MOST> {
+    /// The number.
+    pub const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl<const LEAST: u32, const MOST: u32> TryFrom<u64> for Bounded<LEAST, MOST> {
+    type Error = String;
+
+    fn try_from(value: u64) -> Result<Self, String> {
+        let within = u32::try_from(value).ok().filter(|value| (LEAST..=MOST).contains(value));
+        within.map(Bounded).ok_or_else(|| format!("{value} is not within {LEAST} to {MOST}"))
+    }
+}
+
 /// A share in percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "u8")]

@@ -19,6 +19,7 @@ mod drive;
 pub mod fsmark;
 pub mod kbuild_mix;
 pub mod kbuild_thp;
+mod khugepaged;
 mod kind;
 mod machine;
 mod measure;
@@ -43,6 +44,7 @@ mod words;
 mod workload;
 
 pub use drive::{Mark, Program, Span, TaskReport, Timing, drive};
+pub use khugepaged::Khugepaged;
 pub use machine::{
     CostModel, DeviceSpeed, DirectoryBlockKib, Filesystem, Machine, MachineChange, PageKib, SlabAllocator,
 };

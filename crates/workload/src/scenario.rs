@@ -4,7 +4,8 @@ use crate::kind::Kind;
 use crate::machine::{Machine, MachineChange};
 use crate::toml_error::{TomlError, line_of, read_toml};
 use crate::{
-    Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale, thpscale,
+    Khugepaged, Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale,
+    thpscale,
 };
 use pagealloc::policy::{SetSysctlError, Sysctl, closest};
 use serde::Deserialize;
@@ -138,6 +139,9 @@ pub struct Settings {
     pub thp_defrag: Option<ThpDefrag>,
     /// Multi-generational LRU: `lru_gen/enabled`
     pub lru_gen: Option<bool>,
+    /// `transparent_hugepage/khugepaged/*`
+    #[serde(default)]
+    pub khugepaged: Khugepaged,
 }
 
 impl Settings {
@@ -148,6 +152,7 @@ impl Settings {
             thp_enabled: self.thp_enabled.or(others.thp_enabled),
             thp_defrag: self.thp_defrag.or(others.thp_defrag),
             lru_gen: self.lru_gen.or(others.lru_gen),
+            khugepaged: self.khugepaged.or(others.khugepaged),
         }
     }
 }

@@ -19,8 +19,7 @@ impl<W: World> Mm<W> {
         {
             let mut state = self.state.borrow_mut();
             sc.may_writepage = state.alloc.policy.sysctl.laptop_mode == 0;
-            sc.khugepaged =
-                state.alloc.policy.thp.counts_khugepaged && task.flags.contains(TaskFlags::KHUGEPAGED);
+            sc.khugepaged = state.alloc.policy.thp.counts_khugepaged && task.flags.contains(TaskFlags::KHUGEPAGED);
             let begin = MmEvent::VmscanDirectReclaimBegin { order: request.order, gfp_flags: request.gfp };
             state.alloc.observer.mm(&begin);
         }

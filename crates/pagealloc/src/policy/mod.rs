@@ -72,6 +72,9 @@ pub struct Policy {
     pub min_free_kbytes_limit: u32,
     /// How the stack of a task is allocated.
     pub stacks: KernelStacks,
+    /// Page tables that an unmap frees have a list of their own, and do not lie on those of pages (x86: 6.15+, "x86/mm: make
+    /// MMU_GATHER_RCU_TABLE_FREE unconditional"), which the simulated computer asks.
+    pub page_tables_apart: bool,
     /// Which filesystems keep files in memory in folios of several pages, which the simulated computer asks.
     pub large_folios: LargeFolios,
     /// How tasks share a CPU, which the simulated computer asks.

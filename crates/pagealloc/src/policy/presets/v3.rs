@@ -28,6 +28,7 @@ pub(super) fn linux_3_11() -> Policy {
         lowmem_zones: LowmemZones::AllButHighMem,
         min_free_kbytes_limit: 65536,
         stacks: KernelStacks::Block(1),
+        page_tables_apart: false,
         large_folios: LargeFolios::None,
         scheduler: Scheduler::Cfs,
         pcp: PcpRules {

@@ -54,11 +54,7 @@ pub(super) fn linux_6_1() -> Policy {
             ..base.compaction
         },
         slowpath: SlowpathRules { stall_counts_deferred: true, noretry_bails_on_skipped: true, ..base.slowpath },
-        thp: ThpRules {
-            collapse_swap_in: CollapseSwapIn::UntilItWaits,
-            collapses_shared: true,
-            ..base.thp
-        },
+        thp: ThpRules { collapse_swap_in: CollapseSwapIn::UntilItWaits, collapses_shared: true, ..base.thp },
         sysctl_rules: SysctlRules { watermark_scale_factor_max: 3000, swappiness_max: 200, ..base.sysctl_rules },
         ..base
     }
@@ -173,11 +169,12 @@ pub(super) fn linux_6_14() -> Policy {
 }
 
 /// 6.15, interpolated between the trees of 6.14 and 6.18: claim, else steal (4.4 to 4.7), boost on claim attempts only
-/// (4.9b), the caller's mark in the suitability test (11.10), and defrag_mode (chapter 13), off by default.
+/// (4.9b), the caller's mark in the suitability test (11.10), lists of page tables, and defrag_mode (chapter 13), off by default.
 pub(super) fn linux_6_15() -> Policy {
     let base = linux_6_14();
     Policy {
         name: "linux-6.15",
+        page_tables_apart: true,
         fallback: Fallback::ClaimThenSteal { batch_mode: false },
         boost: Boost::ClaimAttempt,
         defrag: Some(defrag_mode::RELEASED),
