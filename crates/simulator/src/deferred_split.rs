@@ -52,7 +52,7 @@ impl DeferredSplits {
     }
 
     /// What is tried and stays comes last the next time.
-    fn to_the_end(&mut self, id: FolioId) {
+    fn requeue(&mut self, id: FolioId) {
         if let Some(Parts { pid, window, node, .. }) = self.remove(id) {
             self.add(id, pid, window, node);
         }
@@ -68,7 +68,7 @@ impl Computer {
     pub fn scan_deferred(&mut self, node: NodeId, nr: u64, split: &mut Vec<Pfn>) -> u64 {
         let nr = usize::try_from(nr).unwrap_or(usize::MAX);
         let chosen: Vec<FolioId> = self.deferred.on(node).take(nr).collect();
-        chosen.iter().for_each(|&id| self.deferred.to_the_end(id));
+        chosen.iter().for_each(|&id| self.deferred.requeue(id));
         split.extend(chosen.iter().filter_map(|&id| self.folios.frame(id)));
         chosen.len() as u64
     }
@@ -151,7 +151,7 @@ mod tests {
         for id in 1..=3 {
             deferred.add(FolioId(id), 7, id, NodeId(id as u8 / 3));
         }
-        deferred.to_the_end(FolioId(1));
+        deferred.requeue(FolioId(1));
         assert_eq!(order(&deferred), [2, 3, 1]);
         assert_eq!([0, 1].map(|node| deferred.count(NodeId(node))), [2, 1]);
         assert!(deferred.is_mapped_at(FolioId(1), 7, 1) && !deferred.is_mapped_at(FolioId(1), 8, 1));
