@@ -3,13 +3,11 @@
 use crate::folio::FolioId;
 use crate::mapped::Backing;
 use crate::numa::NumaScan;
+use crate::page_size::PageSize;
 use crate::slab::Object;
 use crate::windows::{FILES, SMALL, Windows};
 use std::collections::BTreeMap;
 use workload::{Advice, HandleId, RegionId};
-
-/// Entries of a page table, and base pages of a huge page.
-pub(crate) const PTES: u32 = 512;
 
 /// Process number.
 pub(crate) type Pid = u32;
@@ -27,17 +25,17 @@ pub(crate) enum Pte {
     File { id: FolioId, young: bool },
 }
 
-/// What the page table of 2 MiB holds.
+/// What the page table of a window holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Entry {
     Empty,
     Huge(FolioId),
-    Table(Box<[Pte; PTES as usize]>),
+    Table(Box<[Pte]>),
 }
 
 impl Entry {
-    pub fn empty_table() -> Box<[Pte; PTES as usize]> {
-        Box::new([Pte::None; PTES as usize])
+    pub fn empty_table(size: PageSize) -> Box<[Pte]> {
+        vec![Pte::None; size.ptes() as usize].into_boxed_slice()
     }
 
     /// Whether anything of the process's own is mapped: pages of files are not.
@@ -83,7 +81,7 @@ pub(crate) struct Handle {
 /// A process.
 pub(crate) struct Process {
     pub regions: BTreeMap<RegionId, Region>,
-    /// By page number / [`PTES`].
+    /// By number.
     pub windows: Windows,
     /// Upper page tables, stack, task and the objects around it.
     pub own_pages: Vec<FolioId>,
@@ -118,8 +116,8 @@ struct Area {
 }
 
 impl Area {
-    fn new(first_window: u32, align: u32) -> Area {
-        Area { next: first_window * PTES, align, holes: BTreeMap::new() }
+    fn new(first: u32, align: u32) -> Area {
+        Area { next: first, align, holes: BTreeMap::new() }
     }
 
     /// Where a mapping of the size was, or else the end.
@@ -133,10 +131,10 @@ impl Area {
 }
 
 impl Process {
-    pub fn new(parent: Option<Pid>) -> Process {
+    pub fn new(parent: Option<Pid>, size: PageSize) -> Process {
         Process {
             regions: BTreeMap::new(),
-            windows: Windows::default(),
+            windows: Windows::new(size),
             own_pages: Vec::new(),
             own_objects: Vec::new(),
             file_maps: BTreeMap::new(),
@@ -147,13 +145,13 @@ impl Process {
             killed: false,
             seen_by_khugepaged: false,
             numa: NumaScan::default(),
-            areas: [Area::new(0, PTES), Area::new(SMALL, 1), Area::new(FILES, 1)],
+            areas: [Area::new(0, size.ptes()), Area::new(SMALL, 1), Area::new(FILES, 1)],
         }
     }
 
     /// A forked child with the same mappings, still without pages.
     pub fn fork_layout(&self, parent: Pid) -> Process {
-        let mut child = Process::new(Some(parent));
+        let mut child = Process::new(Some(parent), self.windows.size);
         child.areas = self.areas.clone();
         child.regions = self.regions.clone();
         child.windows = self.windows.layout();
@@ -161,7 +159,7 @@ impl Process {
         child
     }
 
-    /// Maps a region, of a file if one backs it, where one of its size was, or else at the end; large ones aligned to 2 MiB, small ones and files
+    /// Maps a region, of a file if one backs it, where one of its size was, or else at the end; large ones aligned to what a huge page needs, small ones and files
     /// right behind each other: its first page.
     pub fn map(&mut self, id: RegionId, pages: u32, backing: Option<Backing>) -> u32 {
         let base = self.area(pages, backing).take(pages);
@@ -178,10 +176,11 @@ impl Process {
     }
 
     fn area(&mut self, pages: u32, backing: Option<Backing>) -> &mut Area {
+        let whole = self.windows.size.ptes();
         let [large, small, files] = &mut self.areas;
         match backing {
             Some(_) => files,
-            None if pages >= PTES => large,
+            None if pages >= whole => large,
             None => small,
         }
     }
@@ -200,15 +199,16 @@ mod tests {
 
     #[test]
     fn small_mappings_are_neighbours_and_large_ones_are_aligned() {
-        let mut process = Process::new(None);
+        let mut process = Process::new(None, PageSize::new(12));
         for (id, pages) in [(1, 64), (2, 600), (3, 448), (4, 100), (5, 512)] {
             process.map(RegionId(id), pages, None);
         }
         let bases: Vec<u32> = (1..=5).map(|id| process.regions[&RegionId(id)].base).collect();
         let small = bases[0];
         assert_eq!(bases, [small, 0, small + 64, small + 512, 1024]);
-        assert!(process.windows.get(small / PTES).unwrap().is_whole(), "two mappings fill it");
-        assert!(!process.windows.get(small / PTES + 1).unwrap().is_whole());
+        let window = PageSize::new(12).window(small);
+        assert!(process.windows.get(window).unwrap().is_whole(), "two mappings fill it");
+        assert!(!process.windows.get(window + 1).unwrap().is_whole());
         process.forget_region(RegionId(1));
         process.map(RegionId(6), 64, None);
         assert_eq!(process.regions[&RegionId(6)].base, small, "a mapping of the same size takes the place");

@@ -91,10 +91,11 @@ fn scale_pcp(alloc: &mut PageAllocator<Watch>, full: &PageAllocator<()>, scale: 
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
     Computer {
         folios: Folios::default(),
+        page_size: spec.page_size(),
         processes: ProcessTable::default(),
         handles: Rows::default(),
         files: FromIterator::from_iter([(BLOCK_DEVICE, File::default())]),
-        slabs: Slabs::new(spec.machine().cpu_node),
+        slabs: Slabs::new(spec.machine().cpu_node, spec.page_size()),
         dentries: Dentries::default(),
         unused_inodes: BTreeMap::new(),
         inode_sequence: 0,

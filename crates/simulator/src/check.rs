@@ -82,7 +82,7 @@ fn check_maps(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
                 Entry::Huge(id) => match owner.folios.get(*id).place {
                     Place::Split(first) => {
                         count(*id);
-                        (0..512).for_each(|index| count(FolioId(first.0 + index)));
+                        (0..owner.folios.get(*id).pages()).for_each(|index| count(FolioId(first.0 + index)));
                     }
                     Place::Frame(_) | Place::Swapped(_) => count(*id),
                 },

@@ -5,6 +5,7 @@ use crate::deferred_split::DeferredSplits;
 use crate::dentry::{Dentries, Name};
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
+use crate::page_size::PageSize;
 use crate::page_tree::{NODE_PAGES, PageTree, Slot};
 use crate::process_table::ProcessTable;
 use crate::rows::Rows;
@@ -22,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Everything that holds memory.
 pub(crate) struct Computer {
     pub folios: Folios,
+    pub page_size: PageSize,
     pub processes: ProcessTable,
     pub handles: Rows<Handle>,
     /// Files by number, the block device among them.

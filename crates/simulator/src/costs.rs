@@ -135,6 +135,17 @@ impl Costs {
         },
     };
 
+    /// The same machine with pages of so many bytes: what fills or copies a page, or goes through a table of entries, takes as much longer.
+    #[must_use]
+    pub fn with_pages_of(mut self, bytes: u64) -> Costs {
+        let times = bytes / 4096;
+        for cost in [&mut self.clear_page, &mut self.copy_page, &mut self.write_page, &mut self.copy_table] {
+            *cost *= times;
+        }
+        self.speeds.migrate *= times;
+        self
+    }
+
     /// The recorded guests: QEMU's TCG on two shared cores, all page events traced. Measured on `m512lru-d0-s21` and
     /// `m512lru-d1-s21`.
     pub const TCG: Costs = Costs {

@@ -1,7 +1,7 @@
 //! *What becomes of a huge page of which a part is given back?* Since 4.5 it stays whole, with its other parts mapped one by one, until memory gets
 //! short and a shrinker has it split (12.4).
 
-use crate::address_space::{Entry, PTES, Pid, Pte};
+use crate::address_space::{Entry, Pid, Pte};
 use crate::computer::Computer;
 use crate::folio::FolioId;
 use crate::sim::Sim;
@@ -77,16 +77,16 @@ impl Computer {
     fn map_in_parts(&mut self, id: FolioId, pid: Pid, number: u32, node: NodeId) {
         let window = self.processes.get_mut(pid).and_then(|process| process.windows.get_mut(number));
         let Some(window) = window.filter(|window| window.entry == Entry::Huge(id)) else { return };
-        window.entry = Entry::Table(Box::new([Pte::Page(id); PTES as usize]));
         let folio = self.folios.get_mut(id);
-        (folio.maps, folio.parts) = (PTES, true);
+        (folio.maps, folio.parts) = (folio.pages(), true);
+        window.entry = Entry::Table(vec![Pte::Page(id); folio.maps as usize].into_boxed_slice());
         self.deferred.add(id, pid, number, node);
     }
 
     /// The parts of a huge page are folios of their own now, from `first` on: who maps them knows them by their numbers.
     pub fn name_parts(&mut self, head: FolioId, first: FolioId) {
         let Some(Parts { pid, window, .. }) = self.deferred.remove(head) else { return };
-        (0..PTES).for_each(|index| self.folios.get_mut(FolioId(first.0 + index)).maps = 0);
+        (0..self.folios.get(head).pages()).for_each(|index| self.folios.get_mut(FolioId(first.0 + index)).maps = 0);
         let window = self.processes.get_mut(pid).and_then(|process| process.windows.get_mut(window));
         let Some(Entry::Table(table)) = window.map(|window| &mut window.entry) else { return };
         for (index, pte) in (0..).zip(table.iter_mut()).filter(|(_, pte)| **pte == Pte::Page(head)) {
@@ -102,7 +102,7 @@ impl Sim {
     /// the swap device, is split, as all were up to 4.4.
     pub async fn prepare_to_cut(&self, pid: Pid, number: u32, pages: u32) -> Result<(), Errno> {
         let huge = self.with_process(pid, |process| match process.windows.get(number).map(|window| &window.entry) {
-            Some(Entry::Huge(id)) if pages < PTES => Some(*id),
+            Some(Entry::Huge(id)) if pages < process.windows.size.ptes() => Some(*id),
             _ => None,
         })?;
         let Some(id) = huge else { return Ok(()) };

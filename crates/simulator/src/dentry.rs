@@ -156,12 +156,13 @@ impl Dentries {
 mod tests {
     use super::*;
     use crate::folio::FolioId;
+    use crate::page_size::PageSize;
     use crate::slab::Cache;
     use pagealloc::{CpuId, NodeId};
 
     #[test]
     fn a_use_earns_a_dentry_another_round() {
-        let mut slabs = Slabs::new(vec![NodeId(0)]);
+        let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(12));
         let mut dentries = Dentries::default();
         let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
         dentries.insert(Name::File(1), first, true);

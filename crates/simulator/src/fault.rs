@@ -1,8 +1,9 @@
 //! Page faults: what a touch of memory meets, and how missing pages come in.
 
-use crate::address_space::{Entry, PTES, Pid, Pte, Region};
+use crate::address_space::{Entry, Pid, Pte, Region};
 use crate::computer::Computer;
 use crate::folio::{Folio, FolioId, Folios, KernelUse, Place, Use};
+use crate::page_size::PageSize;
 use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
 use crate::swap::leave_swap_cache;
 use crate::windows::Window;
@@ -28,12 +29,17 @@ pub(crate) struct At {
 }
 
 impl At {
-    fn window(self) -> u32 {
-        self.page / PTES
+    fn window(self, size: PageSize) -> u32 {
+        size.window(self.page)
     }
 
-    fn index(self) -> usize {
-        (self.page % PTES) as usize
+    fn index(self, size: PageSize) -> usize {
+        size.index(self.page) as usize
+    }
+
+    /// The first page behind its window.
+    fn end_of_window(self, size: PageSize) -> u32 {
+        size.first(self.window(size) + 1)
     }
 }
 
@@ -151,7 +157,9 @@ impl Sim {
             Entry::Huge(id) => state.owner.folios.frame(*id).is_some(),
             Entry::Empty | Entry::Table(_) => false,
         };
-        let windows = (start / PTES..end.div_ceil(PTES)).filter_map(|number| process.windows.get(number));
+        let size = process.windows.size;
+        let windows = size.window(start)..=size.window(end.saturating_sub(1));
+        let windows = windows.filter_map(|number| process.windows.get(number));
         windows.filter(|window| is_huge(&window.entry)).count() as u32
     }
 
@@ -179,7 +187,7 @@ impl Sim {
                 Found::Mapped(id) => match self.use_mapped(state, id, write) {
                     // One look at a huge page is enough for all of it that is touched before the next look at the clock.
                     Need::Nothing if is_whole(state.owner.folios.get(id)) => {
-                        let whole = end.min((at.window() + 1) * PTES) - at.page;
+                        let whole = end.min(at.end_of_window(self.page_size())) - at.page;
                         pages = whole.min((DEBT - *debt).div_ceil(cost.max(1)) as u32);
                     }
                     Need::Nothing => {}
@@ -203,14 +211,14 @@ impl Sim {
         (write, cost): (bool, Nanos),
         debt: &mut Nanos,
     ) -> bool {
-        let (now, first) = (self.mm.env.now(), at.page);
+        let (now, first, size) = (self.mm.env.now(), at.page, state.owner.page_size);
         let Computer { processes, folios, .. } = &mut state.owner;
         let process = processes.get_mut(at.pid).filter(|process| !process.killed);
-        let window = process.and_then(|of| of.windows.get_mut(at.window()));
+        let window = process.and_then(|of| of.windows.get_mut(at.window(size)));
         let Some(Window { entry: Entry::Table(table), .. }) = window else { return false };
-        let end = end.min((at.window() + 1) * PTES);
+        let end = end.min(at.end_of_window(size));
         while at.page < end && *debt < DEBT {
-            let id = match &mut table[at.index()] {
+            let id = match &mut table[at.index(size)] {
                 Pte::Page(id) => *id,
                 Pte::File { young, .. } if !write => {
                     *young = true;
@@ -237,10 +245,11 @@ impl Sim {
     }
 
     fn look_up(&self, state: &mut State<SimWorld>, at: At, write: bool, region: Region) -> Result<Found, Errno> {
-        let Computer { processes, folios, .. } = &mut state.owner;
+        let Computer { processes, folios, page_size: size, .. } = &mut state.owner;
+        let size = *size;
         let process = processes.get_mut(at.pid).filter(|process| !process.killed).ok_or(FAULT)?;
-        let window = process.windows.get_mut(at.window()).ok_or(FAULT)?;
-        if !window.is_mapped(at.page % PTES) {
+        let window = process.windows.get_mut(at.window(size)).ok_or(FAULT)?;
+        if !window.is_mapped(size.index(at.page)) {
             return Err(FAULT);
         }
         folios.resolve(&mut window.entry);
@@ -258,7 +267,7 @@ impl Sim {
             Entry::Empty if write && huge => Found::Needs(Need::Huge),
             Entry::Empty => Found::Needs(missing),
             Entry::Huge(id) => Found::Mapped(*id),
-            Entry::Table(table) => match &mut table[at.index()] {
+            Entry::Table(table) => match &mut table[at.index(size)] {
                 Pte::Page(id) => Found::Mapped(*id),
                 Pte::File { id, .. } if write && shared && is_clean(folios, &state.pages, *id) => {
                     Found::Needs(Need::Writable(*id))
@@ -306,10 +315,11 @@ impl Sim {
 impl Computer {
     /// The same.
     fn set_pte(&mut self, at: At, from: Pte, to: Pte) -> bool {
+        let size = self.page_size;
         let process = self.processes.get_mut(at.pid).filter(|process| !process.killed);
-        let Some(window) = process.and_then(|process| process.windows.get_mut(at.window())) else { return false };
-        let Some(table) = window.table_or_new() else { return false };
-        let pte = &mut table[at.index()];
+        let Some(window) = process.and_then(|process| process.windows.get_mut(at.window(size))) else { return false };
+        let Some(table) = window.table_or_new(size) else { return false };
+        let pte = &mut table[at.index(size)];
         let expected = *pte == from || from == Pte::None && *pte == Pte::Zero;
         if expected {
             *pte = to;
@@ -324,8 +334,9 @@ impl Sim {
         let id = self.kernel_page(0, PAGE_TABLE, at.pid, KernelUse::PageTable).await.ok_or(NOMEM)?;
         self.spend(self.spec.costs.clear_page).await;
         let mut state = self.mm.state.borrow_mut();
+        let size = state.owner.page_size;
         let process = state.owner.processes.get_mut(at.pid);
-        match process.and_then(|process| process.windows.get_mut(at.window())) {
+        match process.and_then(|process| process.windows.get_mut(at.window(size))) {
             Some(window) if window.table.is_none() => window.table = Some(id),
             _ => {
                 drop(state);
@@ -338,23 +349,24 @@ impl Sim {
     /// A fault in a range that a huge page may serve (12.1).
     async fn huge_fault(&self, at: At, madvised: bool) -> Result<(), Errno> {
         self.enter_khugepaged(at.pid);
+        let (size, order) = (self.page_size(), self.page_size().huge_order());
         let (task, ts) = (self.context(at.pid), self.mm.env.now());
         let node = self.mm.state.borrow().alloc.node_of_cpu(task.cpu);
         let place = ThpPlace { node, nodemask: NodeMask::ALL, local_first: true };
         let page = Box::pin(self.mm.thp_fault(self.spec.thp.defrag, madvised, place, &task)).await;
         if page.is_some() && self.mm.env.now() == ts {
-            self.requests.borrow_mut().fast[9] += 1;
+            self.requests.borrow_mut().fast[usize::from(order)] += 1;
         } else {
-            self.note_slow(ts, 9, thp_fault_gfp(self.spec.thp.defrag, madvised), page.is_some());
+            self.note_slow(ts, order, thp_fault_gfp(self.spec.thp.defrag, madvised), page.is_some());
         }
         let Some(pfn) = page else {
             return self.anon_fault(at).await;
         };
-        self.spend(self.spec.costs.fault + self.spec.costs.clear_page * u64::from(PTES)).await;
+        self.spend(self.spec.costs.fault + self.spec.costs.clear_page * u64::from(self.page_size().ptes())).await;
         let mut state = self.mm.state.borrow_mut();
-        let id = state.owner.folios.add(Folio { young: true, ..Folio::new(Use::Anon, pfn, 9) });
+        let id = state.owner.folios.add(Folio { young: true, ..Folio::new(Use::Anon, pfn, order) });
         let process = state.owner.processes.get_mut(at.pid).filter(|process| !process.killed);
-        match process.and_then(|process| process.windows.get_mut(at.window())) {
+        match process.and_then(|process| process.windows.get_mut(at.window(size))) {
             Some(window) if window.entry == Entry::Empty => window.entry = Entry::Huge(id),
             // The fault begins anew.
             _ => {

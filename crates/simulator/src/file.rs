@@ -2,6 +2,7 @@
 
 use crate::folio::FolioId;
 use crate::mapped::MappedAt;
+use crate::page_size::PageSize;
 use crate::page_tree::{PageTree, Slot};
 use crate::readahead::Readahead;
 use crate::slab::Object;
@@ -40,8 +41,8 @@ pub(crate) struct File {
 
 impl File {
     /// Pages of its length.
-    pub fn pages(&self) -> u32 {
-        self.bytes.div_ceil(4096) as u32
+    pub fn pages(&self, size: PageSize) -> u32 {
+        size.fill(self.bytes)
     }
 
     #[inline]

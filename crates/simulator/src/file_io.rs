@@ -21,6 +21,11 @@ const WRITE: Gfp = Gfp(Gfp::HIGHUSER_MOVABLE.0 | Gfp::COMP.0 | Gfp::WRITE.0);
 /// Pages of the block device's own cache.
 const METADATA: Gfp = Gfp(Gfp::RECLAIM.0 | Gfp::IO.0 | Gfp::MOVABLE.0 | Gfp::HARDWALL.0 | Gfp::COMP.0 | Gfp::NOFAIL.0);
 
+/// Bytes of a block of the filesystem.
+const BLOCK: u64 = 4096;
+/// Bytes of an inode of ext4 on the disk.
+const INODE_BYTES: u64 = 256;
+
 /// A stretch of a file in pages.
 #[derive(Clone, Copy)]
 pub(crate) struct Stretch {
@@ -45,8 +50,8 @@ impl Sim {
         self.open_file(pid, file).await?;
         self.note_access(pid, file).await;
         let pages = self.file_pages(file);
-        let end = ((offset + bytes).div_ceil(4096) as u32).min(pages);
-        let mut at = Stretch { file, index: (offset / 4096) as u32, end };
+        let end = self.page_size().fill(offset + bytes).min(pages);
+        let mut at = Stretch { file, index: self.page_size().at(offset), end };
         let mut last = None;
         let mut before = self.last_read(file);
         let mut call = self.system_call(at, offset..offset + bytes);
@@ -86,8 +91,8 @@ impl Sim {
 
     /// What the system call reads that an operation on these bytes has come to.
     fn system_call(&self, at: Stretch, bytes: Range<u64>) -> Stretch {
-        let start = bytes.start.max(u64::from(at.index) * 4096);
-        let end = (start + rest_of_piece(&bytes, start)).div_ceil(4096) as u32;
+        let start = bytes.start.max(u64::from(at.index) * self.spec.page());
+        let end = self.page_size().fill(start + rest_of_piece(&bytes, start));
         Stretch { end: end.min(at.end), ..at }
     }
 
@@ -105,7 +110,7 @@ impl Sim {
     }
 
     fn file_pages(&self, file: u32) -> u32 {
-        self.mm.state.borrow().owner.files.get(file).map_or(0, |of| of.pages())
+        self.mm.state.borrow().owner.files.get(file).map_or(0, |of| of.pages(self.page_size()))
     }
 
     pub fn cached(&self, at: Stretch) -> Option<(FolioId, u64)> {
@@ -231,7 +236,8 @@ impl Sim {
     /// `pwrite`; past the end it makes the file longer.
     pub async fn write(&self, pid: Pid, file: u32, offset: u64, bytes: u64) -> Result<(), Errno> {
         self.open_file(pid, file).await?;
-        let mut at = Stretch { file, index: (offset / 4096) as u32, end: (offset + bytes).div_ceil(4096) as u32 };
+        let size = self.page_size();
+        let mut at = Stretch { file, index: size.at(offset), end: size.fill(offset + bytes) };
         if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(file) {
             of.bytes = of.bytes.max(offset + bytes);
             of.written_since_read = true;
@@ -262,8 +268,8 @@ impl Sim {
     /// A new page to be written to, as large as what the system call writes allows, unless somebody else adds one first. A page that
     /// is written in part does not make it larger (`fgf_set_order`).
     async fn add_to_write(&self, pid: Pid, at: Stretch, written: &Range<u64>) -> Result<(), Errno> {
-        let start = written.start.max(u64::from(at.index) * 4096);
-        let whole_pages = (rest_of_piece(written, start) / 4096) as u32;
+        let start = written.start.max(u64::from(at.index) * self.spec.page());
+        let whole_pages = self.page_size().at(rest_of_piece(written, start));
         self.mm.state.borrow_mut().refresh_dirty_limits();
         let largest = order_at(at.index, whole_pages.max(1), self.largest_folio());
         for order in (0..=largest).rev() {
@@ -286,7 +292,11 @@ impl Sim {
         if self.spec.disks.filesystem == Filesystem::Xfs {
             return;
         }
-        let Ok(buffers) = self.objects(&vec![Cache::BufferHead; pages], pid).await else { return };
+        let Ok(buffers) =
+            self.objects(&vec![Cache::BufferHead; pages * (self.spec.page() / BLOCK) as usize], pid).await
+        else {
+            return;
+        };
         let mut state = self.mm.state.borrow_mut();
         match state.owner.files.get_mut(at.file).filter(|of| of.page(at.index).is_some()) {
             Some(of) if !of.buffers.contains_key(&at.index) => drop(of.buffers.insert(at.index, buffers)),
@@ -313,14 +323,15 @@ impl Sim {
         (index + folio.pages()).min(at.end) - at.index
     }
 
-    /// The block of the disk that describes a file: 16 inodes of 256 bytes a page.
+    /// The page of the disk's own cache that describes a file, among others.
     pub async fn metadata(&self, pid: Pid, file: u32, dirty: bool) {
         if self.spec.disks.filesystem == Filesystem::Xfs {
             let found = self.use_inode_cluster(pid, file).await;
             debug_assert!(found.is_ok(), "no XFS");
             return;
         }
-        let at = Stretch { file: BLOCK_DEVICE, index: file / 16, end: file / 16 + 1 };
+        let index = self.page_size().at(u64::from(file) * INODE_BYTES);
+        let at = Stretch { file: BLOCK_DEVICE, index, end: index + 1 };
         if self.cached(at).is_none() {
             let Some(pfn) = self.pages(0, METADATA, pid).await else { return };
             let read = self.insert(pid, at, NewPage { pfn, order: 0, gfp: METADATA, flags: PageFlags::NONE }).await;

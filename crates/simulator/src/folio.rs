@@ -167,11 +167,8 @@ impl Folios {
     pub fn resolve(&mut self, entry: &mut Entry) {
         let Entry::Huge(head) = *entry else { return };
         let Place::Split(first) = self.get(head).place else { return };
-        let mut table = Entry::empty_table();
-        for (index, pte) in (0..).zip(table.iter_mut()) {
-            *pte = Pte::Page(FolioId(first.0 + index));
-        }
-        *entry = Entry::Table(table);
+        let table = (0..self.get(head).pages()).map(|index| Pte::Page(FolioId(first.0 + index)));
+        *entry = Entry::Table(table.collect());
         let whole = self.get_mut(head);
         whole.maps -= 1;
         if whole.maps == 0 {

@@ -15,13 +15,16 @@ const SKB_FRAGMENT: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 & !Gfp::DIRECT_RECLAIM.0 | G
 const SKB_PAGE: Gfp = Gfp::KERNEL_ACCOUNT;
 /// Bytes of a stream socket's head, what is kept behind it, and bytes of all fragments of one buffer (`SKB_MAX_HEAD`, a page
 /// with `skb_shared_info`; `UNIX_SKB_FRAGS_SZ`).
-const SKB_HEAD_BYTES: u64 = 4096 - SKB_SHARED_INFO;
 const SKB_SHARED_INFO: u64 = 320;
 const SKB_FRAGMENT_BYTES: u64 = 32_768;
 /// Blocks of a packet ring (af_packet): without retries, then for good.
 const RING: Gfp = Gfp(Gfp::KERNEL.0 | Gfp::COMP.0 | Gfp::ZERO.0 | Gfp::NOWARN.0);
 
 impl Sim {
+    fn skb_head_bytes(&self) -> u64 {
+        self.spec.page() - SKB_SHARED_INFO
+    }
+
     /// A pipe with this much in it.
     pub async fn pipe(&self, pid: Pid, handle: HandleId, bytes: u64) -> Result<(), Errno> {
         use Cache::{Dentry, Filp, KmallocCg1k, PseudoInode};
@@ -29,7 +32,7 @@ impl Sim {
         self.spend(self.spec.costs.handle).await;
         // Its ring of 16 buffers of 40 bytes is a `kmalloc` of 1 KiB.
         self.hold_objects(pid, number, &[PseudoInode, KmallocCg1k, Dentry, Filp, Filp]).await?;
-        for _ in 0..bytes.div_ceil(4096) {
+        for _ in 0..self.page_size().fill(bytes) {
             let id = self.kernel_page(0, PIPE, pid, KernelUse::Pipe).await.ok_or(NOMEM)?;
             self.hold(number, id);
             self.spend(self.spec.costs.copy_page).await;
@@ -46,7 +49,7 @@ impl Sim {
         self.hold_objects(pid, number, &pair).await?;
         let mut sent = 0;
         while sent < bytes {
-            let size = rest_of_piece(&(0..bytes), sent).min(SKB_HEAD_BYTES + SKB_FRAGMENT_BYTES);
+            let size = rest_of_piece(&(0..bytes), sent).min(self.skb_head_bytes() + SKB_FRAGMENT_BYTES);
             self.socket_buffer(pid, number, size).await?;
             sent += size;
         }
@@ -55,12 +58,12 @@ impl Sim {
 
     async fn socket_buffer(&self, pid: Pid, number: u32, size: u64) -> Result<(), Errno> {
         // What exceeds a head goes into whole pages first.
-        let in_pages = size.saturating_sub(SKB_HEAD_BYTES).next_multiple_of(4096).min(size);
+        let in_pages = size.saturating_sub(self.skb_head_bytes()).next_multiple_of(self.spec.page()).min(size);
         let data = Cache::smallest_for(&Cache::KMALLOC_CG, (size - in_pages + SKB_SHARED_INFO) as u32);
         let objects: Vec<Cache> = [Cache::SkbHead].into_iter().chain(data).collect();
         self.hold_objects(pid, number, &objects).await?;
-        self.socket_fragments(pid, number, in_pages.div_ceil(4096)).await?;
-        self.spend(self.spec.costs.copy_page * size.div_ceil(4096)).await;
+        self.socket_fragments(pid, number, self.page_size().fill(in_pages).into()).await?;
+        self.spend(self.spec.costs.copy_page * u64::from(self.page_size().fill(size))).await;
         Ok(())
     }
 

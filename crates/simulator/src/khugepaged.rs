@@ -1,7 +1,7 @@
-//! *Who makes huge pages where faults got none?* khugepaged looks through address spaces, a few ranges of 2 MiB every ten seconds, and moves those
+//! *Who makes huge pages where faults got none?* khugepaged looks through address spaces, a few ranges as large as a huge page every ten seconds, and moves those
 //! that are worth it into a huge page (12.3).
 
-use crate::address_space::{Entry, PTES, Pid, Pte, Region};
+use crate::address_space::{Entry, Pid, Pte, Region};
 use crate::computer::Computer;
 use crate::fault::{At, add_anon};
 use crate::folio::{FolioId, KernelUse, Place, Use};
@@ -10,15 +10,13 @@ use crate::windows::FILES;
 use mm::thp::{Khugepaged, RangeScan};
 use mm::{Env, Nanos, PageFlags, State, TaskContext, TaskFlags};
 use pagealloc::policy::{CollapseSwapIn, ThpRules};
-use pagealloc::{FrameState, NodeId, Order};
+use pagealloc::{FrameState, NodeId};
 use workload::{Errno, RegionId};
 
 /// Its process number, below those of kcompactds.
 const PID: Pid = u32::MAX - 512;
 /// Weight of nice 19.
 const WEIGHT: u32 = 15;
-/// Order of a huge page.
-const ORDER: Order = PTES.ilog2() as Order;
 /// Times that a round may begin at the first address space (`pass_through_head`).
 const BEGINNINGS: u32 = 2;
 
@@ -74,7 +72,7 @@ impl Sim {
     /// A region is new, or has got another advice: khugepaged looks through it if huge pages may be had there.
     pub fn has_room_for_huge_pages(&self, pid: Pid, region: RegionId) -> Result<(), Errno> {
         let Region { pages, advice, backing, .. } = self.region(pid, region)?;
-        if backing.is_none() && pages >= PTES && self.wants_huge(advice) {
+        if backing.is_none() && pages >= self.page_size().ptes() && self.wants_huge(advice) {
             self.enter_khugepaged(pid);
         }
         Ok(())
@@ -131,8 +129,8 @@ impl Sim {
                 scanned += 1;
                 continue;
             };
-            scanned += PTES;
-            self.spend(self.spec.costs.speeds.scan_migrate * u64::from(PTES)).await;
+            scanned += rules.pages;
+            self.spend(self.spec.costs.speeds.scan_migrate * u64::from(rules.pages)).await;
             let Ok(node) = rules.judge(&range) else { continue };
             if self.collapse(pid, number, node, rules).await == Collapse::NoHugePage {
                 failures += 1;
@@ -151,7 +149,8 @@ impl Sim {
         let scan = &mut *self.khugepaged.borrow_mut();
         let (pid, from) = scan.at.or_else(|| scan.processes.first().map(|&pid| (pid, 0)))?;
         let process = state.owner.processes.get(pid);
-        let number = process.and_then(|process| process.windows.next_from(from)).filter(|&number| number < FILES);
+        let number = process.and_then(|process| process.windows.next_from(from));
+        let number = number.filter(|&number| number < self.page_size().window(FILES));
         scan.at = match number {
             Some(number) => Some((pid, number + 1)),
             None => scan.next_process(pid).map(|next| (next, 0)),
@@ -164,7 +163,7 @@ impl Sim {
         let state = &mut *self.mm.state.borrow_mut();
         let Computer { processes, folios, .. } = &mut state.owner;
         let process = processes.get_mut(pid).filter(|process| !process.killed)?;
-        let region = process.region_of(number * PTES)?;
+        let region = process.region_of(process.windows.size.first(number))?;
         let window = process.windows.get_mut(number).filter(|window| window.is_whole())?;
         if !self.wants_huge(region.advice) {
             return None;
@@ -174,7 +173,7 @@ impl Sim {
         let mut range = RangeScan { by_node: vec![0; usize::from(self.spec.nodes.max(1))], ..RangeScan::default() };
         match &entry {
             // Nothing to gain; it counts as looked at all the same.
-            Entry::Empty | Entry::Huge(_) => range.none = PTES,
+            Entry::Empty | Entry::Huge(_) => range.none = self.page_size().ptes(),
             Entry::Table(table) => {
                 let pages = table.iter().filter_map(|pte| if let Pte::Page(id) = pte { Some(*id) } else { None });
                 pages.for_each(|id| note_page(state, self.mm.env.now(), id, &mut range));
@@ -191,10 +190,10 @@ impl Sim {
         let task = TaskContext { flags, ..TaskContext::user(PID, self.env().cpu()) };
         let page = Box::pin(self.mm.khugepaged_alloc(node, rules.defrag, &task)).await;
         let Some(pfn) = page else { return Collapse::NoHugePage };
-        let filled = self.adopt(pfn, ORDER, Use::Kernel(KernelUse::Collapse));
+        let filled = self.adopt(pfn, self.page_size().huge_order(), Use::Kernel(KernelUse::Collapse));
         let in_memory = self.read_range(pid, number).await;
         if in_memory {
-            self.spend(self.spec.costs.copy_page * u64::from(PTES)).await;
+            self.spend(self.spec.costs.copy_page * u64::from(rules.pages)).await;
         }
         let still = self.look_at_range(pid, number).filter(|range| range.swapped == 0);
         let worth_it = in_memory && still.is_some_and(|range| rules.judge(&range).is_ok());
@@ -208,7 +207,8 @@ impl Sim {
     /// Has what is on the swap device read: whether all of it is in memory afterwards.
     async fn read_range(&self, pid: Pid, number: u32) -> bool {
         let rule = self.mm.state.borrow().alloc.policy.thp.collapse_swap_in;
-        for page in number * PTES..(number + 1) * PTES {
+        let size = self.page_size();
+        for page in size.first(number)..size.first(number + 1) {
             let at = At { pid, page };
             let Some(id) = self.mm.state.borrow().owner.out_of_page_table(at) else { continue };
             if self.mm.state.borrow().owner.folios.frame(id).is_some() {
@@ -249,8 +249,9 @@ impl Sim {
 impl Computer {
     /// The folio of an entry that is not in memory, or is there and not mapped.
     fn out_of_page_table(&self, at: At) -> Option<FolioId> {
-        let Entry::Table(table) = &self.processes.get(at.pid)?.windows.get(at.page / PTES)?.entry else { return None };
-        let Pte::Page(id) = table[(at.page % PTES) as usize] else { return None };
+        let window = self.processes.get(at.pid)?.windows.get(self.page_size.window(at.page))?;
+        let Entry::Table(table) = &window.entry else { return None };
+        let Pte::Page(id) = table[self.page_size.index(at.page) as usize] else { return None };
         let folio = self.folios.get(id);
         (folio.ahead || matches!(folio.place, Place::Swapped(_))).then_some(id)
     }

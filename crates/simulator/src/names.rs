@@ -86,7 +86,7 @@ impl Sim {
         let owner = &state.owner;
         let Some(of) = owner.files.get(file) else { return false };
         let dirty = |id| owner.folios.frame(id).is_some_and(|pfn| state.pages.flags(pfn).contains(PageFlags::DIRTY));
-        of.cached < of.pages() || of.tree.heads().any(|(_, id)| !dirty(id))
+        of.cached < of.pages(self.page_size()) || of.tree.heads().any(|(_, id)| !dirty(id))
     }
 
     /// `unlink`. The name stays as a negative dentry.

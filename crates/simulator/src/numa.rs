@@ -72,7 +72,7 @@ impl Sim {
             return 0;
         }
         let pages = SCAN_BYTES >> self.spec.geometry.page_shift;
-        let window = u64::from(crate::address_space::PTES);
+        let window = u64::from(self.page_size().ptes());
         // Pages of one task that are where it runs are not marked (own knowledge; the older rule marks all).
         let spared = (rules == NumaBalancing::TwoStage).then_some(here);
         let (mut marked, mut huge, mut passed) = (0, 0, 0);

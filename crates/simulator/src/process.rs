@@ -1,9 +1,10 @@
 //! Processes: fork, unmap, exit.
 
-use crate::address_space::{Entry, PTES, Pid, Process, Pte};
+use crate::address_space::{Entry, Pid, Process, Pte};
 use crate::fault::PAGE_TABLE;
 use crate::folio::{FolioId, KernelUse};
 use crate::mapped::forget_file_pte;
+use crate::page_size::PageSize;
 use crate::sim::{Birth, FAULT, NOMEM, Sim};
 use crate::slab::{Cache, Object};
 use crate::windows::Window;
@@ -35,24 +36,26 @@ const OBJECTS: [Cache; 17] = {
         AnonVmaChain,
     ]
 };
-/// Page tables beside those of its mappings: the top one, two of the next level and three of the one below it, as program and heap lie far
-/// from libraries, and those from the stack; and of the last level those of the program's text, of the stack, and of the kernel's pages for the clock.
-const OTHER_TABLES: usize = 9;
-/// Pages of a kernel stack of 16 KiB where `vmalloc` takes them one by one.
-const STACK_PAGES: usize = 4;
+/// Page tables beside those of its mappings. With pages of 4 KiB, the top one, two of the next level and three of the one below it, as program and heap
+/// lie far from libraries, and those from the stack; and of the last level those of the program's text, of the stack, and of the kernel's pages for
+/// the clock. Larger pages have a level less, and two of the next one (arm64; own estimate).
+const fn other_tables(size: PageSize) -> usize {
+    if size.bytes() > 4096 { 6 } else { 9 }
+}
+/// Bytes of a kernel stack that `vmalloc` takes page by page.
+const STACK_BYTES: u64 = 16 << 10;
 const STACK: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::ZERO.0);
 /// The region that stands for a program's data and stack, and its private pages.
 const IMAGE: RegionId = RegionId(u32::MAX);
-const IMAGE_PAGES: u32 = 32;
-/// Of these, the pages that a forked child writes to.
-const CHILD_WRITES: u32 = 8;
-/// A list of pages to be freed after an unmap: `GFP_NOWAIT`, as recorded; and the pages that it holds.
+const IMAGE_BYTES: u64 = 128 << 10;
+/// Of these, what a forked child writes to.
+const CHILD_WRITES: u64 = 32 << 10;
+/// A list of pages to be freed after an unmap: `GFP_NOWAIT`, as recorded.
 const GATHER: Gfp = Gfp(Gfp::KSWAPD_RECLAIM.0 | Gfp::NOWARN.0);
-const GATHER_PAGES: usize = 510;
 /// Pages that need no list (`MMU_GATHER_BUNDLE`).
 const BUNDLE: usize = 8;
-/// Batches after which the pages are freed in between (`MAX_GATHER_BATCH_COUNT`).
-const GATHER_BATCHES: usize = 19;
+/// Pages after whose lists they are freed in between (`MAX_GATHER_BATCH_COUNT`).
+const GATHERED: usize = 10_000;
 
 /// Pages that no page table maps any more, held until a batch is full (`mmu_gather`): nobody else may free or move them.
 #[derive(Default)]
@@ -68,15 +71,15 @@ struct Gather {
 
 impl Gather {
     /// Lists that its pages need: the next one as soon as the last is full.
-    fn lists(&self) -> usize {
-        (self.folios.len() + self.kept).checked_sub(BUNDLE).map_or(0, |listed| listed / GATHER_PAGES + 1)
+    fn lists(&self, room: usize) -> usize {
+        (self.folios.len() + self.kept).checked_sub(BUNDLE).map_or(0, |listed| listed / room + 1)
     }
 }
 
 impl Sim {
     /// A process that nobody forked.
     pub fn new_root(&self) -> Pid {
-        self.enter(Process::new(None))
+        self.enter(Process::new(None, self.page_size()))
     }
 
     fn enter(&self, process: Process) -> Pid {
@@ -90,8 +93,9 @@ impl Sim {
     /// What a root's process needs before its first operation.
     pub async fn start_root(&self, pid: Pid) -> Result<(), Errno> {
         self.build(pid).await?;
-        self.with_process(pid, |process| process.map(IMAGE, IMAGE_PAGES, None))?;
-        self.touch(pid, IMAGE, 0, IMAGE_PAGES, Access::Write).await?;
+        let pages = self.page_size().fill(IMAGE_BYTES);
+        self.with_process(pid, |process| process.map(IMAGE, pages, None))?;
+        self.touch(pid, IMAGE, 0, pages, Access::Write).await?;
         Ok(())
     }
 
@@ -102,12 +106,13 @@ impl Sim {
     async fn build(&self, pid: Pid) -> Result<(), Errno> {
         let objects = self.objects(&OBJECTS, pid).await?;
         self.with_process(pid, |process| process.own_objects.extend(objects))?;
+        let size = self.page_size();
         let (order, blocks) = match self.mm.state.borrow().alloc.policy.stacks {
-            KernelStacks::Block(order) => (order, 1),
-            KernelStacks::Mapped => (0, STACK_PAGES),
+            KernelStacks::Block(order) => (order.saturating_sub(self.spec.geometry.page_shift - 12), 1),
+            KernelStacks::Mapped => (0, size.fill(STACK_BYTES) as usize),
         };
         let stack = std::iter::repeat_n((order, STACK, KernelUse::Stack), blocks);
-        let tables = std::iter::repeat_n((0, PAGE_TABLE, KernelUse::PageTable), OTHER_TABLES);
+        let tables = std::iter::repeat_n((0, PAGE_TABLE, KernelUse::PageTable), other_tables(size));
         for (order, gfp, what) in stack.chain(tables) {
             let id = self.kernel_page(order, gfp, pid, what).await.ok_or(NOMEM)?;
             self.with_process(pid, |process| process.own_pages.push(id))?;
@@ -185,7 +190,7 @@ impl Sim {
 
     /// What a forked child does first: it writes to its stack and data.
     pub async fn start_child(&self, pid: Pid) -> Result<(), Errno> {
-        self.touch(pid, IMAGE, 0, CHILD_WRITES, Access::Write).await.map(|_| ())
+        self.touch(pid, IMAGE, 0, self.page_size().fill(CHILD_WRITES), Access::Write).await.map(|_| ())
     }
 
     /// Gives back a range of a region: its pages, and its addresses too if it is unmapped.
@@ -193,8 +198,9 @@ impl Sim {
         let start = self.region(pid, region)?.base + first;
         let end = start + pages;
         let mut gather = Gather::default();
-        for number in start / PTES..end.div_ceil(PTES) {
-            let (from, to) = (start.max(number * PTES), end.min((number + 1) * PTES));
+        let size = self.page_size();
+        for number in size.window(start)..=size.window(end - 1) {
+            let (from, to) = (start.max(size.first(number)), end.min(size.first(number + 1)));
             self.prepare_to_cut(pid, number, to - from).await?;
             let table = self.take_window(pid, number, from..to, unmap, &mut gather);
             self.gather_table(pid, &mut gather, table).await;
@@ -215,6 +221,7 @@ impl Sim {
     ) -> Option<FolioId> {
         let state = &mut *self.mm.state.borrow_mut();
         let State { owner, pages: flags, .. } = state;
+        let size = owner.page_size;
         let window = owner.processes.get_mut(pid)?.windows.get_mut(number)?;
         owner.folios.resolve(&mut window.entry);
         let (mut gone, mut of_files) = (Vec::with_capacity(pages.len()), Vec::new());
@@ -226,7 +233,7 @@ impl Sim {
             }
             Entry::Table(table) => {
                 for page in pages.clone() {
-                    let pte = std::mem::replace(&mut table[(page % PTES) as usize], Pte::None);
+                    let pte = std::mem::replace(&mut table[size.index(page) as usize], Pte::None);
                     match pte {
                         Pte::Page(id) => gone.push(id),
                         Pte::File { id, young } => of_files.push((id, young)),
@@ -237,7 +244,7 @@ impl Sim {
         }
         let mut table = None;
         if unmap {
-            window.unmap(pages.start - number * PTES..pages.end - number * PTES);
+            window.unmap(pages.start - size.first(number)..pages.end - size.first(number));
             if window.is_gone() {
                 table = window.table.take();
                 owner.processes.get_mut(pid)?.windows.remove(number);
@@ -256,8 +263,10 @@ impl Sim {
 
     /// Pages that are being unmapped are freed in batches, whose lists take pages themselves.
     async fn make_room(&self, pid: Pid, gather: &mut Gather) {
-        while gather.lists() > gather.batches.len() {
-            let full = gather.batches.len() >= GATHER_BATCHES;
+        // A list is a page of pointers behind two words.
+        let room = (self.spec.page() as usize - 16) / 8;
+        while gather.lists(room) > gather.batches.len() {
+            let full = gather.batches.len() >= GATHERED / room;
             match if full { None } else { self.kernel_page(0, GATHER, pid, KernelUse::Gather).await } {
                 Some(id) => gather.batches.push(id),
                 None => return self.release(std::mem::take(gather)).await,
@@ -309,9 +318,9 @@ impl Sim {
         }
         let numbers =
             self.with_process(pid, |process| process.windows.iter().map(|(number, _)| number).collect::<Vec<u32>>());
-        let mut gather = Gather::default();
+        let (mut gather, size) = (Gather::default(), self.page_size());
         for number in numbers.unwrap_or_default() {
-            let pages = number * PTES..(number + 1) * PTES;
+            let pages = size.first(number)..size.first(number + 1);
             let table = self.take_window(pid, number, pages, true, &mut gather);
             self.gather_table(pid, &mut gather, table).await;
             self.make_room(pid, &mut gather).await;

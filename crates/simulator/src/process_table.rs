@@ -46,12 +46,13 @@ impl ProcessTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::page_size::PageSize;
 
     #[test]
     fn who_has_ended_is_neither_found_nor_counted() {
         let mut table = ProcessTable::default();
         for pid in [1, 2, 5] {
-            table.insert(pid, Process::new(Some(pid * 10)));
+            table.insert(pid, Process::new(Some(pid * 10), PageSize::new(12)));
         }
         assert_eq!(table.remove(2).map(|process| process.parent), Some(Some(20)));
         assert!(table.remove(2).is_none() && table.get(2).is_none() && table.get_mut(9).is_none());

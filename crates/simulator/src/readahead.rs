@@ -6,8 +6,8 @@ use crate::sim::Sim;
 use mm::PageFlags;
 use workload::Errno;
 
-/// Largest readahead: `read_ahead_kb` of 128, unless the disk says that it rotates.
-const READAHEAD_PAGES: u32 = 32;
+/// Largest readahead (`read_ahead_kb`), unless the disk says that it rotates.
+const READAHEAD_KIB: u32 = 128;
 
 /// State of sequential reading: the last window, and where its second half begins.
 #[derive(Clone, Copy, Default, Debug)]
@@ -68,10 +68,9 @@ impl Sim {
 
     /// Pages of the largest window.
     fn readahead_pages(&self) -> u32 {
-        if !self.spec.rotates(false) {
-            return READAHEAD_PAGES;
-        }
-        self.mm.state.borrow().alloc.policy.reclaim.rotating_readahead_kib / 4
+        let rotating = self.mm.state.borrow().alloc.policy.reclaim.rotating_readahead_kib;
+        let kib = if self.spec.rotates(false) { rotating } else { READAHEAD_KIB };
+        self.page_size().fill(u64::from(kib) << 10)
     }
 
     fn set_readahead(&self, file: u32, readahead: Readahead) {

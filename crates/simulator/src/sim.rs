@@ -4,6 +4,7 @@ use crate::address_space::Pid;
 use crate::computer::Computer;
 use crate::dirty_pace::DirtyPace;
 use crate::folio::{Folio, FolioId, KernelUse, Use};
+use crate::page_size::PageSize;
 use crate::slab::{Cache, Object};
 use crate::spec::MachineSpec;
 use lab::outcome::SlowRequest;
@@ -129,6 +130,10 @@ impl Sim {
         self.roots_left.get() == 0 || self.spec.time_limit.is_some_and(|limit| self.mm.env.now() >= limit)
     }
 
+    pub fn page_size(&self) -> PageSize {
+        self.spec.page_size()
+    }
+
     pub fn env(&self) -> &VirtualEnv {
         &self.mm.env
     }
@@ -207,7 +212,7 @@ impl Sim {
         if let Some(object) = found {
             return Ok(object);
         }
-        for (order, gfp) in cache.attempts(self.spec.slab_allocator) {
+        for (order, gfp) in cache.attempts(self.spec.slab_allocator, self.page_size()) {
             if let Some(pfn) = self.pages(order, gfp, pid).await {
                 let slab = self.mm.state.borrow().owner.slabs.next_slab();
                 let id = self.adopt(pfn, order, Use::Slab(slab));
@@ -262,7 +267,7 @@ impl Sim {
 
     /// Counts pages read from a device.
     pub fn note_read(&self, pages: u32) {
-        self.mm.state.borrow_mut().alloc.vmstat.add(Counter::PgpgIn, u64::from(pages) * 4);
+        self.mm.state.borrow_mut().alloc.vmstat.add(Counter::PgpgIn, u64::from(pages) * self.spec.page() / 1024);
     }
 
     /// A page has been written to the disk or the swap device.
@@ -270,7 +275,7 @@ impl Sim {
         {
             let mut state = self.mm.state.borrow_mut();
             let pages = 1 << state.alloc.frames.order(pfn);
-            state.alloc.vmstat.add(Counter::PgpgOut, pages * 4);
+            state.alloc.vmstat.add(Counter::PgpgOut, pages * self.spec.page() / 1024);
         }
         self.mm.end_writeback(pfn);
     }

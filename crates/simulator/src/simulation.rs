@@ -74,11 +74,6 @@ pub enum SimulationError {
     /// Less memory than a kernel needs, MiB.
     #[error("a machine of {0} MiB is too small: give it at least {min} MiB", min = SMALLEST >> 20)]
     TooSmall(u64),
-    /// Pages of a size that address spaces and files are not modelled for.
-    #[error(
-        "the simulated computer has pages of 4 KiB only, not of {0} KiB: leave out `page_kib`, pageblock_order may differ"
-    )]
-    PageSize(u64),
     /// An invariant of the model does not hold: a bug of fraglab's.
     #[error("an invariant of the model broke {at_ms} ms into the run: {what}; please report it with the scenario")]
     Broken {
@@ -109,13 +104,10 @@ impl Simulation {
     /// Whether there can be such a machine, as far as its size tells: what takes no run to find out.
     ///
     /// # Errors
-    /// [`SimulationError::TooSmall`], [`SimulationError::PageSize`], [`MachineError::TooLarge`].
+    /// [`SimulationError::TooSmall`], [`MachineError::TooLarge`].
     pub fn can_be(machine: &MachineSpec) -> Result<(), SimulationError> {
         if machine.memory < SMALLEST {
             return Err(SimulationError::TooSmall(machine.memory >> 20));
-        }
-        if machine.page() != 4096 {
-            return Err(SimulationError::PageSize(machine.page() >> 10));
         }
         // A frame's number has 32 bits; the allocator would be asked for what is left of a larger one.
         if machine.memory >> machine.geometry.page_shift >= u64::from(u32::MAX) {

@@ -4,6 +4,7 @@
 //! at its tail. Sizes and orders are those that /proc/slabinfo shows on the recorded guests (6.18, x86-64).
 
 use crate::folio::FolioId;
+use crate::page_size::PageSize;
 use pagealloc::{CpuId, Gfp, NodeId, Order};
 use std::collections::BTreeMap;
 use workload::SlabAllocator;
@@ -19,6 +20,13 @@ pub(crate) struct Layout {
     pub reclaimable: bool,
     /// Asked for inside a filesystem.
     pub nofs: bool,
+}
+
+impl Layout {
+    /// Order of a slab of as many bytes as with pages of 4 KiB, or of a page.
+    fn order_with(&self, page: PageSize) -> Order {
+        (u64::from(page.fill(4096 << self.order))).trailing_zeros() as Order
+    }
 }
 
 /// A cache a line: its name here and in /proc/slabinfo, size, order, whether a shrinker can free its objects, whether it is
@@ -105,31 +113,33 @@ impl Cache {
     }
 
     /// The two attempts at a slab: order and mask. SLUB tries for large ones without any reclaim, as the recordings show.
-    pub fn attempts(self, allocator: SlabAllocator) -> [(Order, Gfp); 2] {
+    pub fn attempts(self, allocator: SlabAllocator, page: PageSize) -> [(Order, Gfp); 2] {
         let (layout, gfp) = (self.layout(), self.gfp() | Gfp::COMP);
         let lightly = gfp | Gfp::NOWARN | Gfp::NORETRY;
-        let smallest = layout.size.div_ceil(4096).next_power_of_two().trailing_zeros() as Order;
+        let smallest = page.fill(layout.size.into()).next_power_of_two().trailing_zeros() as Order;
         if allocator == SlabAllocator::Slab {
-            return [(self.order_in_slab(smallest), gfp); 2];
+            return [(self.order_in_slab(smallest, page), gfp); 2];
         }
-        match layout.order > smallest {
-            true => [(layout.order, (lightly | Gfp::NOMEMALLOC).without(Gfp::RECLAIM)), (smallest, gfp)],
-            false => [(layout.order, lightly), (layout.order, gfp)],
+        let order = layout.order_with(page);
+        match order > smallest {
+            true => [(order, (lightly | Gfp::NOMEMALLOC).without(Gfp::RECLAIM)), (smallest, gfp)],
+            false => [(order, lightly), (order, gfp)],
         }
     }
 
     /// Order of SLAB's slabs: the smallest for what reclaim can free, else at most 1 for the sake of less waste
     /// (`calculate_slab_order`).
-    fn order_in_slab(self, smallest: Order) -> Order {
+    fn order_in_slab(self, smallest: Order, page: PageSize) -> Order {
         let layout = self.layout();
-        let wasteful = |order: Order| (4096u32 << order) % layout.size * 8 > 4096 << order;
+        let page = page.bytes() as u32;
+        let wasteful = |order: Order| (page << order) % layout.size * 8 > page << order;
         let larger = !layout.reclaimable && smallest == 0 && wasteful(0);
         smallest.max(Order::from(larger))
     }
 
     /// Objects in a slab of this order.
-    pub fn capacity(self, order: Order) -> u16 {
-        ((4096u32 << order) / self.layout().size) as u16
+    pub fn capacity(self, order: Order, page: PageSize) -> u16 {
+        ((page.bytes() << order) / u64::from(self.layout().size)) as u16
     }
 }
 
@@ -182,6 +192,7 @@ pub(crate) struct Slabs {
     vacant: Vec<u32>,
     caches: Vec<CacheState>,
     cpu_node: Vec<NodeId>,
+    page: PageSize,
     sequence: u64,
     /// Slabs that have lost their last object: their pages are to be freed.
     pub emptied: Vec<FolioId>,
@@ -189,11 +200,11 @@ pub(crate) struct Slabs {
 
 impl Slabs {
     /// `cpu_node`: the node of each CPU.
-    pub fn new(cpu_node: Vec<NodeId>) -> Slabs {
+    pub fn new(cpu_node: Vec<NodeId>, page: PageSize) -> Slabs {
         let nodes = 1 + cpu_node.iter().map(|node| node.index()).max().unwrap_or(0);
         let cache = CacheState { cpu: vec![None; cpu_node.len()], partial: vec![BTreeMap::new(); nodes], objects: 0 };
         let caches = vec![cache; Cache::ALL.len()];
-        Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, cpu_node, sequence: 0, emptied: Vec::new() }
+        Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, cpu_node, page, sequence: 0, emptied: Vec::new() }
     }
 
     /// Objects in use.
@@ -249,7 +260,7 @@ impl Slabs {
 
     /// A new slab in a page of this order; the CPU fills it, and this is its first object.
     pub fn grow(&mut self, cache: Cache, cpu: CpuId, (folio, node): (FolioId, NodeId), order: Order) -> Object {
-        let slab = Slab { cache, folio, node, capacity: cache.capacity(order), in_use: 0, on: On::Cpu };
+        let slab = Slab { cache, folio, node, capacity: cache.capacity(order, self.page), in_use: 0, on: On::Cpu };
         let number = match self.vacant.pop() {
             Some(number) => {
                 self.slabs[number as usize] = slab;
@@ -319,10 +330,12 @@ impl Slabs {
 mod tests {
     use super::*;
 
+    const PAGE: PageSize = PageSize::new(12);
+
     const CPU: CpuId = CpuId(0);
 
     fn grown(slabs: &mut Slabs, folio: u32) -> Object {
-        let capacity = Cache::Dentry.capacity(0);
+        let capacity = Cache::Dentry.capacity(0, PAGE);
         let first = slabs.grow(Cache::Dentry, CPU, (FolioId(folio), NodeId(0)), 0);
         for _ in 1..capacity {
             slabs.take(Cache::Dentry, CPU).unwrap();
@@ -332,26 +345,26 @@ mod tests {
 
     #[test]
     fn capacities_are_those_of_slabinfo() {
-        let of = |cache: Cache| cache.capacity(cache.layout().order);
+        let of = |cache: Cache| cache.capacity(cache.layout().order, PAGE);
         assert_eq!([of(Cache::Dentry), of(Cache::Inode), of(Cache::XarrayNode), of(Cache::Task)], [21, 14, 14, 3]);
         assert_eq!([of(Cache::BufferHead), of(Cache::Mm), of(Cache::Sighand)], [39, 21, 15]);
     }
 
     #[test]
     fn large_slabs_are_tried_for_without_reclaim() {
-        let [(order, gfp), (smallest, fallback)] = Cache::Inode.attempts(SlabAllocator::Slub);
+        let [(order, gfp), (smallest, fallback)] = Cache::Inode.attempts(SlabAllocator::Slub, PAGE);
         assert_eq!((order, gfp.0, smallest), (2, 0xd2050, 0), "mask as recorded");
         assert_eq!(fallback, Gfp::NOFS | Gfp::RECLAIMABLE | Gfp::COMP);
-        let [(order, gfp), _] = Cache::Dentry.attempts(SlabAllocator::Slub);
+        let [(order, gfp), _] = Cache::Dentry.attempts(SlabAllocator::Slub, PAGE);
         assert_eq!((order, gfp.0), (0, 0x52cd0), "mask as recorded");
-        assert_eq!(Cache::Task.attempts(SlabAllocator::Slub)[1].0, 2, "an object of 8768 bytes needs four pages");
+        assert_eq!(Cache::Task.attempts(SlabAllocator::Slub, PAGE)[1].0, 2, "an object of 8768 bytes needs four pages");
     }
 
     #[test]
     fn slab_takes_single_pages_for_what_reclaim_can_free() {
-        let order = |cache: Cache| cache.attempts(SlabAllocator::Slab)[0].0;
+        let order = |cache: Cache| cache.attempts(SlabAllocator::Slab, PAGE)[0].0;
         assert_eq!([Cache::XfsInode, Cache::XarrayNode, Cache::Dentry, Cache::Filp].map(order), [0; 4]);
-        assert_eq!(Cache::XfsInode.capacity(order(Cache::XfsInode)), 4);
+        assert_eq!(Cache::XfsInode.capacity(order(Cache::XfsInode), PAGE), 4);
         assert_eq!(
             (order(Cache::Files), order(Cache::Task)),
             (1, 2),
@@ -361,11 +374,11 @@ mod tests {
 
     #[test]
     fn a_page_is_freed_only_when_all_its_objects_are() {
-        let mut slabs = Slabs::new(vec![NodeId(0)]);
+        let mut slabs = Slabs::new(vec![NodeId(0)], PAGE);
         // More than the cache keeps, and the one that the CPU fills.
         let firsts: Vec<Object> = (0..8).map(|folio| grown(&mut slabs, folio)).collect();
         assert_eq!(slabs.take(Cache::Dentry, CPU), None);
-        let capacity = Cache::Dentry.capacity(0);
+        let capacity = Cache::Dentry.capacity(0, PAGE);
         for &object in &firsts[..7] {
             for _ in 1..capacity {
                 slabs.free(object);
@@ -381,7 +394,7 @@ mod tests {
 
     #[test]
     fn slabs_with_room_are_filled_up_first() {
-        let mut slabs = Slabs::new(vec![NodeId(0)]);
+        let mut slabs = Slabs::new(vec![NodeId(0)], PAGE);
         let old = grown(&mut slabs, 0);
         grown(&mut slabs, 1);
         slabs.free(old);

@@ -1,6 +1,7 @@
 //! The machine: what it has, and how it is set up.
 
 use crate::costs::Costs;
+use crate::page_size::PageSize;
 use mm::Nanos;
 use mm::thp::{Khugepaged, ThpDefrag, ThpEnabled};
 use pagealloc::{Geometry, Machine, NodeId, Pfn, ZoneSpan, ZoneType};
@@ -174,7 +175,8 @@ impl MachineSpec {
             costs: match machine.costs {
                 CostModel::Tcg => Costs::TCG,
                 CostModel::BareMetal => Costs::BARE_METAL,
-            },
+            }
+            .with_pages_of(page),
             scaled_pcp: machine.scaled_pcp,
             scaled_lists: machine.scaled_lists,
             scale,
@@ -201,6 +203,7 @@ impl MachineSpec {
                 workload::ThpDefrag::Never => ThpDefrag::Never,
             };
         }
+        self.thp.khugepaged = Khugepaged::new(self.geometry.pmd_order);
         self.thp.khugepaged.defrag = !self.full_size().is_small();
         let given = &settings.khugepaged;
         let rules = &mut self.thp.khugepaged;
@@ -239,6 +242,11 @@ impl MachineSpec {
     /// Bytes of a page.
     pub fn page(&self) -> u64 {
         1 << self.geometry.page_shift
+    }
+
+    /// What its pages hold and map.
+    pub(crate) fn page_size(&self) -> PageSize {
+        PageSize::new(self.geometry.page_shift)
     }
 
     /// Frames of memory.

@@ -183,7 +183,7 @@ impl Sim {
         }
         let ready = self.mm.env.device(true).read(now, u64::from(slot), 1);
         state.alloc.vmstat.bump(Counter::PswpIn);
-        state.alloc.vmstat.add(Counter::PgpgIn, 4);
+        state.alloc.vmstat.add(Counter::PgpgIn, self.spec.page() / 1024);
         let folio = state.owner.folios.get_mut(id);
         // A mark of NUMA balancing does not outlast swap.
         (folio.place, folio.ready, folio.young) = (Place::Frame(pfn), ready, !ahead);

@@ -35,10 +35,6 @@ fn mask(class: GfpClass) -> Gfp {
     gfp | Gfp::NOWARN
 }
 
-fn pages(bytes: u64) -> u32 {
-    bytes.div_ceil(4096) as u32
-}
-
 impl Task<'_> {
     pub fn new(sim: &Sim, pid: Pid) -> Task<'_> {
         Task { sim, pid, beat: sim.mm.env.now() }
@@ -55,11 +51,12 @@ impl Task<'_> {
 
     /// First page and pages of a range of a region.
     fn range(&self, region: RegionId, offset: u64, bytes: u64) -> Result<(u32, u32), Errno> {
-        let length = u64::from(self.length(region)?) * 4096;
+        let size = self.sim.page_size();
+        let length = u64::from(self.length(region)?) * size.bytes();
         if offset > length || bytes > length - offset {
             return Err(FAULT);
         }
-        let (first, end) = ((offset / 4096) as u32, pages(offset + bytes));
+        let (first, end) = (size.at(offset), size.fill(offset + bytes));
         Ok((first, end - first))
     }
 
@@ -75,19 +72,19 @@ impl Task<'_> {
         let (sim, pid) = (self.sim, self.pid);
         match *op {
             Op::Map { region, bytes } => {
-                if bytes == 0 || bytes.div_ceil(4096) > MAX_PAGES {
+                if bytes == 0 || bytes.div_ceil(sim.spec.page()) > MAX_PAGES {
                     return Err(if bytes == 0 { INVAL } else { NOMEM });
                 }
                 self.unmap_before(region).await?;
-                sim.with_process(pid, |process| process.map(region, pages(bytes), None))?;
+                sim.with_process(pid, |process| process.map(region, sim.page_size().fill(bytes), None))?;
                 sim.has_room_for_huge_pages(pid, region)?;
             }
             Op::MapFile { region, file, bytes, mapping } => {
-                if bytes == 0 || bytes.div_ceil(4096) > MAX_PAGES {
+                if bytes == 0 || bytes.div_ceil(sim.spec.page()) > MAX_PAGES {
                     return Err(if bytes == 0 { INVAL } else { NOMEM });
                 }
                 self.unmap_before(region).await?;
-                sim.map_file(pid, region, pages(bytes), Backing { file: file.0, mapping }).await?;
+                sim.map_file(pid, region, sim.page_size().fill(bytes), Backing { file: file.0, mapping }).await?;
             }
             Op::Advise { region, advice: Advice::DontNeed } => {
                 sim.zap(pid, region, 0, self.length(region)?, false).await?;

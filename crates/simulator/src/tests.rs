@@ -1,16 +1,17 @@
 //! Random operations against a naive model of what memory holds, with all invariants checked on the way.
 
-use crate::address_space::{Entry, PTES, Pid, Pte};
+use crate::address_space::{Entry, Pid, Pte};
 use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
 use crate::costs::Costs;
+use crate::page_size::PageSize;
 use crate::sim::Sim;
 use crate::spec::{Boot, Disks, MachineSpec};
 use crate::system::Task;
 use lab::{Executor, start_daemons};
-use mm::thp::ThpEnabled;
-use pagealloc::Counter;
+use mm::thp::{Khugepaged, ThpEnabled};
 use pagealloc::policy::preset;
+use pagealloc::{Counter, Geometry};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -28,8 +29,9 @@ enum Content {
 }
 
 /// What a process should see: each region's pages, what file it maps if any, and which handles are open.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Naive {
+    size: PageSize,
     regions: BTreeMap<u32, Vec<Content>>,
     mapped: BTreeMap<u32, (u32, u64, FileMapping)>,
     handles: BTreeMap<u32, ()>,
@@ -64,9 +66,13 @@ impl NaiveFiles {
 }
 
 impl Naive {
+    fn new(size: PageSize) -> Naive {
+        Naive { size, regions: BTreeMap::new(), mapped: BTreeMap::new(), handles: BTreeMap::new() }
+    }
+
     fn range(&mut self, region: u32, offset: u64, bytes: u64) -> Option<&mut [Content]> {
         let pages = self.regions.get_mut(&region)?;
-        pages.get_mut((offset / 4096) as usize..((offset + bytes).div_ceil(4096)) as usize)
+        pages.get_mut(self.size.at(offset) as usize..self.size.fill(offset + bytes) as usize)
     }
 
     /// Performs an operation: whether it should succeed.
@@ -77,13 +83,13 @@ impl Naive {
                 self.mapped.remove(&region.0);
                 self.regions.remove(&region.0);
                 let Some(&(made, _)) = files.files.get(&file.0) else { return false };
-                self.regions.insert(region.0, vec![Content::Untouched; bytes.div_ceil(4096) as usize]);
+                self.regions.insert(region.0, vec![Content::Untouched; self.size.fill(bytes) as usize]);
                 self.mapped.insert(region.0, (file.0, made, mapping));
                 true
             }
             Op::Map { region, bytes } => {
                 self.mapped.remove(&region.0);
-                self.regions.insert(region.0, vec![Content::Untouched; bytes.div_ceil(4096) as usize]);
+                self.regions.insert(region.0, vec![Content::Untouched; self.size.fill(bytes) as usize]);
                 true
             }
             Op::Advise { region, advice } => self.regions.get_mut(&region.0).is_some_and(|pages| {
@@ -100,7 +106,7 @@ impl Naive {
             Op::Touch { region, offset, bytes, access } => match self.mapped.get(&region.0).copied() {
                 None => self.range(region.0, offset, bytes).is_some_and(|pages| touch(pages, access)),
                 Some((file, made, mapping)) => {
-                    let there = files.pages(file, made).saturating_sub(offset / 4096) as usize;
+                    let there = files.pages(file, made).saturating_sub(self.size.at(offset).into()) as usize;
                     self.range(region.0, offset, bytes).is_some_and(|pages| touch_file(pages, there, access, mapping))
                 }
             },
@@ -108,7 +114,7 @@ impl Naive {
                 files.create(file.0);
                 true
             }
-            Op::Write { file, offset, bytes } => files.write(file.0, (offset + bytes).div_ceil(4096)),
+            Op::Write { file, offset, bytes } => files.write(file.0, self.size.fill(offset + bytes).into()),
             Op::Read { file, .. } | Op::Sync { file } => files.files.contains_key(&file.0),
             Op::Unlink { file } => files.files.remove(&file.0).is_some(),
             Op::Pipe { handle, .. } | Op::Socket { handle, .. } | Op::Ring { handle, .. } => {
@@ -205,12 +211,21 @@ impl Random {
 
     /// Ranges of 2 MiB, of which parts come and go.
     fn op_on_huge_pages(&mut self) -> Op {
+        self.op_on_ranges(8, 2 << 20)
+    }
+
+    fn op_on_larger_huge_pages(&mut self) -> Op {
+        self.op_on_ranges(4, 32 << 20)
+    }
+
+    fn op_on_ranges(&mut self, ranges: u64, size: u64) -> Op {
         let region = RegionId(self.below(4) as u32);
-        let (offset, bytes) = (self.below(6) * (2 << 20), (self.below(512) + 1) * 4096);
+        let page = size / 512;
+        let (offset, bytes) = (self.below(ranges - 2) * size, (self.below(512) + 1) * page);
         match self.below(14) {
-            0..=2 => Op::Map { region, bytes: 16 << 20 },
+            0..=2 => Op::Map { region, bytes: ranges * size },
             3 => Op::Advise { region, advice: [Advice::NoHugePage, Advice::DontNeed][self.below(2) as usize] },
-            4 | 5 => Op::Unmap { region, offset: offset + self.below(512) * 4096, bytes },
+            4 | 5 => Op::Unmap { region, offset: offset + self.below(512) * page, bytes },
             6 => Op::Create { file: FileId(1) },
             7 => Op::Write { file: FileId(1), offset: 0, bytes: 24 << 20 },
             8 => Op::Touch { region, offset, bytes, access: Access::Read },
@@ -233,17 +248,18 @@ pub(crate) fn small_machine(thp: ThpEnabled) -> MachineSpec {
 fn compare(sim: &Sim, pid: Pid, naive: &Naive) -> Result<(), String> {
     let state = sim.mm.state.borrow();
     let process = state.owner.processes.get(pid).ok_or("no process")?;
+    let size = process.windows.size;
     for (&region, pages) in &naive.regions {
         let base = process.regions.get(&RegionId(region)).ok_or("no region")?.base;
         for (page, &wanted) in (base..).zip(pages) {
-            let window = process.windows.get(page / PTES).filter(|window| window.is_mapped(page % PTES));
+            let window = process.windows.get(size.window(page)).filter(|window| window.is_mapped(size.index(page)));
             let found = match window.map(|window| (&window.entry, window.is_whole())) {
                 None => Content::Unmapped,
                 Some((Entry::Empty, _)) => Content::Untouched,
                 // A huge page brings its neighbours in.
                 Some((Entry::Huge(_), whole)) if whole && wanted != Content::Unmapped => continue,
                 Some((Entry::Huge(_), _)) => Content::Unmapped,
-                Some((Entry::Table(table), _)) => match table[(page % PTES) as usize] {
+                Some((Entry::Table(table), _)) => match table[size.index(page) as usize] {
                     Pte::None | Pte::File { .. } => Content::Untouched,
                     Pte::Zero => Content::Zeroes,
                     Pte::Page(_) => Content::Data,
@@ -264,7 +280,7 @@ async fn work(sim: &Sim, seed: u64, (ops, next): (u32, NextOp)) -> Result<(), St
     let mut random = Random(seed);
     let root = sim.new_root();
     sim.start_root(root).await.map_err(|error| error.to_string())?;
-    let mut tasks = vec![(root, Naive::default())];
+    let mut tasks = vec![(root, Naive::new(sim.page_size()))];
     let mut files = NaiveFiles::default();
     for number in 0..ops {
         let (pid, mut naive) = tasks.pop().ok_or("no task")?;
@@ -358,6 +374,42 @@ fn huge_pages_that_are_cut_and_made_hold_what_was_written() {
         println!("{policy}: {sums:?}");
         assert!(sums.iter().all(|&counted| counted > 20), "{policy}: {sums:?}");
     }
+}
+
+/// A machine with larger pages, of which the kernel has left so much.
+fn with_larger_pages(geometry: Geometry, memory: u64, left: u64) -> MachineSpec {
+    let mut spec = MachineSpec { geometry, ..MachineSpec::guest(memory) };
+    spec.costs = spec.costs.with_pages_of(spec.page());
+    let unmovable = spec.frames() - (left >> geometry.page_shift) as u32;
+    spec.boot = Boot { image: 0, unmovable, reclaimable: 100, mlocked: 50 };
+    spec.thp.khugepaged = Khugepaged { scan_sleep: 20_000_000, ..Khugepaged::new(geometry.pmd_order) };
+    spec
+}
+
+#[test]
+fn larger_pages_hold_what_was_written() {
+    let sizes = [(Geometry::PAGES_16K, 512 << 20, 36 << 20), (Geometry::PAGES_64K, 2 << 30, 112 << 20)];
+    let swapped = sizes.map(|(geometry, memory, left)| {
+        let mut spec = with_larger_pages(geometry, memory, left);
+        // With huge pages a twentieth of memory would be kept free.
+        spec.thp.enabled = ThpEnabled::Never;
+        let ops = (400, Random::op as NextOp);
+        (31..=33).map(|seed| run_on(&spec, "linux-6.18", seed, ops, [Counter::PswpOut]).1[0]).sum::<u64>()
+    });
+    assert!(swapped[0] > 100, "memory is short: {swapped:?} pages swapped out");
+}
+
+#[test]
+fn huge_pages_of_32_mib_hold_what_was_written() {
+    let spec = with_larger_pages(Geometry::PAGES_16K, 1 << 30, 400 << 20);
+    let counters = [Counter::ThpFaultAlloc, Counter::ThpDeferredSplitPage, Counter::ThpSplitPage];
+    let ops = (300, Random::op_on_larger_huge_pages as NextOp);
+    let mut sums = [0; 3];
+    for seed in 41..=42 {
+        let (_, counted) = run_on(&spec, "linux-6.18", seed, ops, counters);
+        sums.iter_mut().zip(counted).for_each(|(sum, counted)| *sum += counted);
+    }
+    assert!(sums.iter().all(|&counted| counted > 5), "{sums:?}");
 }
 
 #[test]

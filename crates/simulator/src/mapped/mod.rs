@@ -3,7 +3,7 @@
 //! As in the kernel, a fault maps what is in memory around it, a page that is missing is read with its neighbours, and a
 //! page that reclaim takes disappears from all page tables, which are found through the file.
 
-use crate::address_space::{Entry, PTES, Pid, Process, Pte, Region};
+use crate::address_space::{Entry, Pid, Process, Pte, Region};
 use crate::computer::Computer;
 use crate::fault::{ANON_COPY, At, add_anon};
 use crate::file_io::Stretch;
@@ -29,14 +29,15 @@ pub(crate) struct MappedAt {
     pub pages: u32,
 }
 
-/// Pages that a fault maps where they are in memory (`fault_around_bytes`, 64 KiB).
-const FAULT_AROUND: u32 = 16;
+/// What a fault maps where it is in memory (`fault_around_bytes`).
+const FAULT_AROUND: u64 = 64 << 10;
 
 impl Process {
     /// The entry of a page.
     fn pte_mut(&mut self, page: u32) -> Option<&mut Pte> {
-        match &mut self.windows.get_mut(page / PTES)?.entry {
-            Entry::Table(table) => Some(&mut table[(page % PTES) as usize]),
+        let size = self.windows.size;
+        match &mut self.windows.get_mut(size.window(page))?.entry {
+            Entry::Table(table) => Some(&mut table[size.index(page) as usize]),
             Entry::Empty | Entry::Huge(_) => None,
         }
     }
@@ -183,11 +184,11 @@ impl Sim {
             {
                 let owner = &self.mm.state.borrow().owner;
                 let known = owner.is_mapped_at(backing.file, at.pid, region.base);
-                if !known || index >= owner.files.get(backing.file).map_or(0, |of| of.pages()) {
+                if !known || index >= owner.files.get(backing.file).map_or(0, |of| of.pages(owner.page_size)) {
                     return Err(FAULT);
                 }
             }
-            let around = if write { 1 } else { FAULT_AROUND };
+            let around = if write { 1 } else { self.page_size().fill(FAULT_AROUND) };
             match self.cached(page) {
                 Some((_, ready)) if ready > self.mm.env.now() => self.env().sleep_until(ready).await,
                 Some((id, _)) if copy => return self.copy_file_page(at, id).await,
@@ -196,7 +197,11 @@ impl Sim {
                         self.read_next_window(at.pid, page, self.faulted()).await;
                     }
                     let mapped = self.map_around(at, region, backing, around);
-                    self.spend(self.spec.costs.fault + self.spec.costs.copy_table / u64::from(PTES) * mapped).await;
+                    self.spend(
+                        self.spec.costs.fault
+                            + self.spec.costs.copy_table / u64::from(self.page_size().ptes()) * mapped,
+                    )
+                    .await;
                     return Ok(());
                 }
                 None => {
@@ -221,7 +226,8 @@ impl Sim {
         let (now, mark) = (self.mm.env.now(), self.readahead_mark(backing.file));
         let state = &mut *self.mm.state.borrow_mut();
         let first = (at.page / around * around).max(region.base);
-        let end = (first + around).min(region.base + region.pages).min((at.page / PTES + 1) * PTES);
+        let size = state.owner.page_size;
+        let end = (first + around).min(region.base + region.pages).min(size.first(size.window(at.page) + 1));
         let mut mapped = 0;
         let Some(of) = state.owner.files.get(backing.file) else { return 0 };
         // The page that starts the next window waits for a fault of its own, which does so.
@@ -244,11 +250,12 @@ impl Sim {
 
     fn install_copy(&self, at: At, of: FolioId, pfn: Pfn) -> Result<(), Errno> {
         let state = &mut *self.mm.state.borrow_mut();
+        let size = state.owner.page_size;
         let id = state.owner.folios.add(Folio { young: true, ..Folio::new(Use::Anon, pfn, 0) });
         let process = state.owner.processes.get_mut(at.pid).filter(|process| !process.killed);
         let before = process.and_then(|process| {
-            let table = process.windows.get_mut(at.page / PTES)?.table_or_new()?;
-            Some(&mut table[(at.page % PTES) as usize])
+            let table = process.windows.get_mut(size.window(at.page))?.table_or_new(size)?;
+            Some(&mut table[size.index(at.page) as usize])
         });
         let before = match before {
             Some(pte @ (Pte::None | Pte::File { .. })) => std::mem::replace(pte, Pte::Page(id)),
@@ -282,13 +289,14 @@ impl Sim {
 /// Maps a file's page, as used: x86 enters pages that nobody has asked for yet as young, too. `false`: something is mapped there.
 fn map_file_page(state: &mut State<SimWorld>, at: At, id: FolioId, mapping: FileMapping) -> bool {
     let Some(pfn) = state.owner.folios.frame(id) else { return false };
+    let size = state.owner.page_size;
     let process = state.owner.processes.get_mut(at.pid).filter(|process| !process.killed);
-    let Some(window) = process.and_then(|process| process.windows.get_mut(at.page / PTES)) else { return false };
-    if window.table.is_none() || !window.is_mapped(at.page % PTES) {
+    let Some(window) = process.and_then(|process| process.windows.get_mut(size.window(at.page))) else { return false };
+    if window.table.is_none() || !window.is_mapped(size.index(at.page)) {
         return false;
     }
-    let Some(table) = window.table_or_new() else { return false };
-    let pte = &mut table[(at.page % PTES) as usize];
+    let Some(table) = window.table_or_new(size) else { return false };
+    let pte = &mut table[size.index(at.page) as usize];
     if *pte != Pte::None {
         return false;
     }

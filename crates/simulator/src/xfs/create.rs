@@ -242,7 +242,7 @@ impl Sim {
             for _ in 0..bytes.div_ceil(page) {
                 pages.push(self.nofs_pages(0, BUFFER_PAGE, pid, KernelUse::Buffer).await);
             }
-            self.spend(self.spec.costs.clear_page * u64::from(bytes / 4096)).await;
+            self.spend(self.spec.costs.clear_page * u64::from(bytes) / self.spec.page()).await;
             if on_disk {
                 let count = pages.len() as u32;
                 self.note_read(count);
@@ -286,7 +286,7 @@ impl Sim {
             let old = self.xfs(|xfs| xfs.buffer(id).vector.replace(LogVector { bytes, memory }))?;
             self.free_vectors(old);
         }
-        self.spend(self.spec.costs.copy_page * u64::from(bytes) / 4096).await;
+        self.spend(self.spec.costs.copy_page * u64::from(bytes) / self.spec.page()).await;
         Ok(())
     }
 

@@ -274,6 +274,7 @@ impl Sim {
 mod tests {
     use super::*;
     use crate::folio::FolioId;
+    use crate::page_size::PageSize;
     use crate::slab::Slabs;
     use pagealloc::{CpuId, NodeId};
 
@@ -306,7 +307,7 @@ mod tests {
 
     #[test]
     fn an_inode_logged_twice_holds_two_vectors_and_one_outlives_the_checkpoint() {
-        let mut memory = Memory(Slabs::new(vec![NodeId(0)]));
+        let mut memory = Memory(Slabs::new(vec![NodeId(0)], PageSize::new(12)));
         let mut item = InodeItem::default();
         assert!(memory.log(&mut item, Logged::Extents));
         assert_eq!(memory.held(), [0, 1]);
@@ -320,7 +321,7 @@ mod tests {
 
     #[test]
     fn an_inode_logged_once_consumes_its_shadow() {
-        let mut memory = Memory(Slabs::new(vec![NodeId(0)]));
+        let mut memory = Memory(Slabs::new(vec![NodeId(0)], PageSize::new(12)));
         let mut item = InodeItem::default();
         memory.log(&mut item, Logged::Extents);
         memory.log(&mut item, Logged::Core);
@@ -334,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_vector_that_is_too_small_becomes_the_shadow_and_then_goes() {
-        let mut memory = Memory(Slabs::new(vec![NodeId(0)]));
+        let mut memory = Memory(Slabs::new(vec![NodeId(0)], PageSize::new(12)));
         let mut item = InodeItem::default();
         memory.log(&mut item, Logged::Core);
         memory.log(&mut item, Logged::Extents);

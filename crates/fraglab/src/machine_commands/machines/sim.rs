@@ -75,9 +75,7 @@ fn can_be(spec: &MachineSpec) -> Result<(), Failure> {
 /// A machine that can't be is the command line's fault, anything else ours.
 fn failure(error: SimulationError) -> Failure {
     match error {
-        SimulationError::Machine(_) | SimulationError::TooSmall(_) | SimulationError::PageSize(_) => {
-            Failure::Usage(error.to_string())
-        }
+        SimulationError::Machine(_) | SimulationError::TooSmall(_) => Failure::Usage(error.to_string()),
         SimulationError::Broken { .. } | SimulationError::Stuck { .. } => Failure::Invariant(error.to_string()),
     }
 }
