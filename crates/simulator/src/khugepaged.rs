@@ -6,7 +6,7 @@ use crate::computer::Computer;
 use crate::fault::{At, add_anon};
 use crate::folio::{FolioId, KernelUse, Place, Use};
 use crate::sim::{Sim, SimWorld};
-use crate::windows::FILES;
+use crate::windows::{FILES, Window};
 use mm::thp::{Khugepaged, RangeScan};
 use mm::{Env, Nanos, PageFlags, State, TaskContext, TaskFlags};
 use pagealloc::policy::{CollapseSwapIn, ThpRules};
@@ -71,8 +71,14 @@ impl Sim {
 
     /// A region is new, or has got another advice: khugepaged looks through it if huge pages may be had there.
     pub fn has_room_for_huge_pages(&self, pid: Pid, region: RegionId) -> Result<(), Errno> {
-        let Region { pages, advice, backing, .. } = self.region(pid, region)?;
-        if backing.is_none() && pages >= self.page_size().ptes() && self.wants_huge(advice) {
+        let Region { base, pages, advice, backing } = self.region(pid, region)?;
+        let size = self.page_size();
+        // Small mappings grow together.
+        let mut numbers = size.window(base)..=size.window(base + pages - 1);
+        let has_room = self.with_process(pid, |process| {
+            numbers.any(|number| process.windows.get(number).is_some_and(Window::is_whole))
+        })?;
+        if backing.is_none() && has_room && self.wants_huge(advice) {
             self.enter_khugepaged(pid);
         }
         Ok(())

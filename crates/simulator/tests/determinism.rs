@@ -55,10 +55,10 @@ fn being_followed_changes_nothing_and_tells_what_happened() {
     let workload = Scenario::shipped("kbuild-mix").unwrap().workload();
     let machine = MachineSpec { time_limit: Some(6_000_000_000), ..MachineSpec::guest(256 << 20) };
     let policy = preset("linux-6.18").unwrap();
-    let alone = Simulation::run(&*workload, &machine, &policy, 1).unwrap();
+    let alone = Simulation::run(&*workload, &machine, &policy, 2).unwrap();
     let told = RefCell::new(Vec::new());
     let tell = |sample: &Sample| told.borrow_mut().push(sample.clone());
-    let followed = Simulation::followed(&*workload, &machine, &policy, 1, Sampling::default(), &tell).unwrap();
+    let followed = Simulation::followed(&*workload, &machine, &policy, 2, Sampling::default(), &tell).unwrap();
     assert_eq!(told.take(), followed.outcome.series, "each sample is told");
     assert_eq!(alone.digest, followed.digest);
     assert!(alone.timeline.is_none());

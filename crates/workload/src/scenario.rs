@@ -19,6 +19,7 @@ const SHIPPED: &[(&str, &str)] = &[
     ("kbuild-mix", include_str!("../scenarios/kbuild-mix.toml")),
     ("kbuild-short", include_str!("../scenarios/kbuild-short.toml")),
     ("kbuild-thp", include_str!("../scenarios/kbuild-thp.toml")),
+    ("kbuild-thp-16k", include_str!("../scenarios/kbuild-thp-16k.toml")),
     ("oom-loop", include_str!("../scenarios/oom-loop.toml")),
     ("parallelio-memcachetest", include_str!("../scenarios/parallelio-memcachetest.toml")),
     ("stress-highalloc", include_str!("../scenarios/stress-highalloc.toml")),
