@@ -8,6 +8,7 @@ const GOLDEN: &[(&str, &str, u64)] = &[
     ("kbuild-mix", "1/4", 0xb4d5_3dbd_6039_bd1b),
     ("kbuild-short", "1/4", 0xf5c5_3e4e_8ea2_2e44),
     ("kbuild-thp", "1/16", 0xee24_55a5_8ba7_9a01),
+    ("kbuild-thp-16k", "1/16", 0xa3b1_7471_7805_90b2),
     ("oom-loop", "1/16", 0x1cd4_81c3_e2f8_e88a),
     ("parallelio-memcachetest", "1/64", 0x003b_1531_8948_0e1f),
     ("stress-highalloc", "1/32", 0xfb6c_8655_2a0f_c8c8),
