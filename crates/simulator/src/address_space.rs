@@ -159,8 +159,8 @@ impl Process {
         child
     }
 
-    /// Maps a region, of a file if one backs it, where one of its size was, or else at the end; large ones aligned to what a huge page needs, small ones and files
-    /// right behind each other: its first page.
+    /// Maps a region, of a file if one backs it, where one of its size was, or else at the end; large ones aligned to windows, small ones and
+    /// files right behind each other: its first page.
     pub fn map(&mut self, id: RegionId, pages: u32, backing: Option<Backing>) -> u32 {
         let base = self.area(pages, backing).take(pages);
         self.windows.map(base..base + pages);

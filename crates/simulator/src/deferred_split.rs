@@ -13,7 +13,7 @@ use workload::Errno;
 /// Huge pages that are mapped in part, longest first (`deferred_split_queue`).
 #[derive(Default, Debug)]
 pub(crate) struct DeferredSplits {
-    queue: BTreeMap<u64, FolioId>,
+    queues: BTreeMap<NodeId, BTreeMap<u64, FolioId>>,
     mapped: BTreeMap<FolioId, Parts>,
     sequence: u64,
 }
@@ -31,23 +31,23 @@ pub(crate) struct Parts {
 impl DeferredSplits {
     fn add(&mut self, id: FolioId, pid: Pid, window: u32, node: NodeId) {
         self.sequence += 1;
-        self.queue.insert(self.sequence, id);
+        self.queues.entry(node).or_default().insert(self.sequence, id);
         self.mapped.insert(id, Parts { pid, window, node, place: self.sequence });
     }
 
     fn on(&self, node: NodeId) -> impl Iterator<Item = FolioId> + '_ {
-        self.queue.values().copied().filter(move |id| self.mapped.get(id).is_some_and(|parts| parts.node == node))
+        self.queues.get(&node).into_iter().flat_map(BTreeMap::values).copied()
     }
 
     /// How many wait on a node.
     pub fn count(&self, node: NodeId) -> u64 {
-        self.on(node).count() as u64
+        self.queues.get(&node).map_or(0, BTreeMap::len) as u64
     }
 
     /// It is split, or gone: where its parts were.
     pub fn remove(&mut self, id: FolioId) -> Option<Parts> {
         let parts = self.mapped.remove(&id)?;
-        self.queue.remove(&parts.place);
+        self.queues.get_mut(&parts.node)?.remove(&parts.place);
         Some(parts)
     }
 
@@ -147,13 +147,13 @@ mod tests {
     #[test]
     fn what_was_tried_comes_last() {
         let mut deferred = DeferredSplits::default();
-        let order = |deferred: &DeferredSplits| deferred.queue.values().map(|id| id.0).collect::<Vec<_>>();
-        for id in 1..=3 {
-            deferred.add(FolioId(id), 7, id, NodeId(id as u8 / 3));
+        let order = |deferred: &DeferredSplits| deferred.on(NodeId(0)).map(|id| id.0).collect::<Vec<_>>();
+        for (id, node) in [(1, 0), (2, 0), (3, 0), (4, 1)] {
+            deferred.add(FolioId(id), 7, id, NodeId(node));
         }
         deferred.requeue(FolioId(1));
         assert_eq!(order(&deferred), [2, 3, 1]);
-        assert_eq!([0, 1].map(|node| deferred.count(NodeId(node))), [2, 1]);
+        assert_eq!([0, 1].map(|node| deferred.count(NodeId(node))), [3, 1]);
         assert!(deferred.is_mapped_at(FolioId(1), 7, 1) && !deferred.is_mapped_at(FolioId(1), 8, 1));
         assert!(deferred.remove(FolioId(3)).is_some() && deferred.remove(FolioId(3)).is_none());
         assert_eq!(order(&deferred), [2, 1]);

@@ -349,7 +349,8 @@ impl Sim {
     /// A fault in a range that a huge page may serve (12.1).
     async fn huge_fault(&self, at: At, madvised: bool) -> Result<(), Errno> {
         self.enter_khugepaged(at.pid);
-        let (size, order) = (self.page_size(), self.page_size().huge_order());
+        let size = self.page_size();
+        let order = size.huge_order();
         let (task, ts) = (self.context(at.pid), self.mm.env.now());
         let node = self.mm.state.borrow().alloc.node_of_cpu(task.cpu);
         let place = ThpPlace { node, nodemask: NodeMask::ALL, local_first: true };
@@ -362,7 +363,7 @@ impl Sim {
         let Some(pfn) = page else {
             return self.anon_fault(at).await;
         };
-        self.spend(self.spec.costs.fault + self.spec.costs.clear_page * u64::from(self.page_size().ptes())).await;
+        self.spend(self.spec.costs.fault + self.spec.costs.clear_page * u64::from(size.ptes())).await;
         let mut state = self.mm.state.borrow_mut();
         let id = state.owner.folios.add(Folio { young: true, ..Folio::new(Use::Anon, pfn, order) });
         let process = state.owner.processes.get_mut(at.pid).filter(|process| !process.killed);

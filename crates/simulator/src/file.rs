@@ -53,10 +53,12 @@ impl File {
         }
     }
 
-    /// A large folio was split: each base page keeps its own buffer head.
-    pub fn split_buffers(&mut self, start: u32) {
-        for (index, object) in (start..).zip(self.buffers.remove(&start).unwrap_or_default()) {
-            self.buffers.insert(index, vec![object]);
+    /// A large folio of so many pages was split: each base page keeps its own buffer heads.
+    pub fn split_buffers(&mut self, start: u32, pages: u32) {
+        let buffers = self.buffers.remove(&start).unwrap_or_default();
+        let a_page = (buffers.len() / pages as usize).max(1);
+        for (index, of_page) in (start..).zip(buffers.chunks(a_page)) {
+            self.buffers.insert(index, of_page.to_vec());
         }
     }
 
@@ -89,6 +91,8 @@ impl File {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::slab::{Cache, Slabs};
+    use pagealloc::{CpuId, NodeId};
 
     #[test]
     fn a_large_folio_fills_its_slots_and_leaves_shadows() {
@@ -100,5 +104,17 @@ mod tests {
         assert_eq!((file.page(5), file.cached), (None, 0));
         assert_eq!(file.insert(6, 1, FolioId(8)), Some(shadow));
         assert_eq!(file.insert(0, 1, FolioId(9)), None);
+    }
+
+    #[test]
+    fn pages_of_a_split_folio_keep_their_own_buffers() {
+        // Four blocks a page of 16 KiB, in a folio of two pages.
+        let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(14));
+        let first = slabs.grow(Cache::BufferHead, CpuId(0), (FolioId(1), NodeId(0)), 0);
+        let others = (1..8).map(|_| slabs.take(Cache::BufferHead, CpuId(0)).unwrap());
+        let buffers: Vec<Object> = [first].into_iter().chain(others).collect();
+        let mut file = File { buffers: BTreeMap::from([(6, buffers.clone())]), ..File::default() };
+        file.split_buffers(6, 2);
+        assert_eq!(file.buffers, BTreeMap::from([(6, buffers[..4].to_vec()), (7, buffers[4..].to_vec())]));
     }
 }

@@ -1,7 +1,7 @@
 //! *Who makes huge pages where faults got none?* khugepaged looks through address spaces, a few ranges as large as a huge page every ten seconds, and moves those
 //! that are worth it into a huge page (12.3).
 
-use crate::address_space::{Entry, Pid, Pte, Region};
+use crate::address_space::{Entry, Pid, Process, Pte, Region};
 use crate::computer::Computer;
 use crate::fault::{At, add_anon};
 use crate::folio::{FolioId, KernelUse, Place, Use};
@@ -46,15 +46,6 @@ impl Scan {
     }
 }
 
-/// What became of a range that was worth it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Collapse {
-    Done,
-    NoHugePage,
-    /// It changed meanwhile, or has to wait for the swap device.
-    Spared,
-}
-
 impl Sim {
     /// The process has room for a huge page (`khugepaged_enter_vma`).
     pub fn enter_khugepaged(&self, pid: Pid) {
@@ -72,13 +63,15 @@ impl Sim {
     /// A region is new, or has got another advice: khugepaged looks through it if huge pages may be had there.
     pub fn has_room_for_huge_pages(&self, pid: Pid, region: RegionId) -> Result<(), Errno> {
         let Region { base, pages, advice, backing } = self.region(pid, region)?;
+        if backing.is_some() || !self.wants_huge(advice) {
+            return Ok(());
+        }
         let size = self.page_size();
         // Small mappings grow together.
         let mut numbers = size.window(base)..=size.window(base + pages - 1);
-        let has_room = self.with_process(pid, |process| {
-            numbers.any(|number| process.windows.get(number).is_some_and(Window::is_whole))
-        })?;
-        if backing.is_none() && has_room && self.wants_huge(advice) {
+        let fits =
+            |process: &mut Process| numbers.any(|number| process.windows.get(number).is_some_and(Window::is_whole));
+        if self.with_process(pid, fits)? {
             self.enter_khugepaged(pid);
         }
         Ok(())
@@ -138,7 +131,7 @@ impl Sim {
             scanned += rules.pages;
             self.spend(self.spec.costs.speeds.scan_migrate * u64::from(rules.pages)).await;
             let Ok(node) = rules.judge(&range) else { continue };
-            if self.collapse(pid, number, node, rules).await == Collapse::NoHugePage {
+            if !self.collapse(pid, number, node, rules).await {
                 failures += 1;
                 let (sleep, goes_on) = rules.after_failed_alloc(failures);
                 if !goes_on {
@@ -190,24 +183,24 @@ impl Sim {
         Some(range)
     }
 
-    /// Moves a range into a huge page (`collapse_huge_page`).
-    async fn collapse(&self, pid: Pid, number: u32, node: NodeId, rules: &Khugepaged) -> Collapse {
+    /// Moves a range into a huge page (`collapse_huge_page`), unless it changes meanwhile or has to wait for the swap device. `false`: there was
+    /// no huge page for it.
+    async fn collapse(&self, pid: Pid, number: u32, node: NodeId, rules: &Khugepaged) -> bool {
         let flags = TaskFlags::KTHREAD.with(TaskFlags::KHUGEPAGED);
         let task = TaskContext { flags, ..TaskContext::user(PID, self.env().cpu()) };
         let page = Box::pin(self.mm.khugepaged_alloc(node, rules.defrag, &task)).await;
-        let Some(pfn) = page else { return Collapse::NoHugePage };
+        let Some(pfn) = page else { return false };
         let filled = self.adopt(pfn, self.page_size().huge_order(), Use::Kernel(KernelUse::Collapse));
-        let in_memory = self.read_range(pid, number).await;
-        if in_memory {
+        if self.read_range(pid, number).await {
             self.spend(self.spec.costs.copy_page * u64::from(rules.pages)).await;
-        }
-        let still = self.look_at_range(pid, number).filter(|range| range.swapped == 0);
-        let worth_it = in_memory && still.is_some_and(|range| rules.judge(&range).is_ok());
-        if worth_it && self.move_range(pid, number, filled) {
-            return Collapse::Done;
+            let as_before = |range: RangeScan| range.swapped == 0 && rules.judge(&range).is_ok();
+            if self.look_at_range(pid, number).is_some_and(as_before) {
+                self.move_range(pid, number, filled);
+                return true;
+            }
         }
         self.free_folio(filled);
-        Collapse::Spared
+        true
     }
 
     /// Has what is on the swap device read: whether all of it is in memory afterwards.
@@ -233,22 +226,20 @@ impl Sim {
         true
     }
 
-    /// The range is in the huge page from now on; what it was in is free, unless others share it.
-    fn move_range(&self, pid: Pid, number: u32, filled: FolioId) -> bool {
+    /// The range, which has just been looked at, is in the huge page from now on; what it was in is free, unless others share it.
+    fn move_range(&self, pid: Pid, number: u32, filled: FolioId) {
         let frames = {
             let state = &mut *self.mm.state.borrow_mut();
             let Computer { processes, folios, .. } = &mut state.owner;
-            let process = processes.get_mut(pid).filter(|process| !process.killed);
-            let Some(window) = process.and_then(|process| process.windows.get_mut(number)) else { return false };
+            let window = processes.get_mut(pid).and_then(|process| process.windows.get_mut(number));
+            let (Some(window), Some(pfn)) = (window, folios.frame(filled)) else { return };
             let before = std::mem::replace(&mut window.entry, Entry::Huge(filled));
             let folio = folios.get_mut(filled);
             (folio.what, folio.young) = (Use::Anon, true);
-            let Place::Frame(pfn) = folio.place else { return false };
             add_anon(state, pfn, filled);
             state.owner.unmap_entry(before)
         };
         self.free_frames(frames);
-        true
     }
 }
 

@@ -41,6 +41,7 @@ mod khugepaged;
 mod mapped;
 mod names;
 mod numa;
+mod owner;
 mod page_size;
 mod page_tree;
 mod phases;

@@ -145,7 +145,7 @@ impl MachineSpec {
             scale: Scale::FULL,
             time_limit: None,
         };
-        spec.thp.khugepaged.defrag = !spec.is_small();
+        spec.thp.khugepaged = spec.khugepaged(&workload::Khugepaged::default());
         spec
     }
 
@@ -203,21 +203,24 @@ impl MachineSpec {
                 workload::ThpDefrag::Never => ThpDefrag::Never,
             };
         }
-        self.thp.khugepaged = Khugepaged::new(self.geometry.pmd_order);
-        self.thp.khugepaged.defrag = !self.full_size().is_small();
-        let given = &settings.khugepaged;
-        let rules = &mut self.thp.khugepaged;
-        let set = |rule: &mut u32, given: Option<u32>| given.into_iter().for_each(|value| *rule = value);
-        let nanos = |rule: &mut Nanos, given: Option<u32>| {
-            given.into_iter().for_each(|millis| *rule = Nanos::from(millis) * 1_000_000);
-        };
-        set(&mut rules.pages_to_scan, given.pages_to_scan.map(Bounded::get));
-        set(&mut rules.max_ptes_none, given.max_ptes_none.map(Bounded::get));
-        set(&mut rules.max_ptes_swap, given.max_ptes_swap.map(Bounded::get));
-        set(&mut rules.max_ptes_shared, given.max_ptes_shared.map(Bounded::get));
-        nanos(&mut rules.scan_sleep, given.scan_sleep_millisecs.map(Bounded::get));
-        nanos(&mut rules.alloc_sleep, given.alloc_sleep_millisecs.map(Bounded::get));
-        given.defrag.into_iter().for_each(|on| rules.defrag = on.get() == 1);
+        self.thp.khugepaged = self.khugepaged(&settings.khugepaged);
+    }
+
+    /// khugepaged's settings: those that are given, else the kernel's own.
+    fn khugepaged(&self, given: &workload::Khugepaged) -> Khugepaged {
+        let own = Khugepaged::new(self.geometry.pmd_order);
+        let or = |given: Option<u32>, own: u32| given.unwrap_or(own);
+        let nanos = |given: Option<u32>, own: Nanos| given.map_or(own, |millis| Nanos::from(millis) * 1_000_000);
+        Khugepaged {
+            pages_to_scan: or(given.pages_to_scan.map(Bounded::get), own.pages_to_scan),
+            scan_sleep: nanos(given.scan_sleep_millisecs.map(Bounded::get), own.scan_sleep),
+            alloc_sleep: nanos(given.alloc_sleep_millisecs.map(Bounded::get), own.alloc_sleep),
+            max_ptes_none: or(given.max_ptes_none.map(Bounded::get), own.max_ptes_none),
+            max_ptes_swap: or(given.max_ptes_swap.map(Bounded::get), own.max_ptes_swap),
+            max_ptes_shared: or(given.max_ptes_shared.map(Bounded::get), own.max_ptes_shared),
+            defrag: given.defrag.map_or(!self.full_size().is_small(), |on| on.get() == 1),
+            ..own
+        }
     }
 
     /// Pages that the page allocator manages.

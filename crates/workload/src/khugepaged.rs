@@ -19,9 +19,9 @@ macro_rules! settings {
                 Khugepaged { $($name: self.$name.or(others.$name),)* }
             }
 
-            /// Those that are given, as file name and value.
+            /// Those that are given: the file's path below /sys/kernel/mm, and the value.
             pub fn given(&self) -> Vec<(&'static str, u32)> {
-                [$((stringify!($name), self.$name.map(Bounded::get)),)*]
+                [$((concat!("transparent_hugepage/khugepaged/", stringify!($name)), self.$name.map(Bounded::get)),)*]
                     .into_iter()
                     .filter_map(|(name, value)| Some((name, value?)))
                     .collect()
@@ -55,11 +55,12 @@ mod tests {
     fn what_is_given_is_within_its_bounds_and_wins() {
         let of = |text: &str| toml::from_str::<Khugepaged>(text);
         let given = of("pages_to_scan = 1024\ndefrag = 0").unwrap();
-        assert_eq!(given.given(), [("pages_to_scan", 1024), ("defrag", 0)]);
-        assert_eq!(
-            given.or(of("defrag = 1\nmax_ptes_none = 0").unwrap()).given()[1..],
-            [("max_ptes_none", 0), ("defrag", 0)]
-        );
+        let path = |name: &str| format!("transparent_hugepage/khugepaged/{name}");
+        let said =
+            |given: Khugepaged| given.given().into_iter().map(|(at, value)| (at.to_owned(), value)).collect::<Vec<_>>();
+        assert_eq!(said(given), [(path("pages_to_scan"), 1024), (path("defrag"), 0)]);
+        let merged = given.or(of("defrag = 1\nmax_ptes_none = 0").unwrap());
+        assert_eq!(said(merged)[1..], [(path("max_ptes_none"), 0), (path("defrag"), 0)]);
         assert!(of("max_ptes_none = 512").unwrap_err().to_string().contains("512 is not within 0 to 511"));
         assert!(of("pages_to_scan = 0").is_err() && of("max_ptes = 3").is_err());
     }

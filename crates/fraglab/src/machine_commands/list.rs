@@ -67,8 +67,7 @@ fn settings(scenario: &Scenario, variant: &Variant) -> Vec<String> {
     said.extend(machine.pageblock_order.map(|order| format!("pageblock_order {order}")));
     said.extend(settings.thp_enabled.map(|value| format!("transparent_hugepage/enabled={}", value.name())));
     said.extend(settings.thp_defrag.map(|value| format!("transparent_hugepage/defrag={}", value.name())));
-    let khugepaged = settings.khugepaged.given();
-    said.extend(khugepaged.iter().map(|(name, value)| format!("transparent_hugepage/khugepaged/{name}={value}")));
+    said.extend(settings.khugepaged.given().iter().map(|(name, value)| format!("{name}={value}")));
     said.extend(settings.lru_gen.map(|on| format!("lru_gen/enabled={}", if on { 7 } else { 0 })));
     said.extend(variant.sysctls().map(|(name, value)| format!("vm.{name}={value}")));
     said

@@ -197,11 +197,8 @@ impl Sim {
                         self.read_next_window(at.pid, page, self.faulted()).await;
                     }
                     let mapped = self.map_around(at, region, backing, around);
-                    self.spend(
-                        self.spec.costs.fault
-                            + self.spec.costs.copy_table / u64::from(self.page_size().ptes()) * mapped,
-                    )
-                    .await;
+                    let an_entry = self.spec.costs.copy_table / u64::from(self.page_size().ptes());
+                    self.spend(self.spec.costs.fault + an_entry * mapped).await;
                     return Ok(());
                 }
                 None => {

@@ -125,10 +125,7 @@ fn settings(scenario: &Scenario, args: &RunArgs) -> Vec<KernelSetting> {
     let given = &scenario.settings;
     settings.extend(given.thp_enabled.map(|enabled| file("transparent_hugepage/enabled", enabled.name())));
     settings.extend(given.thp_defrag.map(|defrag| file("transparent_hugepage/defrag", defrag.name())));
-    let khugepaged = given.khugepaged.given();
-    let of_khugepaged =
-        |(name, value): (&str, u32)| file(&format!("transparent_hugepage/khugepaged/{name}"), &value.to_string());
-    settings.extend(khugepaged.into_iter().map(of_khugepaged));
+    settings.extend(given.khugepaged.given().into_iter().map(|(name, value)| file(name, &value.to_string())));
     settings.extend(given.lru_gen.map(|on| file("lru_gen/enabled", if on { "y" } else { "n" })));
     settings.extend(sysctls(scenario, args).map(|(name, value)| file(&name, &value.to_string())));
     settings

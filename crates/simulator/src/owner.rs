@@ -1,0 +1,160 @@
+//! *What does `mm` ask the computer, and tell it?* It is the owner of all pages.
+
+use crate::address_space::{Pid, Process};
+use crate::computer::Computer;
+use crate::folio::{FolioId, Place, Use};
+use mm::reclaim::Shadow;
+use mm::{Nanos, Owner, References, ShrinkControl, Tag};
+use pagealloc::{NodeId, Pfn};
+
+/// Numbers of the shrinkers.
+const SUPER_BLOCK: usize = 0;
+const SHADOW_NODES: usize = 1;
+const DEFERRED_SPLITS: usize = 2;
+const XFS_FILES: usize = 3;
+const XFS_BUFFERS: usize = 4;
+
+impl Owner for Computer {
+    fn referenced(&mut self, tag: Tag, _: Pfn, _: Nanos) -> References {
+        let id = FolioId(tag.0);
+        let folio = self.folios.get_mut(id);
+        let used = match folio.what {
+            Use::File { .. } => self.uses_of_file_page(id),
+            _ => std::mem::take(&mut folio.young).into(),
+        };
+        if used == 0 { References::None } else { References::Ptes(used) }
+    }
+
+    fn reclaimed(&mut self, tag: Tag, _: Pfn, _: Nanos, shadow: Shadow) {
+        let id = FolioId(tag.0);
+        let folio = *self.folios.get(id);
+        match folio.what {
+            Use::File { file, index } => {
+                self.unmap_file_page(id);
+                self.uncache(file, index, folio.pages(), Some(shadow));
+                self.forget(id);
+            }
+            _ if folio.order > 0 => self.swap_out_whole(id, shadow),
+            _ => {
+                let folio = self.folios.get_mut(id);
+                (folio.place, folio.ahead) = (Place::Swapped(shadow), false);
+            }
+        }
+    }
+
+    fn migrated(&mut self, tag: Tag, _: Pfn, to: Pfn) {
+        self.folios.get_mut(FolioId(tag.0)).place = Place::Frame(to);
+    }
+
+    fn busy(&mut self, _: Tag, _: Pfn) -> bool {
+        self.chance.one_in_65536(self.busy_pages)
+    }
+
+    fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag> {
+        let head = FolioId(head_tag.0);
+        if index == 0 {
+            match self.folios.get(head).what {
+                Use::File { file, index: start } => self.split_file(head, file, start),
+                _ => self.split_anon(head),
+            }
+        }
+        let folio = *self.folios.get(head);
+        let Place::Split(first) = folio.place else { return Some(head_tag) };
+        if index + 1 == folio.pages() && (folio.parts || matches!(folio.what, Use::File { .. })) {
+            // Nobody knows it by its number any more; who maps a huge page that was whole still does.
+            self.folios.remove(head);
+        }
+        let part = FolioId(first.0 + index);
+        if self.folios.get(part).maps > 0 {
+            return Some(Tag(part.0));
+        }
+        if index == 0 {
+            self.left_over.push(part);
+            return Some(Tag(part.0));
+        }
+        self.forget(part);
+        None
+    }
+
+    fn writes_for_reclaim(&self, _: Tag) -> bool {
+        // ext4 gives a page its blocks when the flusher writes it, and redirties one without blocks that reclaim wants written.
+        self.xfs.is_some()
+    }
+
+    fn shrinkers(&self) -> usize {
+        if self.xfs.is_some() { 5 } else { 3 }
+    }
+
+    fn shrinker_needs_fs(&self, shrinker: usize) -> bool {
+        // Own simplification: that of ext4 is called in any context, as it always was here.
+        shrinker == XFS_FILES
+    }
+
+    fn shrinker_count(&mut self, shrinker: usize, node: NodeId) -> (u64, u32) {
+        match shrinker {
+            SUPER_BLOCK => {
+                let objects = self.dentries.unused() + self.unused_inodes.len() as u64;
+                (objects * self.cache_pressure / 100, 2)
+            }
+            SHADOW_NODES => ((self.shadow_nodes.len() as u64).saturating_sub(self.shadow_nodes_kept), 0),
+            DEFERRED_SPLITS => (self.deferred.count(node), 2),
+            XFS_FILES => {
+                let files = self.xfs.as_ref().map_or(0, |xfs| xfs.count_files(node.index()));
+                (files * self.cache_pressure / 100, 2)
+            }
+            XFS_BUFFERS => (self.xfs.as_ref().map_or(0, |xfs| xfs.count_buffers(node.index())), 2),
+            _ => (0, 2),
+        }
+    }
+
+    fn shrinker_batch(&self, shrinker: usize) -> u64 {
+        // That of filesystems' names and inodes is larger than the usual one. Both follow the machine's scale.
+        self.scale.of(if matches!(shrinker, SUPER_BLOCK | XFS_FILES) { 1024 } else { 128 })
+    }
+
+    fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {
+        let ShrinkControl { node, nr, now, droppable, freed, split } = control;
+        let scanned = match shrinker {
+            SUPER_BLOCK => {
+                let (dentries, inodes) = (self.dentries.unused(), self.unused_inodes.len() as u64);
+                let of_dentries = (nr * dentries).div_ceil((dentries + inodes).max(1));
+                let of_inodes = nr - of_dentries.min(nr);
+                self.prune_dentries(of_dentries) + self.prune_inodes(of_inodes, now, droppable, freed)
+            }
+            SHADOW_NODES => self.prune_shadows(nr),
+            DEFERRED_SPLITS => self.scan_deferred(node, nr, split),
+            XFS_FILES | XFS_BUFFERS => self.shrink_xfs(shrinker == XFS_FILES, node.index(), nr, freed),
+            _ => 0,
+        };
+        freed.extend(self.empty_slab_frames());
+        scanned
+    }
+
+    fn free_swap_pages(&self) -> u64 {
+        self.slots.total() - self.slots.used()
+    }
+
+    fn total_swap_pages(&self) -> u64 {
+        self.slots.total()
+    }
+
+    fn add_to_swap(&mut self, tag: Tag, _: Pfn, pages: u32) -> bool {
+        let folio = self.folios.get_mut(FolioId(tag.0));
+        let as_it_is = pages == 1 || self.swaps_huge_pages;
+        if as_it_is && folio.slot.is_none() {
+            folio.slot = self.slots.take(FolioId(tag.0), pages);
+        }
+        folio.slot.is_some()
+    }
+
+    fn oom_kill(&mut self, _: Nanos, freed: &mut Vec<Pfn>) -> Option<u32> {
+        let worst = |(pid, process): (Pid, &Process)| (self.badness(process), std::cmp::Reverse(pid));
+        let alive = self.processes.iter().filter(|(_, process)| !process.killed);
+        let (pages, std::cmp::Reverse(pid)) = alive.map(worst).max()?;
+        if pages == 0 {
+            return None;
+        }
+        freed.extend(self.kill(pid));
+        Some(pid)
+    }
+}
