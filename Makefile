@@ -6,7 +6,7 @@ RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
 GRIDS ?= target/grids
 
-.PHONY: help demo demo-check readme bless papers questions validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man perfetto-check web web-check web-test screenshots
+.PHONY: help demo demo-check readme bless papers questions validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man perfetto-check web web-check web-test web-bench screenshots
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
@@ -19,6 +19,7 @@ help:
 	@echo "make validation-grids  boot real kernels for it, into $(GRIDS) (hours where they must be emulated; resumable)"
 	@echo "make validation-short  one boot, minutes; part of make test (skipped, with the reason, without QEMU)"
 	@echo "make bench   criterion benches"
+	@echo "make web-bench   how fast the report page is, in headless Chromium"
 	@echo "make fuzz    every fuzz target for $(FUZZ_SECONDS) s (needs nightly Rust and cargo-fuzz)"
 	@echo "make audit   dependencies against the advisory database (needs the network)"
 	@echo "make readme  put the output of make demo into README.md"
@@ -162,6 +163,9 @@ web-check: web
 
 web-test:
 	web/scripts/check.sh
+
+web-bench:
+	cd web && npm ci --silent && npm run --silent bench
 
 screenshots:
 	cd web && npm ci --silent && node scripts/screenshots.mjs "$(REPORT)"
