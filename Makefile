@@ -122,10 +122,11 @@ deny:
 		echo "SKIPPED: licence check: cargo-deny is not installed and could not be (see above)"; \
 	fi
 
+# What replays and simulates, with debug assertions: to the same digests as without.
 test-dev:
-	$(CARGO) test --workspace --locked
+	$(CARGO) test --locked $(foreach crate,pagealloc mm lab recording workload simulator,--package $(crate))
 
-# Optimised without link-time optimisation: the same digests as in debug, at a speed that allows the long tests.
+# All of it, at a speed that allows the long tests. What `test-dev` leaves out has its debug assertions here (Cargo.toml).
 test-optimised:
 	$(CARGO) test --workspace --locked --profile optimised-test
 

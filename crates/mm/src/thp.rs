@@ -5,6 +5,7 @@ use crate::env::{Nanos, TaskContext};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
+use pagealloc::policy::ThpRules;
 use pagealloc::{Counter, Gfp, NodeId, NodeMask, Order, Pfn, Request};
 
 /// `/sys/kernel/mm/transparent_hugepage/enabled`.
@@ -43,20 +44,27 @@ pub fn thp_allowed(enabled: ThpEnabled, madvised: bool) -> bool {
 }
 
 /// The mask of a huge page fault (8.11).
-pub fn thp_fault_gfp(setting: ThpDefrag, madvised: bool) -> Gfp {
+pub fn thp_fault_gfp(rules: &ThpRules, setting: ThpDefrag, madvised: bool) -> Gfp {
     let light = Gfp::TRANSHUGE_LIGHT;
-    match (setting, madvised) {
+    let gfp = match (setting, madvised) {
         (ThpDefrag::Always, true) => Gfp::TRANSHUGE,
         (ThpDefrag::Always, false) => Gfp::TRANSHUGE | Gfp::NORETRY,
         (ThpDefrag::Defer, _) | (ThpDefrag::DeferMadvise, false) => light | Gfp::KSWAPD_RECLAIM,
         (ThpDefrag::DeferMadvise | ThpDefrag::Madvise, true) => light | Gfp::DIRECT_RECLAIM,
         (ThpDefrag::Madvise, false) | (ThpDefrag::Never, _) => light,
-    }
+    };
+    once(rules, gfp)
 }
 
 /// The mask of a collapse: `khugepaged/defrag` decides about direct reclaim (8.11).
-pub fn khugepaged_gfp(defrag: bool) -> Gfp {
-    if defrag { Gfp::TRANSHUGE } else { Gfp::TRANSHUGE_LIGHT }
+pub fn khugepaged_gfp(rules: &ThpRules, defrag: bool) -> Gfp {
+    once(rules, if defrag { Gfp::TRANSHUGE } else { Gfp::TRANSHUGE_LIGHT })
+}
+
+/// The mask in kernels that never try twice for a huge page.
+fn once(rules: &ThpRules, gfp: Gfp) -> Gfp {
+    let noretry = rules.always_noretry && gfp.contains(Gfp::DIRECT_RECLAIM);
+    if noretry { gfp | Gfp::NORETRY } else { gfp }
 }
 
 /// Where a huge page is wanted.
@@ -79,19 +87,19 @@ impl<W: World> Mm<W> {
         place: ThpPlace,
         task: &TaskContext,
     ) -> Option<Pfn> {
-        let page = self.thp_alloc(thp_fault_gfp(setting, madvised), place, task).await;
+        let gfp = thp_fault_gfp(&self.state.borrow().alloc.policy.thp, setting, madvised);
+        let page = self.thp_alloc(gfp, place, task).await;
         let counter = if page.is_some() { Counter::ThpFaultAlloc } else { Counter::ThpFaultFallback };
         self.state.borrow_mut().alloc.vmstat.bump(counter);
         page
     }
 
-    /// khugepaged's huge page for a collapse (12.3), on the node that holds most of the range.
+    /// khugepaged's huge page for a collapse (12.3), for the node that holds most of the range.
     pub async fn khugepaged_alloc(&self, node: NodeId, defrag: bool, task: &TaskContext) -> Option<Pfn> {
-        let request = Request {
-            node,
-            nodemask: NodeMask::one(node),
-            ..Request::new(self.pmd_order(), khugepaged_gfp(defrag), task.cpu)
-        };
+        let rules = self.state.borrow().alloc.policy.thp;
+        let nodemask = if rules.collapses_anywhere { NodeMask::ALL } else { NodeMask::one(node) };
+        let gfp = khugepaged_gfp(&rules, defrag);
+        let request = Request { node, nodemask, ..Request::new(self.pmd_order(), gfp, task.cpu) };
         let page = self.alloc_pages(&request, task).await;
         let counter = if page.is_some() { Counter::ThpCollapseAlloc } else { Counter::ThpCollapseAllocFailed };
         self.state.borrow_mut().alloc.vmstat.bump(counter);
@@ -233,10 +241,12 @@ pub enum Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use pagealloc::policy::preset;
 
     #[test]
     fn masks_of_the_defrag_settings() {
-        let light = Gfp::TRANSHUGE_LIGHT;
+        let rules_of = |name| preset(name).expect("a preset").thp;
+        let (rules, light) = (rules_of("linux-6.18"), Gfp::TRANSHUGE_LIGHT);
         let table = [
             (ThpDefrag::Always, Gfp::TRANSHUGE, Gfp::TRANSHUGE | Gfp::NORETRY),
             (ThpDefrag::Defer, light | Gfp::KSWAPD_RECLAIM, light | Gfp::KSWAPD_RECLAIM),
@@ -245,10 +255,14 @@ mod tests {
             (ThpDefrag::Never, light, light),
         ];
         for (setting, madvised, other) in table {
-            assert_eq!(thp_fault_gfp(setting, true), madvised, "{setting:?}");
-            assert_eq!(thp_fault_gfp(setting, false), other, "{setting:?}");
+            assert_eq!(thp_fault_gfp(&rules, setting, true), madvised, "{setting:?}");
+            assert_eq!(thp_fault_gfp(&rules, setting, false), other, "{setting:?}");
         }
-        assert_eq!(khugepaged_gfp(true), Gfp::TRANSHUGE);
+        assert_eq!(khugepaged_gfp(&rules, true), Gfp::TRANSHUGE);
+        let before = rules_of("linux-4.6");
+        assert_eq!(thp_fault_gfp(&before, ThpDefrag::Always, true), Gfp::TRANSHUGE | Gfp::NORETRY);
+        assert_eq!(khugepaged_gfp(&before, true), Gfp::TRANSHUGE | Gfp::NORETRY);
+        assert_eq!(khugepaged_gfp(&before, false), light);
         assert!(!Gfp::TRANSHUGE.contains(Gfp::KSWAPD_RECLAIM));
     }
 

@@ -358,7 +358,8 @@ impl Sim {
         if page.is_some() && self.mm.env.now() == ts {
             self.requests.borrow_mut().fast[usize::from(order)] += 1;
         } else {
-            self.note_slow(ts, order, thp_fault_gfp(self.spec.thp.defrag, madvised), page.is_some());
+            let gfp = thp_fault_gfp(&self.mm.state.borrow().alloc.policy.thp, self.spec.thp.defrag, madvised);
+            self.note_slow(ts, order, gfp, page.is_some());
         }
         let Some(pfn) = page else {
             return self.anon_fault(at).await;

@@ -4,6 +4,7 @@ use super::Slow;
 use crate::compaction::{CompactPriority, CompactResult};
 use crate::env::{Env, TaskContext, TaskFlags};
 use crate::state::{Mm, World};
+use pagealloc::policy::CompactStalls;
 use pagealloc::{Counter, Pfn, Request};
 
 impl<W: World> Mm<W> {
@@ -22,19 +23,18 @@ impl<W: World> Mm<W> {
             self.state.borrow_mut().alloc.leave_cpu_beside(cpu, slow.task.cpu);
         }
         slow.compact_result = result;
-        let counted = {
+        let ran = {
             let mut state = self.state.borrow_mut();
-            let counted = match result {
-                CompactResult::NotSuitableZone | CompactResult::Skipped => false,
-                CompactResult::Deferred => state.alloc.policy.slowpath.stall_counts_deferred,
-                _ => true,
-            };
-            if counted {
+            let skipped = matches!(result, CompactResult::NotSuitableZone | CompactResult::Skipped);
+            let deferred = result == CompactResult::Deferred;
+            let stalls = state.alloc.policy.slowpath.compact_stalls;
+            let ran = !skipped && (!deferred || stalls == CompactStalls::RunsAndDeferred);
+            if ran || skipped && stalls == CompactStalls::Attempts && slow.can_compact {
                 state.alloc.vmstat.bump(Counter::CompactStall);
             }
-            counted
+            ran
         };
-        if !counted {
+        if !ran {
             return None;
         }
         let page = captured.or_else(|| self.attempt(&slow.request, slow.flags));

@@ -465,10 +465,21 @@ pub struct SlowpathRules {
     pub initial_compaction_nonmovable: bool,
     /// NORETRY requests leave when the initial compaction was skipped, not only when it was deferred (6.1+).
     pub noretry_bails_on_skipped: bool,
-    /// `compact_stall` counts deferred runs as well (6.1 to 6.19; recordings of 7.2 count none).
-    pub stall_counts_deferred: bool,
+    /// What `compact_stall` counts.
+    pub compact_stalls: CompactStalls,
     /// Form of should_compact_retry.
     pub compact_retry: CompactRetry,
+}
+
+/// What `compact_stall` counts (8.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactStalls {
+    /// Every request that looks for a zone to compact, also where none is suitable (3.x).
+    Attempts,
+    /// Runs in at least one zone.
+    Runs,
+    /// Runs, and requests that all zones deferred (6.1 to 6.19; recordings of 7.2 count none).
+    RunsAndDeferred,
 }
 
 /// Overall shape of the slow path.

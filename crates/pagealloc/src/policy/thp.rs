@@ -11,9 +11,15 @@ pub struct ThpRules {
     /// khugepaged takes pages that processes share, up to `max_ptes_shared`, and parts of huge pages (12.3; 5.8+, own knowledge). Before, either
     /// spared the range.
     pub collapses_shared: bool,
+    /// khugepaged takes a huge page of another node rather than reclaim (up to 4.0, own knowledge). Since, the node that holds most of the range
+    /// serves it or none.
+    pub collapses_anywhere: bool,
     /// What khugepaged's requests reclaim has counters of its own, `pgscan_khugepaged` and `pgsteal_khugepaged`: recordings of 6.12 have them, those
     /// of 6.1 do not. Before, it was direct reclaim's.
     pub counts_khugepaged: bool,
+    /// khugepaged and faults under `MADV_HUGEPAGE` reclaim once and give up, too, with `__GFP_NORETRY` (up to 4.7; "mm, thp: remove
+    /// `__GFP_NORETRY` from khugepaged and madvised allocations", 4.8).
+    pub always_noretry: bool,
 }
 
 /// How khugepaged meets swapped pages of a range (12.3). Versions are own knowledge.

@@ -47,7 +47,9 @@ pub(super) fn linux_3_11() -> Policy {
             defers_split: false,
             collapse_swap_in: CollapseSwapIn::Never,
             collapses_shared: false,
+            collapses_anywhere: true,
             counts_khugepaged: false,
+            always_noretry: true,
         },
         sysctl_rules: SysctlRules {
             compact_unevictable_allowed: false,
@@ -124,7 +126,7 @@ const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
     scheme: SlowpathScheme::AsyncThenSync3x,
     initial_compaction_nonmovable: false,
     noretry_bails_on_skipped: false,
-    stall_counts_deferred: false,
+    compact_stalls: CompactStalls::Attempts,
     compact_retry: CompactRetry::Classified,
 };
 

@@ -35,8 +35,12 @@ pub(super) fn linux_4_6() -> Policy {
             daemon: KcompactdRules { spares_highest_zone: false, ..base.compaction.daemon },
             ..base.compaction
         },
-        slowpath: SlowpathRules { scheme: SlowpathScheme::AsyncThenSync, ..base.slowpath },
-        thp: ThpRules { defers_split: true, ..base.thp },
+        slowpath: SlowpathRules {
+            scheme: SlowpathScheme::AsyncThenSync,
+            compact_stalls: CompactStalls::Runs,
+            ..base.slowpath
+        },
+        thp: ThpRules { defers_split: true, collapses_anywhere: false, ..base.thp },
         sysctl_rules: SysctlRules { compact_unevictable_allowed: true, ..base.sysctl_rules },
         ..base
     }
@@ -102,7 +106,7 @@ pub(super) fn linux_4_8() -> Policy {
             ..base.compaction
         },
         slowpath: SlowpathRules { scheme: SlowpathScheme::Priorities, ..base.slowpath },
-        thp: ThpRules { collapse_swap_in: CollapseSwapIn::Waits, ..base.thp },
+        thp: ThpRules { collapse_swap_in: CollapseSwapIn::Waits, always_noretry: false, ..base.thp },
         ..base
     }
 }

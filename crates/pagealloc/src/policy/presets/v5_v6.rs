@@ -53,7 +53,11 @@ pub(super) fn linux_6_1() -> Policy {
             finish: CompactFinish::AtBlockBoundary,
             ..base.compaction
         },
-        slowpath: SlowpathRules { stall_counts_deferred: true, noretry_bails_on_skipped: true, ..base.slowpath },
+        slowpath: SlowpathRules {
+            compact_stalls: CompactStalls::RunsAndDeferred,
+            noretry_bails_on_skipped: true,
+            ..base.slowpath
+        },
         thp: ThpRules { collapse_swap_in: CollapseSwapIn::UntilItWaits, collapses_shared: true, ..base.thp },
         sysctl_rules: SysctlRules { watermark_scale_factor_max: 3000, swappiness_max: 200, ..base.sysctl_rules },
         ..base

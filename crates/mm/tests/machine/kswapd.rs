@@ -1,11 +1,9 @@
 //! kswapd end to end: does it keep memory free, does it hear its calls, does it give boosts back?
 
-mod support;
-
+use crate::support::*;
 use mm::{Env, MmEvent, PageFlags, Queue};
 use pagealloc::policy::PRESETS;
 use pagealloc::{AllocFlags, Counter, Gfp, NodeId, Policy, ZoneType};
-use support::*;
 
 /// A process reads through files of four times the memory, a page every 5 us.
 fn stream(machine: &mut TestMachine, pages: u32) {

@@ -1,8 +1,6 @@
 //! A small machine for end-to-end tests: virtual time, a deterministic executor on one thread, an owner that keeps a
 //! table of pages.
 
-#![allow(dead_code, unused_imports)] // Every test file uses its own part.
-
 mod compacting;
 mod executor;
 mod owner;

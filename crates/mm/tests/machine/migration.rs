@@ -1,11 +1,9 @@
 //! Migration end to end: what becomes of compound pages, and of pages that find no target.
 
-mod support;
-
+use crate::support::*;
 use mm::PageFlags;
 use mm::compaction::{CompactPriority, CompactResult};
 use pagealloc::{Counter, FrameState, Gfp, Pfn};
-use support::*;
 
 const MIB_OF_TESTS: u32 = 64;
 const MODERN: &str = "linux-6.18";

@@ -1,11 +1,9 @@
 //! The slow path end to end: compaction, OOM, and what defrag_mode makes of both.
 
-mod support;
-
+use crate::support::*;
 use mm::thp::{ThpDefrag, ThpPlace};
 use mm::{MmEvent, PageFlags, TaskContext, TaskFlags};
 use pagealloc::{AllocFlags, Counter, Gfp, NodeMask, Pfn, Policy};
-use support::*;
 
 const SECOND: u64 = 1_000 * MS;
 
@@ -193,6 +191,19 @@ fn noretry_reclaims_once_and_reports_failure() {
     assert_eq!(count(|event| matches!(event, MmEvent::PageAllocFailure { order: 0, .. })), 1);
     assert_eq!(machine.watched(|seen| seen.failures), 1, "mm_page_alloc tells of failures too");
     assert_eq!(machine.counter(Counter::OomKill), 0);
+}
+
+#[test]
+fn a_request_that_compaction_skips_is_a_stall_in_3_x_only() {
+    for (name, stalls) in [("linux-3.12", 2), ("linux-4.6", 0), ("linux-6.18", 0)] {
+        let (mut machine, _) = out_of_memory_without_request(name);
+        let mm = machine.mm.clone();
+        let gfp = Gfp::TRANSHUGE | Gfp::NORETRY;
+        let page = machine.complete(SECOND, async move { mm.alloc_pages(&request(9, gfp), &task(2)).await });
+        assert_eq!(page, Some(None));
+        let counted = [Counter::CompactStall, Counter::CompactFail, Counter::CompactSuccess];
+        assert_eq!(counted.map(|counter| machine.counter(counter)), [stalls, 0, 0], "{name}");
+    }
 }
 
 #[test]

@@ -1,14 +1,12 @@
 //! Compaction end to end on a small machine: what it makes, what stops it, what it leaves behind.
 
-mod support;
-
+use crate::support::*;
 use mm::compaction::{CompactPriority, CompactResult};
 use mm::{MmEvent, PageFlags};
 use pagealloc::policy::HandOver;
 use pagealloc::{AllocFlags, Counter, FrameState, Geometry, Gfp, Machine, Pfn, Policy, ZoneId, ZoneType};
 use std::cell::Cell;
 use std::rc::Rc;
-use support::*;
 
 const SECOND: u64 = 1_000 * MS;
 const MIB_OF_TESTS: u32 = 64;
