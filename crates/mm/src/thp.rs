@@ -61,6 +61,11 @@ pub fn khugepaged_gfp(rules: &ThpRules, defrag: bool) -> Gfp {
     once(rules, if defrag { Gfp::TRANSHUGE } else { Gfp::TRANSHUGE_LIGHT })
 }
 
+/// Nodes that may serve a collapse of a range that is mostly on this one (12.3).
+fn khugepaged_nodes(rules: &ThpRules, node: NodeId) -> NodeMask {
+    if rules.collapses_anywhere { NodeMask::ALL } else { NodeMask::one(node) }
+}
+
 /// The mask in kernels that never try twice for a huge page.
 fn once(rules: &ThpRules, gfp: Gfp) -> Gfp {
     let noretry = rules.always_noretry && gfp.contains(Gfp::DIRECT_RECLAIM);
@@ -97,8 +102,7 @@ impl<W: World> Mm<W> {
     /// khugepaged's huge page for a collapse (12.3), for the node that holds most of the range.
     pub async fn khugepaged_alloc(&self, node: NodeId, defrag: bool, task: &TaskContext) -> Option<Pfn> {
         let rules = self.state.borrow().alloc.policy.thp;
-        let nodemask = if rules.collapses_anywhere { NodeMask::ALL } else { NodeMask::one(node) };
-        let gfp = khugepaged_gfp(&rules, defrag);
+        let (gfp, nodemask) = (khugepaged_gfp(&rules, defrag), khugepaged_nodes(&rules, node));
         let request = Request { node, nodemask, ..Request::new(self.pmd_order(), gfp, task.cpu) };
         let page = self.alloc_pages(&request, task).await;
         let counter = if page.is_some() { Counter::ThpCollapseAlloc } else { Counter::ThpCollapseAllocFailed };
@@ -244,7 +248,7 @@ mod tests {
     use pagealloc::policy::preset;
 
     #[test]
-    fn masks_of_the_defrag_settings() {
+    fn masks_and_nodes_of_huge_page_requests() {
         let rules_of = |name| preset(name).expect("a preset").thp;
         let (rules, light) = (rules_of("linux-6.18"), Gfp::TRANSHUGE_LIGHT);
         let table = [
@@ -264,6 +268,8 @@ mod tests {
         assert_eq!(khugepaged_gfp(&before, true), Gfp::TRANSHUGE | Gfp::NORETRY);
         assert_eq!(khugepaged_gfp(&before, false), light);
         assert!(!Gfp::TRANSHUGE.contains(Gfp::KSWAPD_RECLAIM));
+        let nodes = |name| khugepaged_nodes(&rules_of(name), NodeId(1));
+        assert_eq!((nodes("linux-3.12"), nodes("linux-4.6")), (NodeMask::ALL, NodeMask::one(NodeId(1))));
     }
 
     #[test]
