@@ -5,7 +5,7 @@ use crate::env::{Nanos, TaskContext};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::ThpRules;
+use pagealloc::policy::{FaultNodes, ThpRules};
 use pagealloc::{Counter, Gfp, NodeId, NodeMask, Order, Pfn, Request};
 
 /// `/sys/kernel/mm/transparent_hugepage/enabled`.
@@ -79,8 +79,6 @@ pub struct ThpPlace {
     pub node: NodeId,
     /// Nodes that the memory policy allows.
     pub nodemask: NodeMask,
-    /// The kernel tries the preferred node alone first, lightly (8.12; own knowledge: 5.4+, no interleaving).
-    pub local_first: bool,
 }
 
 impl<W: World> Mm<W> {
@@ -110,19 +108,29 @@ impl<W: World> Mm<W> {
         page
     }
 
-    /// A huge page with the NUMA wrapper of 8.12: lightly on the preferred node, then as asked, anywhere.
+    /// A huge page with the NUMA wrapper of 8.12.
     async fn thp_alloc(&self, gfp: Gfp, place: ThpPlace, task: &TaskContext) -> Option<Pfn> {
-        let ThpPlace { node, nodemask, local_first } = place;
-        let request = Request { node, nodemask, ..Request::new(self.pmd_order(), gfp, task.cpu) };
-        if local_first && nodemask.contains(node) {
-            let gfp = gfp | Gfp::THISNODE | Gfp::NORETRY;
-            let local = Request { gfp, nodemask: NodeMask::ALL, ..request };
-            let page = self.alloc_pages(&local, task).await;
-            if page.is_some() || !gfp.contains(Gfp::DIRECT_RECLAIM) {
-                return page;
+        let ThpPlace { node, nodemask } = place;
+        let anywhere = Request { node, nodemask, ..Request::new(self.pmd_order(), gfp, task.cpu) };
+        let on_node = |gfp| Request { gfp: gfp | Gfp::THISNODE, nodemask: NodeMask::ALL, ..anywhere };
+        let rule = self.state.borrow().alloc.policy.thp.fault_nodes;
+        let reclaims = gfp.contains(Gfp::DIRECT_RECLAIM);
+        let advised = reclaims && !gfp.contains(Gfp::NORETRY);
+        match rule {
+            _ if !nodemask.contains(node) => {}
+            FaultNodes::Anywhere => {}
+            FaultNodes::LocalUnlessAdvised if advised => {}
+            FaultNodes::Local | FaultNodes::LocalUnlessAdvised => {
+                return self.alloc_pages(&on_node(gfp), task).await;
+            }
+            FaultNodes::LocalThenAnywhere => {
+                let page = self.alloc_pages(&on_node(gfp | Gfp::NORETRY), task).await;
+                if page.is_some() || !reclaims {
+                    return page;
+                }
             }
         }
-        self.alloc_pages(&request, task).await
+        self.alloc_pages(&anywhere, task).await
     }
 
     fn pmd_order(&self) -> Order {

@@ -111,6 +111,7 @@ const ROWS: &[Row] = &[
     row!("11.7 source blocks", ["4.20"], compaction.async_same_type),
     row!("11.10 fragmentation index", ["4.20"], compaction.fragindex_all_orders),
     row!("8.11 huge pages without another try", ["4.8"], thp.always_noretry),
+    row!("8.12 nodes of faults", ["4.6", "4.20", "5.0", "6.1"], thp.fault_nodes),
     row!("12.3 nodes of collapses", ["4.6"], thp.collapses_anywhere),
     row!("12.3 collapses", ["4.8", "6.1"], thp.collapse_swap_in, thp.collapses_shared),
     row!("12.4 deferred splits", ["4.6"], thp.defers_split),

@@ -353,7 +353,7 @@ impl Sim {
         let order = size.huge_order();
         let (task, ts) = (self.context(at.pid), self.mm.env.now());
         let node = self.mm.state.borrow().alloc.node_of_cpu(task.cpu);
-        let place = ThpPlace { node, nodemask: NodeMask::ALL, local_first: true };
+        let place = ThpPlace { node, nodemask: NodeMask::ALL };
         let page = Box::pin(self.mm.thp_fault(self.spec.thp.defrag, madvised, place, &task)).await;
         if page.is_some() && self.mm.env.now() == ts {
             self.requests.borrow_mut().fast[usize::from(order)] += 1;

@@ -249,7 +249,7 @@ fn out_of_memory_without_request(name: &str) -> (TestMachine, u64) {
 
 #[test]
 fn huge_page_faults_count_success_and_fallback() {
-    let place = ThpPlace { node: NODE, nodemask: NodeMask::ALL, local_first: true };
+    let place = ThpPlace { node: NODE, nodemask: NodeMask::ALL };
     let (mut machine, _) = checkerboard(policy("linux-6.18", |_| ()), 64);
     for (setting, madvised, found) in [(ThpDefrag::Never, true, false), (ThpDefrag::Madvise, true, true)] {
         let mm = machine.mm.clone();

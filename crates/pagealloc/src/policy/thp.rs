@@ -17,9 +17,25 @@ pub struct ThpRules {
     /// What khugepaged's requests reclaim has counters of its own, `pgscan_khugepaged` and `pgsteal_khugepaged`: recordings of 6.12 have them, those
     /// of 6.1 do not. Before, it was direct reclaim's.
     pub counts_khugepaged: bool,
+    /// Nodes that serve a fault.
+    pub fault_nodes: FaultNodes,
     /// khugepaged and faults under `MADV_HUGEPAGE` reclaim once and give up, too, with `__GFP_NORETRY` (up to 4.7; "mm, thp: remove
     /// `__GFP_NORETRY` from khugepaged and madvised allocations", 4.8).
     pub always_noretry: bool,
+}
+
+/// Which nodes serve the huge page of a fault, without a memory policy (8.12). Versions are own knowledge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultNodes {
+    /// All, the task's first (up to 3.19).
+    Anywhere,
+    /// The task's or none ("mm/thp: allocate transparent hugepages on local node", 4.0 to 5.3).
+    Local,
+    /// The same, but all for a fault under `MADV_HUGEPAGE` that may reclaim ("mm: thp: relax `__GFP_THISNODE` for MADV_HUGEPAGE mappings",
+    /// 4.20-rc1 to -rc5).
+    LocalUnlessAdvised,
+    /// The task's, with one light attempt; then all, where the mask lets reclaim run (5.4+).
+    LocalThenAnywhere,
 }
 
 /// How khugepaged meets swapped pages of a range (12.3). Versions are own knowledge.

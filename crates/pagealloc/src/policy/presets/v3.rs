@@ -49,6 +49,7 @@ pub(super) fn linux_3_11() -> Policy {
             collapses_shared: false,
             collapses_anywhere: true,
             counts_khugepaged: false,
+            fault_nodes: FaultNodes::Anywhere,
             always_noretry: true,
         },
         sysctl_rules: SysctlRules {

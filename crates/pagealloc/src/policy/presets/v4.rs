@@ -40,7 +40,7 @@ pub(super) fn linux_4_6() -> Policy {
             compact_stalls: CompactStalls::Runs,
             ..base.slowpath
         },
-        thp: ThpRules { defers_split: true, collapses_anywhere: false, ..base.thp },
+        thp: ThpRules { defers_split: true, collapses_anywhere: false, fault_nodes: FaultNodes::Local, ..base.thp },
         sysctl_rules: SysctlRules { compact_unevictable_allowed: true, ..base.sysctl_rules },
         ..base
     }
@@ -139,7 +139,7 @@ pub(super) fn linux_4_9_rc1_nofs() -> Policy {
 /// and compatible pages, smallest page for small Movable requests, async compaction of the request's own blocks,
 /// initial compaction of non-movable orders, and kswapd's failure count (4.12; 4.10, 11.7, 8.13, 9.2); doubled batches
 /// (4.19); slab scanned by priority (4.16), a batch at least (4.19); stealing finishes the block (11.14);
-/// huge pages swapped whole (10.12).
+/// huge pages swapped whole (10.12). Nodes of huge faults are those of 4.20-rc3, on which the series was measured (8.12).
 pub(super) fn linux_4_20() -> Policy {
     let base = linux_4_9_rc1();
     Policy {
@@ -169,6 +169,7 @@ pub(super) fn linux_4_20() -> Policy {
             ..base.compaction
         },
         slowpath: SlowpathRules { initial_compaction_nonmovable: true, ..base.slowpath },
+        thp: ThpRules { fault_nodes: FaultNodes::LocalUnlessAdvised, ..base.thp },
         ..base
     }
 }

@@ -11,6 +11,7 @@ pub(super) fn linux_5_0() -> Policy {
         boost: Boost::EveryFallback,
         reclaim: ReclaimRules { boost_skips_slab: true, slab_minimum: false, ..base.reclaim },
         kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrBoosted, ..base.kswapd },
+        thp: ThpRules { fault_nodes: FaultNodes::Local, ..base.thp },
         ..base
     }
 }
@@ -58,7 +59,12 @@ pub(super) fn linux_6_1() -> Policy {
             noretry_bails_on_skipped: true,
             ..base.slowpath
         },
-        thp: ThpRules { collapse_swap_in: CollapseSwapIn::UntilItWaits, collapses_shared: true, ..base.thp },
+        thp: ThpRules {
+            collapse_swap_in: CollapseSwapIn::UntilItWaits,
+            collapses_shared: true,
+            fault_nodes: FaultNodes::LocalThenAnywhere,
+            ..base.thp
+        },
         sysctl_rules: SysctlRules { watermark_scale_factor_max: 3000, swappiness_max: 200, ..base.sysctl_rules },
         ..base
     }
