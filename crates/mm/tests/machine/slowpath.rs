@@ -248,6 +248,18 @@ fn out_of_memory_without_request(name: &str) -> (TestMachine, u64) {
 }
 
 #[test]
+fn an_advised_fault_that_fails_has_asked_twice_since_5_4() {
+    for (name, requests) in [("linux-3.12", 1), ("linux-4.20", 1), ("linux-5.0", 1), ("linux-6.18", 2)] {
+        let (mut machine, _) = out_of_memory_without_request(name);
+        let mm = machine.mm.clone();
+        let place = ThpPlace { node: NODE, nodemask: NodeMask::ALL };
+        let fault = async move { mm.thp_fault(ThpDefrag::Madvise, true, place, &task(2)).await };
+        assert_eq!(machine.complete(10 * SECOND, fault), Some(None));
+        assert_eq!(machine.watched(|seen| seen.failures), requests, "{name}");
+    }
+}
+
+#[test]
 fn huge_page_faults_count_success_and_fallback() {
     let place = ThpPlace { node: NODE, nodemask: NodeMask::ALL };
     let (mut machine, _) = checkerboard(policy("linux-6.18", |_| ()), 64);
