@@ -112,22 +112,20 @@ impl<W: World> Mm<W> {
     async fn thp_alloc(&self, gfp: Gfp, place: ThpPlace, task: &TaskContext) -> Option<Pfn> {
         let ThpPlace { node, nodemask } = place;
         let anywhere = Request { node, nodemask, ..Request::new(self.pmd_order(), gfp, task.cpu) };
-        let on_node = |gfp| Request { gfp: gfp | Gfp::THISNODE, nodemask: NodeMask::ALL, ..anywhere };
-        let rule = self.state.borrow().alloc.policy.thp.fault_nodes;
         let reclaims = gfp.contains(Gfp::DIRECT_RECLAIM);
         let advised = reclaims && !gfp.contains(Gfp::NORETRY);
-        match rule {
-            _ if !nodemask.contains(node) => {}
-            FaultNodes::Anywhere => {}
-            FaultNodes::LocalUnlessAdvised if advised => {}
-            FaultNodes::Local | FaultNodes::LocalUnlessAdvised => {
-                return self.alloc_pages(&on_node(gfp), task).await;
-            }
-            FaultNodes::LocalThenAnywhere => {
-                let page = self.alloc_pages(&on_node(gfp | Gfp::NORETRY), task).await;
-                if page.is_some() || !reclaims {
-                    return page;
-                }
+        let rule = self.state.borrow().alloc.policy.thp.fault_nodes;
+        let (own, others) = match rule {
+            FaultNodes::Anywhere => (None, true),
+            FaultNodes::LocalUnlessAdvised if advised => (None, true),
+            FaultNodes::Local | FaultNodes::LocalUnlessAdvised => (Some(gfp), false),
+            FaultNodes::LocalThenAnywhere => (Some(gfp | Gfp::NORETRY), reclaims),
+        };
+        if let Some(gfp) = own.filter(|_| nodemask.contains(node)) {
+            let local = Request { gfp: gfp | Gfp::THISNODE, nodemask: NodeMask::ALL, ..anywhere };
+            let page = self.alloc_pages(&local, task).await;
+            if page.is_some() || !others {
+                return page;
             }
         }
         self.alloc_pages(&anywhere, task).await

@@ -25,11 +25,18 @@ impl<W: World> Mm<W> {
         slow.compact_result = result;
         let ran = {
             let mut state = self.state.borrow_mut();
-            let skipped = matches!(result, CompactResult::NotSuitableZone | CompactResult::Skipped);
-            let deferred = result == CompactResult::Deferred;
             let stalls = state.alloc.policy.slowpath.compact_stalls;
-            let ran = !skipped && (!deferred || stalls == CompactStalls::RunsAndDeferred);
-            if ran || skipped && stalls == CompactStalls::Attempts && slow.can_compact {
+            let (ran, stalled) = match result {
+                CompactResult::NotSuitableZone | CompactResult::Skipped => {
+                    (false, stalls == CompactStalls::Attempts && slow.can_compact)
+                }
+                CompactResult::Deferred => {
+                    let counted = stalls == CompactStalls::RunsAndDeferred;
+                    (counted, counted)
+                }
+                _ => (true, true),
+            };
+            if stalled {
                 state.alloc.vmstat.bump(Counter::CompactStall);
             }
             ran

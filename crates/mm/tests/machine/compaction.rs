@@ -184,14 +184,7 @@ fn compact_node_makes_whole_blocks_of_all_that_is_free() {
 /// Starts kcompactd on a checkerboard and asks it for a huge page.
 fn kcompactd_on_a_checkerboard(policy: Policy) -> TestMachine {
     let mut machine = checkerboard(policy, PageFlags::ANON);
-    for daemon in 0..2 {
-        let mm = machine.mm.clone();
-        match daemon {
-            0 => machine.spawn(async move { mm.kswapd(NODE).await }),
-            _ => machine.spawn(async move { mm.kcompactd(NODE).await }),
-        }
-    }
-    machine.run_for(10 * MS);
+    machine.start_daemons();
     machine.mm.wakeup_kcompactd(NODE, 9, ZoneType::Normal);
     machine.run_for(400 * MS);
     leaves_nothing_behind(&machine);
@@ -217,14 +210,7 @@ fn kcompactd_wakes_after_a_call(name: &str) -> u64 {
 /// The same, asked that many times 50 ms apart.
 fn kcompactd_wakes_after_calls(policy: Policy, calls: u32) -> u64 {
     let mut machine = checkerboard(policy, PageFlags::ANON);
-    for daemon in 0..2 {
-        let mm = machine.mm.clone();
-        match daemon {
-            0 => machine.spawn(async move { mm.kswapd(NODE).await }),
-            _ => machine.spawn(async move { mm.kcompactd(NODE).await }),
-        }
-    }
-    machine.run_for(10 * MS);
+    machine.start_daemons();
     for _ in 1..calls {
         machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 9, ZoneType::Normal);
         machine.run_for(50 * MS);
@@ -264,14 +250,7 @@ fn kcompactd_wakes_beside_a_full_zone(policy: Policy) -> u64 {
         others.into_iter().for_each(|page| state.alloc.free(page, CPU));
         state.alloc.drain_all_pages(None);
     }
-    for daemon in 0..2 {
-        let mm = machine.mm.clone();
-        match daemon {
-            0 => machine.spawn(async move { mm.kswapd(NODE).await }),
-            _ => machine.spawn(async move { mm.kcompactd(NODE).await }),
-        }
-    }
-    machine.run_for(10 * MS);
+    machine.start_daemons();
     machine.mm.wakeup_kswapd(ZoneId(1), Gfp::KERNEL, 9, ZoneType::Dma32);
     machine.run_for(400 * MS);
     assert!(machine.counter(Counter::PgstealKswapd) >= 1024, "memory for the page and as much again");
@@ -315,13 +294,7 @@ fn proactive_compaction_lowers_the_score_of_a_quiet_node() {
     let run = |proactiveness| {
         let mut machine =
             checkerboard(policy(MODERN, |p| p.sysctl.compaction_proactiveness = proactiveness), PageFlags::ANON);
-        for daemon in 0..2 {
-            let mm = machine.mm.clone();
-            match daemon {
-                0 => machine.spawn(async move { mm.kswapd(NODE).await }),
-                _ => machine.spawn(async move { mm.kcompactd(NODE).await }),
-            }
-        }
+        machine.start_daemons();
         let before = score(&machine);
         machine.run_for(2 * SECOND);
         leaves_nothing_behind(&machine);

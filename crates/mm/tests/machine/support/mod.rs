@@ -67,16 +67,21 @@ impl TestMachine {
 
     /// With kswapd and, where the kernel has it, kcompactd running.
     pub fn with_daemons(policy: Policy, mib: u32) -> TestMachine {
-        let kcompactd = policy.kswapd.kcompactd;
         let mut machine = TestMachine::new(policy, mib);
-        let mm = machine.mm.clone();
-        machine.spawn(async move { mm.kswapd(NODE).await });
-        if kcompactd {
-            let mm = machine.mm.clone();
-            machine.spawn(async move { mm.kcompactd(NODE).await });
-        }
-        machine.run_for(10 * MS); // They go to sleep.
+        machine.start_daemons();
         machine
+    }
+
+    /// Starts kswapd and, where the kernel has it, kcompactd.
+    pub fn start_daemons(&mut self) {
+        let kcompactd = self.mm.state.borrow().alloc.policy.kswapd.kcompactd;
+        let mm = self.mm.clone();
+        self.spawn(async move { mm.kswapd(NODE).await });
+        if kcompactd {
+            let mm = self.mm.clone();
+            self.spawn(async move { mm.kcompactd(NODE).await });
+        }
+        self.run_for(10 * MS); // They go to sleep.
     }
 
     pub fn spawn(&mut self, task: impl Future<Output = ()> + 'static) {
