@@ -33,7 +33,7 @@ struct Wait {
 }
 
 /// What falls due at a time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 enum Due {
     /// A wait's timeout.
     Timeout(usize),

@@ -34,7 +34,8 @@ impl VirtualEnv {
             return left;
         }
         let (mut cpus, task) = (cpus.borrow_mut(), self.current.get());
-        while let Some(until_tick) = cpus.seated(task, self.now()).filter(|_| left > 0) {
+        while left > 0 {
+            let Some(until_tick) = cpus.seated(task, self.now()) else { break };
             let chunk = until_tick.min(left);
             let at = self.now() + chunk;
             if at >= self.next_due() {

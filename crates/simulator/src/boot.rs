@@ -5,6 +5,7 @@ use crate::deferred_split::DeferredSplits;
 use crate::dentry::Dentries;
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, Folios, KernelUse, Use};
+use crate::line::Line;
 use crate::process_table::ProcessTable;
 use crate::rows::Rows;
 use crate::sim::Sim;
@@ -16,7 +17,7 @@ use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
 use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, ZoneId};
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use workload::{Filesystem, Root, Scale};
 
@@ -97,8 +98,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         files: FromIterator::from_iter([(BLOCK_DEVICE, File::default())]),
         slabs: Slabs::new(spec.machine().cpu_node, spec.page_size()),
         dentries: Dentries::default(),
-        unused_inodes: BTreeMap::new(),
-        inode_sequence: 0,
+        unused_inodes: Line::default(),
         shadow_nodes: BTreeSet::new(),
         shadow_nodes_kept: u64::from(spec.frames()) / 8,
         slots: Slots::new(spec.swap / spec.page()),

@@ -5,6 +5,7 @@ use crate::deferred_split::DeferredSplits;
 use crate::dentry::{Dentries, Name};
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
+use crate::line::Line;
 use crate::page_size::PageSize;
 use crate::page_tree::{NODE_PAGES, PageTree, Slot};
 use crate::process_table::ProcessTable;
@@ -18,7 +19,7 @@ use mm::Nanos;
 use mm::reclaim::Shadow;
 use mm::swap::SwapEntry;
 use pagealloc::Pfn;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Everything that holds memory.
 pub(crate) struct Computer {
@@ -31,8 +32,7 @@ pub(crate) struct Computer {
     pub slabs: Slabs,
     pub dentries: Dentries,
     /// Unused inodes, oldest first.
-    pub unused_inodes: BTreeMap<u64, u32>,
-    pub inode_sequence: u64,
+    pub unused_inodes: Line<u32>,
     /// Nodes of file trees that hold nothing but shadows: file and node.
     pub shadow_nodes: BTreeSet<(u32, u32)>,
     /// Of these, as many as may stay: one for each eight pages of memory, own simplification of pages on LRU lists.
@@ -123,16 +123,14 @@ impl Computer {
         let Some(of) = self.files.get_mut(file) else { return };
         let bare = of.cached == 0 && !of.tree.has_objects();
         if !held && (bare || whatever_it_has) && of.inode.is_some() && of.unused.is_none() {
-            self.inode_sequence += 1;
-            of.unused = Some(self.inode_sequence);
-            self.unused_inodes.insert(self.inode_sequence, file);
+            of.unused = Some(self.unused_inodes.push(file));
         }
     }
 
     /// The inode is in use again.
     pub fn inode_is_used(&mut self, file: u32) {
         if let Some(place) = self.files.get_mut(file).and_then(|of| of.unused.take()) {
-            self.unused_inodes.remove(&place);
+            self.unused_inodes.remove(place);
         }
     }
 
@@ -183,7 +181,7 @@ impl Computer {
     /// Looks at the `nr` oldest unused inodes. Those that have page cache lose it, and go if nothing of it is left.
     pub fn prune_inodes(&mut self, nr: u64, now: Nanos, droppable: &dyn Fn(Pfn) -> bool, freed: &mut Vec<Pfn>) -> u64 {
         for _ in 0..nr {
-            let Some((_, &file)) = self.unused_inodes.first_key_value() else { break };
+            let Some(file) = self.unused_inodes.first() else { break };
             self.drop_pages(file, now, droppable, freed);
             self.inode_is_used(file);
             if self.files.get(file).is_none_or(|of| of.cached == 0) && !self.inode_is_pinned(file) {

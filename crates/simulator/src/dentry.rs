@@ -1,10 +1,10 @@
 //! Dentries: names in memory, of files that exist and of some that don't. All that nobody uses are on one LRU list, where
 //! a use since the last look earns another round.
 
+use crate::line::{Line, Ticket};
 use crate::rows::Rows;
 use crate::slab::{Object, Slabs};
 use foldhash::HashMap;
-use std::collections::BTreeMap;
 
 /// What a name is of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -18,7 +18,7 @@ pub(crate) enum Name {
 struct Dentry {
     object: Object,
     /// Place on the LRU list; none while somebody uses it.
-    place: Option<u64>,
+    place: Option<Ticket>,
     referenced: bool,
     /// Its file exists: the dentry holds the inode.
     positive: bool,
@@ -30,8 +30,7 @@ pub(crate) struct Dentries {
     of_files: Rows<Dentry>,
     absent: HashMap<u64, Dentry>,
     /// Oldest first.
-    lru: BTreeMap<u64, Name>,
-    sequence: u64,
+    lru: Line<Name>,
 }
 
 impl Dentries {
@@ -68,7 +67,7 @@ impl Dentries {
     }
 
     pub fn insert(&mut self, name: Name, object: Object, positive: bool) {
-        let place = Some(self.enlist(name));
+        let place = Some(self.lru.push(name));
         let dentry = Dentry { object, place, referenced: false, positive };
         match name {
             Name::File(file) => drop(self.of_files.insert(file, dentry)),
@@ -76,24 +75,17 @@ impl Dentries {
         }
     }
 
-    /// Puts a name at the young end of the LRU list.
-    fn enlist(&mut self, name: Name) -> u64 {
-        self.sequence += 1;
-        self.lru.insert(self.sequence, name);
-        self.sequence
-    }
-
     /// Somebody holds the dentry: no shrinker sees it.
     pub fn hold(&mut self, name: Name) {
         if let Some(place) = self.get_mut(name).and_then(|dentry| dentry.place.take()) {
-            self.lru.remove(&place);
+            self.lru.remove(place);
         }
     }
 
     /// Nobody holds it any more: it goes back on the list, as used.
     pub fn release(&mut self, name: Name) {
         if self.get(name).is_some_and(|dentry| dentry.place.is_none()) {
-            let place = Some(self.enlist(name));
+            let place = Some(self.lru.push(name));
             if let Some(dentry) = self.get_mut(name) {
                 (dentry.place, dentry.referenced) = (place, true);
             }
@@ -121,13 +113,13 @@ impl Dentries {
     pub fn prune(&mut self, nr: u64, slabs: &mut Slabs) -> Vec<u32> {
         let mut files = Vec::new();
         for _ in 0..nr.min(self.unused()) {
-            let Some((_, name)) = self.lru.pop_first() else { break };
-            let next = self.sequence + 1;
+            let Some(name) = self.lru.pop_first() else { break };
             let Some(dentry) = self.get_mut(name) else { continue };
             if std::mem::take(&mut dentry.referenced) {
-                dentry.place = Some(next);
-                self.sequence = next;
-                self.lru.insert(next, name);
+                let place = Some(self.lru.push(name));
+                if let Some(dentry) = self.get_mut(name) {
+                    dentry.place = place;
+                }
                 continue;
             }
             slabs.free(dentry.object);
@@ -143,9 +135,9 @@ impl Dentries {
     pub fn check(&self) -> Result<(), String> {
         let of_files = self.of_files.iter().map(|(file, dentry)| (Name::File(file), dentry));
         let all = of_files.chain(self.absent.iter().map(|(&name, dentry)| (Name::Absent(name), dentry)));
-        let places: Vec<(Name, u64)> = all.filter_map(|(name, dentry)| Some((name, dentry.place?))).collect();
+        let places: Vec<(Name, Ticket)> = all.filter_map(|(name, dentry)| Some((name, dentry.place?))).collect();
         let unused = places.len();
-        match self.lru.len() == unused && places.iter().all(|(name, place)| self.lru.get(place) == Some(name)) {
+        match self.lru.len() == unused && places.iter().all(|&(name, place)| self.lru.get(place) == Some(name)) {
             true => Ok(()),
             false => Err(format!("{unused} unused dentries, {} on their list", self.lru.len())),
         }

@@ -1,6 +1,7 @@
 //! Files: which of their pages are in memory, and what the filesystem keeps beside them.
 
 use crate::folio::FolioId;
+use crate::line::Ticket;
 use crate::mapped::MappedAt;
 use crate::page_size::PageSize;
 use crate::page_tree::{PageTree, Slot};
@@ -32,7 +33,7 @@ pub(crate) struct File {
     /// Address spaces that it is mapped in.
     pub mapped: Vec<MappedAt>,
     /// Place on the LRU of unused inodes.
-    pub unused: Option<u64>,
+    pub unused: Option<Ticket>,
     pub readahead: Readahead,
     /// The page that the last read through an open file ended with.
     pub last_read: Option<u32>,

@@ -204,10 +204,10 @@ impl Sim {
             return None;
         };
         let id = state.owner.folios.add(Folio::new(Use::File { file: at.file, index: at.index }, pfn, order));
-        let shadow = of.insert(at.index, pages, id);
-        for node in at.index / NODE_PAGES..=last / NODE_PAGES {
+        for node in (at.index / NODE_PAGES..=last / NODE_PAGES).filter(|&node| !of.tree.has_pages(node)) {
             state.owner.shadow_nodes.remove(&(at.file, node));
         }
+        let shadow = of.insert(at.index, pages, id);
         if !state.owner.inodes_with_cache {
             state.owner.inode_is_used(at.file);
         }

@@ -38,6 +38,7 @@ mod folio;
 mod follow;
 mod handles;
 mod khugepaged;
+mod line;
 mod mapped;
 mod names;
 mod numa;

@@ -4,9 +4,9 @@
 //! at its tail. Sizes and orders are those that /proc/slabinfo shows on the recorded guests (6.18, x86-64).
 
 use crate::folio::FolioId;
+use crate::line::{Line, Ticket};
 use crate::page_size::PageSize;
 use pagealloc::{CpuId, Gfp, NodeId, Order};
-use std::collections::BTreeMap;
 use workload::SlabAllocator;
 
 /// How a cache is laid out.
@@ -154,7 +154,7 @@ const MIN_PARTIAL: usize = 5;
 enum On {
     Cpu,
     /// With room, at this place of the cache's list.
-    Partial(u64),
+    Partial(Ticket),
     Full,
     /// Given back.
     Gone,
@@ -174,15 +174,15 @@ struct CacheState {
     /// Slab that each CPU fills.
     cpu: Vec<Option<u32>>,
     /// Slabs with room by node, longest there first.
-    partial: Vec<BTreeMap<u64, u32>>,
+    partial: Vec<Line<u32>>,
     objects: u64,
 }
 
 impl CacheState {
     /// A slab with room: of the CPU's node, else of the first node that has more of them than it keeps anyway.
-    fn with_room(&mut self, node: NodeId) -> Option<(u64, u32)> {
+    fn with_room(&mut self, node: NodeId) -> Option<u32> {
         let own = self.partial[node.index()].pop_first();
-        own.or_else(|| self.partial.iter_mut().find(|slabs| slabs.len() > MIN_PARTIAL).and_then(BTreeMap::pop_first))
+        own.or_else(|| self.partial.iter_mut().find(|slabs| slabs.len() > MIN_PARTIAL).and_then(Line::pop_first))
     }
 }
 
@@ -193,7 +193,6 @@ pub(crate) struct Slabs {
     caches: Vec<CacheState>,
     cpu_node: Vec<NodeId>,
     page: PageSize,
-    sequence: u64,
     /// Slabs that have lost their last object: their pages are to be freed.
     pub emptied: Vec<FolioId>,
 }
@@ -202,9 +201,9 @@ impl Slabs {
     /// `cpu_node`: the node of each CPU.
     pub fn new(cpu_node: Vec<NodeId>, page: PageSize) -> Slabs {
         let nodes = 1 + cpu_node.iter().map(|node| node.index()).max().unwrap_or(0);
-        let cache = CacheState { cpu: vec![None; cpu_node.len()], partial: vec![BTreeMap::new(); nodes], objects: 0 };
+        let cache = CacheState { cpu: vec![None; cpu_node.len()], partial: vec![Line::default(); nodes], objects: 0 };
         let caches = vec![cache; Cache::ALL.len()];
-        Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, cpu_node, page, sequence: 0, emptied: Vec::new() }
+        Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, cpu_node, page, emptied: Vec::new() }
     }
 
     /// Objects in use.
@@ -221,7 +220,7 @@ impl Slabs {
         {
             return Some(self.take_from(slab));
         }
-        let (_, slab) = self.caches[cache as usize].with_room(self.cpu_node[cpu.index()])?;
+        let slab = self.caches[cache as usize].with_room(self.cpu_node[cpu.index()])?;
         self.fill(cache, cpu, slab);
         Some(self.take_from(slab))
     }
@@ -247,10 +246,8 @@ impl Slabs {
     }
 
     fn enlist(&mut self, slab: u32) {
-        self.sequence += 1;
         let of = &mut self.slabs[slab as usize];
-        of.on = On::Partial(self.sequence);
-        self.caches[of.cache as usize].partial[of.node.index()].insert(self.sequence, slab);
+        of.on = On::Partial(self.caches[of.cache as usize].partial[of.node.index()].push(slab));
     }
 
     /// Number that the next slab will have: its folio is named after it.
@@ -285,7 +282,7 @@ impl Slabs {
         match on {
             On::Full => self.enlist(object.0),
             On::Partial(place) if in_use == 0 && state.partial[node.index()].len() > MIN_PARTIAL => {
-                state.partial[node.index()].remove(&place);
+                state.partial[node.index()].remove(place);
                 self.discard(object.0);
             }
             On::Cpu | On::Partial(_) | On::Gone => {}
@@ -317,7 +314,7 @@ impl Slabs {
                 return Err(format!("{name}: {} objects in a slab for {}", slab.in_use, slab.capacity));
             }
             let listed = slabs().filter(|slab| matches!(slab.on, On::Partial(_))).count();
-            let lists: usize = state.partial.iter().map(BTreeMap::len).sum();
+            let lists: usize = state.partial.iter().map(Line::len).sum();
             if listed != lists {
                 return Err(format!("{name}: {listed} slabs say that they are listed, {lists} are"));
             }

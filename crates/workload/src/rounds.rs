@@ -2,7 +2,6 @@
 
 use crate::Op;
 use crate::drive::Program;
-use std::vec::IntoIter;
 
 /// A program that goes on in rounds.
 pub trait Script: Send + 'static {
@@ -16,7 +15,9 @@ pub trait Script: Send + 'static {
 struct Rounds<S> {
     script: S,
     begun: bool,
-    ops: IntoIter<Op>,
+    /// The round, and how many of its operations were taken.
+    ops: Vec<Op>,
+    taken: usize,
 }
 
 impl<S: Script> Iterator for Rounds<S> {
@@ -24,24 +25,25 @@ impl<S: Script> Iterator for Rounds<S> {
 
     fn next(&mut self) -> Option<Op> {
         loop {
-            if let Some(op) = self.ops.next() {
-                return Some(op);
+            if let Some(op) = self.ops.get(self.taken) {
+                self.taken += 1;
+                return Some(*op);
             }
-            let mut ops = Vec::new();
+            self.ops.clear();
+            self.taken = 0;
             if !self.begun {
                 self.begun = true;
-                self.script.begin(&mut ops);
-            } else if !self.script.round(&mut ops) {
+                self.script.begin(&mut self.ops);
+            } else if !self.script.round(&mut self.ops) {
                 return None;
             }
-            self.ops = ops.into_iter();
         }
     }
 }
 
 /// The script as a program.
 pub fn program(script: impl Script) -> Program {
-    Box::new(Rounds { script, begun: false, ops: Vec::new().into_iter() })
+    Box::new(Rounds { script, begun: false, ops: Vec::new(), taken: 0 })
 }
 
 /// Operations until the end of this many rounds: the quota of a root that owes them.

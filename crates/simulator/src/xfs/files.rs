@@ -17,7 +17,7 @@ const CLUSTER_ROUNDS: u8 = 2;
 const NAMES_ROUNDS: u8 = 2;
 
 /// What a buffer holds, by the first of its files.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Holds {
     Inodes(u32),
     Names(u32),

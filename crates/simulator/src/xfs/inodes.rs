@@ -8,11 +8,13 @@
 use super::{CLUSTER_BYTES, INODES_A_CLUSTER, LOG_BYTES};
 use crate::address_space::Pid;
 use crate::computer::Computer;
+use crate::file::File;
+use crate::rows::Rows;
 use crate::sim::Sim;
 use crate::slab::{Cache, Object};
 use lab::Stream;
 use mm::{Env, Nanos};
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use workload::{Filesystem, Scale};
 
 /// What a checkpoint writes of an inode: format, core, and one extent, with their headers.
@@ -87,8 +89,9 @@ pub(crate) struct InodeLog {
     bytes: u64,
     /// What the next checkpoint holds.
     cil: Vec<u32>,
-    /// What the log still needs, by the offset of its checkpoint.
-    ail: BTreeSet<(u64, u32)>,
+    /// What the log still needs, by the offset of its checkpoint. An inode that was logged again, or has left memory, is here in vain
+    /// until its turn comes: its item has another offset.
+    ail: VecDeque<(u64, u32)>,
     head: u64,
 }
 
@@ -107,10 +110,19 @@ impl InodeLog {
         self.pending() > self.bytes / 8
     }
 
-    /// More of the log is taken than a quarter less than all.
-    fn is_short(&self) -> bool {
-        let tail = self.ail.first().map_or(self.head, |&(offset, _)| offset);
-        self.head - tail > self.bytes * 3 / 4
+    /// The first inode that the log still needs, if all is to be written, or if more of the log is taken than a quarter less than all.
+    fn pop_first(&mut self, files: &Rows<File>, all: bool) -> Option<(u64, u32)> {
+        loop {
+            let &(offset, file) = self.ail.front()?;
+            let is_needed = files.get(file).is_some_and(|of| of.item.in_ail == Some(offset));
+            if is_needed && !all && self.head - offset <= self.bytes * 3 / 4 {
+                return None;
+            }
+            self.ail.pop_front();
+            if is_needed {
+                return Some((offset, file));
+            }
+        }
     }
 }
 
@@ -119,9 +131,6 @@ impl Computer {
     pub fn drop_inode_item(&mut self, file: u32) {
         let Some(of) = self.files.get_mut(file) else { return };
         let mut item = std::mem::take(&mut of.item);
-        if let (Some(xfs), Some(offset)) = (&mut self.xfs, item.in_ail) {
-            xfs.inodes.ail.remove(&(offset, file));
-        }
         self.free_objects(item.take_memory());
     }
 
@@ -144,15 +153,14 @@ impl Computer {
     }
 
     /// The checkpoint is in the log: its inodes are to be written to their clusters some time.
-    fn inodes_are_logged(&mut self, files: &[u32]) {
+    fn inodes_are_logged(&mut self, mut files: Vec<u32>) {
         let Some(xfs) = &mut self.xfs else { return };
         let log = &mut xfs.inodes;
-        for &file in files {
+        files.sort_unstable();
+        for &file in &files {
             let Some(of) = self.files.get_mut(file).filter(|of| of.inode.is_some()) else { continue };
-            if let Some(before) = of.item.in_ail.replace(log.head) {
-                log.ail.remove(&(before, file));
-            }
-            log.ail.insert((log.head, file));
+            of.item.in_ail = Some(log.head);
+            log.ail.push_back((log.head, file));
         }
         log.head += files.len() as u64 * LOGGED_BYTES;
     }
@@ -162,19 +170,19 @@ impl Computer {
     fn write_inodes(&mut self, all: bool) -> u64 {
         let Some(xfs) = &mut self.xfs else { return 0 };
         let log = &mut xfs.inodes;
-        let mut clusters = BTreeSet::new();
-        let mut pinned = Vec::new();
-        while all || log.is_short() {
-            let Some((offset, file)) = log.ail.pop_first() else { break };
+        let (mut clusters, mut pinned) = (Vec::new(), Vec::new());
+        while let Some((offset, file)) = log.pop_first(&self.files, all) {
             let Some(of) = self.files.get_mut(file) else { continue };
             if of.item.in_cil {
                 pinned.push((offset, file));
                 continue;
             }
             (of.item.in_ail, of.item.extents) = (None, false);
-            clusters.insert(file / INODES_A_CLUSTER);
+            clusters.push(file / INODES_A_CLUSTER);
         }
-        log.ail.extend(pinned);
+        pinned.into_iter().rev().for_each(|pinned| log.ail.push_front(pinned));
+        clusters.sort_unstable();
+        clusters.dedup();
         clusters.len() as u64
     }
 }
@@ -256,7 +264,7 @@ impl Sim {
         self.spend(self.spec.costs.copy_page * pages).await;
         let written = self.env().device(false).write(self.env().now(), Stream::Files, pages);
         self.env().sleep_until(written).await;
-        self.mm.state.borrow_mut().owner.inodes_are_logged(&files);
+        self.mm.state.borrow_mut().owner.inodes_are_logged(files);
         self.free_objects(vectors);
     }
 

@@ -17,8 +17,10 @@ mod tests;
 pub(crate) use inodes::{InodeItem, Logged};
 
 use crate::folio::FolioId;
+use crate::line::{Line, Ticket};
 use crate::slab::Object;
 use directory::Directory;
+use foldhash::HashMap;
 use inodes::InodeLog;
 use mm::Nanos;
 use std::collections::{BTreeMap, VecDeque};
@@ -73,7 +75,7 @@ struct Buffer {
     in_ail: Option<(u64, u64)>,
     /// Node of its memory, place on the node's LRU list, and rounds that it stays there.
     node: usize,
-    place: u64,
+    place: Option<Ticket>,
     rounds: u8,
     /// Off the list: reclaim wanted it while it was busy.
     doomed: bool,
@@ -116,10 +118,10 @@ pub(crate) struct Xfs {
     buffers: Vec<Buffer>,
     vacant: Vec<BufferId>,
     /// Buffers by node, longest unused first.
-    lru: Vec<BTreeMap<u64, BufferId>>,
+    lru: Vec<Line<BufferId>>,
     directories: BTreeMap<u32, Directory>,
     /// Buffers of files that are known by name.
-    of_files: BTreeMap<files::Holds, BufferId>,
+    of_files: HashMap<files::Holds, BufferId>,
     files: Vec<NodeFiles>,
     /// The log of inodes of files that are known by name.
     inodes: InodeLog,
@@ -154,9 +156,9 @@ impl Xfs {
             page,
             buffers: Vec::new(),
             vacant: Vec::new(),
-            lru: vec![BTreeMap::new(); nodes],
+            lru: vec![Line::default(); nodes],
             directories: BTreeMap::new(),
-            of_files: BTreeMap::new(),
+            of_files: HashMap::default(),
             inodes: InodeLog::new(scale),
             files: (0..nodes).map(|_| NodeFiles::default()).collect(),
             cil: Vec::new(),
@@ -200,11 +202,12 @@ impl Xfs {
 
     /// The buffer is used: it goes to the young end of its list, for so many rounds.
     fn touch(&mut self, id: BufferId, rounds: u8) {
-        let place = self.next();
         let buffer = &mut self.buffers[id as usize];
-        self.lru[buffer.node].remove(&buffer.place);
-        (buffer.place, buffer.rounds, buffer.doomed) = (place, rounds, false);
-        self.lru[buffer.node].insert(place, id);
+        let lru = &mut self.lru[buffer.node];
+        if let Some(place) = buffer.place.take() {
+            lru.remove(place);
+        }
+        (buffer.place, buffer.rounds, buffer.doomed) = (Some(lru.push(id)), rounds, false);
     }
 
     /// Bytes of the log that are taken.

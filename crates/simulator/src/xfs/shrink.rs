@@ -90,14 +90,13 @@ impl Xfs {
     pub fn shrink_buffers(&mut self, node: usize, nr: u64) -> Given {
         let mut given = Given::default();
         for _ in 0..nr.min(self.count_buffers(node)) {
-            let Some((_, id)) = self.lru[node].pop_first() else { break };
+            let Some(id) = self.lru[node].pop_first() else { break };
             given.scanned += 1;
-            let place = self.next();
             let buffer = &mut self.buffers[id as usize];
+            buffer.place = None;
             if buffer.rounds > 0 {
                 buffer.rounds -= 1;
-                buffer.place = place;
-                self.lru[node].insert(place, id);
+                buffer.place = Some(self.lru[node].push(id));
             } else if buffer.is_busy() {
                 buffer.doomed = true;
             } else {
