@@ -110,7 +110,9 @@ mod tests {
         let (mut line, mut naive, chance) = (Line::default(), BTreeMap::new(), Chance::new(1));
         for arrival in 0..20_000 {
             match chance.below(4) {
-                0 | 1 => drop(naive.insert(arrival, line.push(arrival))),
+                0 | 1 => {
+                    naive.insert(arrival, line.push(arrival));
+                }
                 2 if !naive.is_empty() => {
                     let (&leaving, &ticket) = naive.iter().nth(chance.below(naive.len() as u64) as usize).unwrap();
                     naive.remove(&leaving);
@@ -125,7 +127,9 @@ mod tests {
         }
         let left = line.entries.len();
         while line.pop_first().is_some() {}
-        (0..left as u64).for_each(|arrival| drop(line.push(arrival)));
+        for arrival in 0..left as u64 {
+            line.push(arrival);
+        }
         assert_eq!(line.entries.len(), left, "places of those that left are used again");
     }
 }
