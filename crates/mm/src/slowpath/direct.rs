@@ -26,13 +26,17 @@ impl<W: World> Mm<W> {
         let ran = {
             let mut state = self.state.borrow_mut();
             let stalls = state.alloc.policy.slowpath.compact_stalls;
-            let (ran, stalled) = match result {
-                CompactResult::NotSuitableZone | CompactResult::Skipped => {
-                    (false, stalls == CompactStalls::Attempts && slow.can_compact)
+            let (ran, stalled) = match (result, stalls) {
+                (
+                    CompactResult::NotSuitableZone | CompactResult::Skipped | CompactResult::Deferred,
+                    CompactStalls::Requests,
+                )
+                | (CompactResult::Deferred, CompactStalls::RunsAndDeferred) => (true, true),
+                (CompactResult::NotSuitableZone | CompactResult::Skipped, CompactStalls::Attempts) => {
+                    (false, slow.can_compact)
                 }
-                CompactResult::Deferred => {
-                    let counted = stalls == CompactStalls::RunsAndDeferred;
-                    (counted, counted)
+                (CompactResult::NotSuitableZone | CompactResult::Skipped | CompactResult::Deferred, _) => {
+                    (false, false)
                 }
                 _ => (true, true),
             };

@@ -279,8 +279,8 @@ pub enum ExtfragOwnership {
 /// Zones that share `min_free_kbytes` in proportion to their size (6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LowmemZones {
-    /// Up to 5.x: all but HighMem.
+    /// Up to 6.1 (read in 6.1.192): all but HighMem.
     AllButHighMem,
-    /// 6.1 and later: all but HighMem and Movable.
+    /// Later (read in 6.6.57): all but HighMem and Movable.
     AllButHighMemAndMovable,
 }

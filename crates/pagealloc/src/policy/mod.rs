@@ -68,7 +68,7 @@ pub struct Policy {
     pub watermark_gap: WatermarkGap,
     /// Zones that share `min_free_kbytes` in proportion, L of 6.3.
     pub lowmem_zones: LowmemZones,
-    /// Largest `min_free_kbytes` that is computed from the size of memory, KiB (6.1): 65536 up to 5.0, 262144 in 6.1.
+    /// Largest `min_free_kbytes` that is computed from the size of memory, KiB (6.1): 65536 up to 5.4, 262144 from 5.10 on.
     pub min_free_kbytes_limit: u32,
     /// How the stack of a task is allocated.
     pub stacks: KernelStacks,
@@ -141,7 +141,7 @@ impl Policy {
 pub struct SysctlRules {
     /// Whether there is `vm.compact_unevictable_allowed` (4.3+).
     pub compact_unevictable_allowed: bool,
-    /// Largest `vm.watermark_scale_factor`: 1000 in 5.0, 3000 in 6.1.
+    /// Largest `vm.watermark_scale_factor`: 1000 up to 5.4, 3000 from 5.10 on.
     pub watermark_scale_factor_max: u32,
     /// Largest `vm.swappiness`: 100 up to 5.7, 200 since.
     pub swappiness_max: u32,

@@ -97,8 +97,8 @@ pub struct ReclaimRules {
     pub slab_pressure: SlabPressure,
     /// Each call of a shrinker scans a batch of its objects at least, if there are as many (4.19 and 4.20; own knowledge).
     pub slab_minimum: bool,
-    /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction (6.8+, own
-    /// knowledge). Before, requests that could not compact were left to those that can.
+    /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction (6.8+, and stable updates
+    /// of kernels before: read in 5.4.301, 5.10.265, 5.15.215, 6.1.192 and 6.6.57). Before, requests that could not compact were left to those that can.
     pub compacts_by_mask: bool,
     /// When direct reclaim for a costly order leaves a zone to compaction.
     pub compaction_ready: CompactionReady,
@@ -463,7 +463,8 @@ pub struct SlowpathRules {
     pub scheme: SlowpathScheme,
     /// Initial async compaction also for non-movable orders above 0 (4.12+), else for costly orders only.
     pub initial_compaction_nonmovable: bool,
-    /// NORETRY requests leave when the initial compaction was skipped, not only when it was deferred (6.1+).
+    /// NORETRY requests leave when the initial compaction was skipped, not only when it was deferred (5.4+: there for huge pages only, and
+    /// for those without NORETRY as well).
     pub noretry_bails_on_skipped: bool,
     /// What `compact_stall` counts.
     pub compact_stalls: CompactStalls,
@@ -478,7 +479,10 @@ pub enum CompactStalls {
     Attempts,
     /// Runs in at least one zone.
     Runs,
-    /// Runs, and requests that all zones deferred (6.1 to 6.19; recordings of 7.2 count none).
+    /// Every request for more than a page that may reclaim, also where every zone was skipped or deferred, or the mask forbids compaction
+    /// (5.1 to 5.11: read in 5.4.301 and 5.10.265).
+    Requests,
+    /// Runs, and requests that all zones deferred (5.12 to 6.19: read in 5.15.215; recordings of 7.2 count none).
     RunsAndDeferred,
 }
 

@@ -16,37 +16,18 @@ pub(super) fn linux_5_0() -> Policy {
     }
 }
 
-/// 6.1. Since 5.0: fast search and capture (5.1; 11.7, 11.13), NOFRAGMENT really set (5.2, 7.6), slab shrunk while
-/// boosting (5.3), inodes with page cache left alone by their shrinker (5.16), no boost in small zones (5.7, 4.9), cost model and swappiness up to 200 (5.8, 10.8), anonymous
-/// working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), requests in bulk (5.13), per-CPU lists of orders
-/// 1 to 3 and THP (5.14, 5.14 in chapter 5), no merges across unmergeable types (5.18), collapses of shared pages (5.8) that wait for none from swap (6.0; 12.3), passes that end one round after the cut to proportion (6.1; 10.9); compaction finishes at block
-/// boundaries, and NORETRY leaves on SKIPPED too (11.14, 8.13).
-pub(super) fn linux_6_1() -> Policy {
+/// 5.4 with its stable updates (read in 5.4.301), as distributions ship it. Since 5.0: fast search and capture, which find targets anywhere
+/// and end at block boundaries (5.1; 11.7, 11.13, 11.14), every request that compacts directly is a stall (5.1), NOFRAGMENT really set (5.2, 7.6), kswapd
+/// remembers the zones of the run before and slab is shrunk while boosting (5.3), huge pages of other nodes in a second attempt, and none
+/// for who finds no zone to compact (5.4; 8.12, 8.13), no boost in small zones (5.7, 4.9).
+pub(super) fn linux_5_4() -> Policy {
     let base = linux_5_0();
     Policy {
-        name: "linux-6.1",
-        boot_release: BootRelease::Tail,
-        tail_placement: true,
-        merge_types: MergeTypes::Mergeable,
+        name: "linux-5.4",
         nofragment: NoFragment::Normal,
-        bulk_requests: BulkRequests::Batched,
-        large_folios: LargeFolios::Xfs,
         boost: Boost::EveryFallbackGuarded,
-        lowmem_zones: LowmemZones::AllButHighMemAndMovable,
-        min_free_kbytes_limit: 262144,
-        pcp: PcpRules { orders: PcpOrders::CostlyAndThp, high: PcpHigh::LowWatermark, ..base.pcp },
-        reclaim: ReclaimRules {
-            anon_workingset: true,
-            swap_in_activates: false,
-            cost_model: true,
-            pass_end: PassEnd::OneKindDone,
-            boost_skips_slab: false,
-            inodes_with_cache: false,
-            slab_pressure: SlabPressure::PriorityOfAll,
-            generations: Some(GENERATIONS_6_1),
-            ..base.reclaim
-        },
-        kswapd: KswapdRules { forgets_zones: false, proactive_compaction: true, ..base.kswapd },
+        reclaim: ReclaimRules { boost_skips_slab: false, compacts_by_mask: true, ..base.reclaim },
+        kswapd: KswapdRules { forgets_zones: false, ..base.kswapd },
         compaction: CompactionRules {
             fast_search: true,
             search_marks_source: true,
@@ -55,29 +36,81 @@ pub(super) fn linux_6_1() -> Policy {
             ..base.compaction
         },
         slowpath: SlowpathRules {
-            compact_stalls: CompactStalls::RunsAndDeferred,
+            compact_stalls: CompactStalls::Requests,
             noretry_bails_on_skipped: true,
             ..base.slowpath
         },
-        thp: ThpRules {
-            collapse_swap_in: CollapseSwapIn::UntilItWaits,
-            collapses_shared: true,
-            fault_nodes: FaultNodes::LocalThenAnywhere,
-            ..base.thp
+        thp: ThpRules { fault_nodes: FaultNodes::LocalThenAnywhere, ..base.thp },
+        ..base
+    }
+}
+
+/// 5.10 with its stable updates (read in 5.10.265). Since 5.4: cost model and swappiness up to 200 (5.8, 10.8), collapses of shared pages (5.8; 12.3),
+/// anonymous working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), and passes that end one round
+/// after the cut to proportion (6.1; 10.9).
+pub(super) fn linux_5_10() -> Policy {
+    let base = linux_5_4();
+    Policy {
+        name: "linux-5.10",
+        boot_release: BootRelease::Tail,
+        tail_placement: true,
+        min_free_kbytes_limit: 262144,
+        reclaim: ReclaimRules {
+            anon_workingset: true,
+            swap_in_activates: false,
+            cost_model: true,
+            pass_end: PassEnd::OneKindDone,
+            ..base.reclaim
         },
+        kswapd: KswapdRules { proactive_compaction: true, ..base.kswapd },
+        thp: ThpRules { collapses_shared: true, ..base.thp },
         sysctl_rules: SysctlRules { watermark_scale_factor_max: 3000, swappiness_max: 200, ..base.sysctl_rules },
         ..base
     }
 }
 
-/// 6.1 with what its stable updates brought: a second THP list (6.1.97; 5.1), and requests that deplete the reserve by what they
-/// are, not by their flag (6.1.116; 6.3).
+/// 5.15 with its stable updates (read in 5.15.215). Since 5.10: requests that no zone can compact for are no stalls (5.12), requests in bulk
+/// (5.13), slab shrunk by the priority of what was deferred, too (5.13), per-CPU lists of orders 1 to 3 and THP (5.14, 5.14 in chapter 5).
+pub(super) fn linux_5_15() -> Policy {
+    let base = linux_5_10();
+    Policy {
+        name: "linux-5.15",
+        bulk_requests: BulkRequests::Batched,
+        pcp: PcpRules { orders: PcpOrders::CostlyAndThp, high: PcpHigh::LowWatermark, ..base.pcp },
+        reclaim: ReclaimRules { slab_pressure: SlabPressure::PriorityOfAll, ..base.reclaim },
+        slowpath: SlowpathRules { compact_stalls: CompactStalls::RunsAndDeferred, ..base.slowpath },
+        ..base
+    }
+}
+
+/// 6.1. Since 5.15: inodes with page cache left alone by their shrinker (5.16), no merges across unmergeable types and large folios of XFS (5.18),
+/// collapses that wait for no page from swap (6.0; 12.3), the multi-generational LRU (6.1).
+pub(super) fn linux_6_1() -> Policy {
+    let base = linux_5_15();
+    Policy {
+        name: "linux-6.1",
+        merge_types: MergeTypes::Mergeable,
+        large_folios: LargeFolios::Xfs,
+        reclaim: ReclaimRules {
+            inodes_with_cache: false,
+            compacts_by_mask: false,
+            generations: Some(GENERATIONS_6_1),
+            ..base.reclaim
+        },
+        thp: ThpRules { collapse_swap_in: CollapseSwapIn::UntilItWaits, ..base.thp },
+        ..base
+    }
+}
+
+/// 6.1 with what its stable updates brought: a second THP list (6.1.97; 5.1), requests that deplete the reserve by what they
+/// are, not by their flag (6.1.116; 6.3), and reclaim for compaction by the mask (6.8; read in 6.1.192).
 pub(super) fn linux_6_1_116() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.1.116",
         watermark_reserve: WatermarkReserve::MinReserve,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
+        reclaim: ReclaimRules { compacts_by_mask: true, ..base.reclaim },
         ..base
     }
 }
@@ -96,14 +129,12 @@ const GENERATIONS_6_1: GenerationRules = GenerationRules {
     faults_activate: true,
 };
 
-/// 6.12: passes over whole nodes (6.3), stops at the high marks (6.7), first priority of 6 at least (6.11).
-const GENERATIONS_6_12: GenerationRules = GenerationRules {
-    kswapd_ages_ahead: false,
-    node_at_once: true,
-    first_priority: Some(6),
-    stops_at_high: true,
-    ..GENERATIONS_6_1
-};
+/// 6.6: passes over whole nodes (6.3), first priority of 6 at least (6.11, and 6.6.57).
+const GENERATIONS_6_6: GenerationRules =
+    GenerationRules { kswapd_ages_ahead: false, node_at_once: true, first_priority: Some(6), ..GENERATIONS_6_1 };
+
+/// 6.12: stops at the high marks (6.7).
+const GENERATIONS_6_12: GenerationRules = GenerationRules { stops_at_high: true, ..GENERATIONS_6_6 };
 
 /// 6.14: flushers woken (6.13), uses and the balance of kinds reworked (6.14).
 const GENERATIONS_6_14: GenerationRules = GenerationRules {
@@ -117,40 +148,51 @@ const GENERATIONS_6_14: GenerationRules = GenerationRules {
 pub(super) const GENERATIONS_6_18: GenerationRules =
     GenerationRules { quota: PassQuota::AnewExact, ..GENERATIONS_6_14 };
 
-/// 6.12. Since 6.1: MIN_RESERVE and NON_BLOCK (6.3, 6.6), fast search no longer hides what it finds (6.3), tasks scheduled by deadline (6.6), compaction retries by result (6.5, 8.7), tuned per-CPU
-/// lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types and a second
-/// THP list (6.10; 3.8, 4.10, 5.1), reclaim by flushed statistics (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
-/// read: all that 6.14 has of these came by 6.12.
-pub(super) fn linux_6_12() -> Policy {
+/// 6.6 with its stable updates (read in 6.6.57). Since 6.1: Movable zones count for no other zone's marks (6.3), MIN_RESERVE and NON_BLOCK (6.3, 6.6), fast search no longer hides what it finds and
+/// batches are unmapped first (6.3), scanned counters count what is stepped over (6.4), compaction retries by result (6.5, 8.7), tasks
+/// scheduled by deadline (6.6), a second THP list (6.10; 5.1), reclaim for compaction by the mask (6.8).
+pub(super) fn linux_6_6() -> Policy {
     let base = linux_6_1();
     Policy {
-        name: "linux-6.12",
+        name: "linux-6.6",
         scheduler: Scheduler::Eevdf,
-        reclaim: ReclaimRules {
-            generations: Some(GENERATIONS_6_12),
-            stats_flush_ms: 2_000,
-            compacts_by_mask: true,
-            ..base.reclaim
-        },
-        reserve: Reserve::HighAtomicOnePercent,
-        reserve_held_back: ReserveHeldBack::FreePages,
-        fallback: Fallback::FreeAndAlikeStrict,
-        list_types: ListTypes::Strict,
-        merge_retype: MergeRetype::FirstBlock,
+        lowmem_zones: LowmemZones::AllButHighMemAndMovable,
         watermark_reserve: WatermarkReserve::MinReserve,
-        pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, high: PcpHigh::AutoTuned, ..base.pcp },
+        pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
+        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_6), compacts_by_mask: true, ..base.reclaim },
         compaction: CompactionRules {
-            moves_compound: true,
             unmaps_batch_first: true,
-            targets_by_order: true,
             counts_stepped_over: true,
             counts_proactive: true,
-            targets_below_order: true,
             search_marks_source: false,
             ..base.compaction
         },
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
         thp: ThpRules { counts_khugepaged: true, ..base.thp },
+        ..base
+    }
+}
+
+/// 6.12. Since 6.6: tuned per-CPU lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types
+/// (6.10; 3.8, 4.10), reclaim by flushed statistics (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
+/// read: all that 6.14 has of these came by 6.12.
+pub(super) fn linux_6_12() -> Policy {
+    let base = linux_6_6();
+    Policy {
+        name: "linux-6.12",
+        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_12), stats_flush_ms: 2_000, ..base.reclaim },
+        reserve: Reserve::HighAtomicOnePercent,
+        reserve_held_back: ReserveHeldBack::FreePages,
+        fallback: Fallback::FreeAndAlikeStrict,
+        list_types: ListTypes::Strict,
+        merge_retype: MergeRetype::FirstBlock,
+        pcp: PcpRules { high: PcpHigh::AutoTuned, ..base.pcp },
+        compaction: CompactionRules {
+            moves_compound: true,
+            targets_by_order: true,
+            targets_below_order: true,
+            ..base.compaction
+        },
         ..base
     }
 }
