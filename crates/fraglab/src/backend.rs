@@ -9,7 +9,7 @@ use lab::timeline::{Sampling, Timeline};
 use pagealloc::Policy;
 use recording::occupancy::kernel_timeline as kernel_timeline_of;
 use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
-use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_policy};
+use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_policy, recorded_stand_in};
 use recording::{CutPoint, Recording};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub struct Loaded {
     pub settings: Settings,
     /// Policy of the recorded kernel with the sysctls that were in force, or why it can't be told.
     recorded: Result<Policy, String>,
+    /// What is to be said of a policy that stands in for that of the recorded kernel.
+    pub stand_in: Option<String>,
     log: Arc<PageLog>,
 }
 
@@ -60,6 +62,7 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
         kernel,
         settings: settings::of(&recording),
         recorded: recorded_policy(&recording).map_err(|error| error.to_string()),
+        stand_in: recorded_stand_in(&recording),
         log: Arc::new(log),
     })
 }
@@ -176,9 +179,12 @@ pub fn inspect(path: &Path) -> Result<Vec<Fact>, Failure> {
 /// Writes the part of a recording up to the end of tick `tick` as a recording of its own.
 ///
 /// # Errors
-/// [`Failure::Input`] when the recording cannot be read, has no such tick, or the copy cannot be written.
+/// [`Failure::Input`] when the recording cannot be read or has no such tick, [`Failure::Output`] when the copy cannot be written.
 pub fn cut(path: &Path, tick: u64, target: &Path) -> Result<(), Failure> {
-    open(path)?.cut(CutPoint::Tick(tick), target).map(drop).map_err(bad_input)
+    open(path)?.cut(CutPoint::Tick(tick), target).map(drop).map_err(|error| match error {
+        recording::Error::Io { ref path, .. } if path.starts_with(target) => Failure::Output(error.to_string()),
+        error => bad_input(error),
+    })
 }
 
 fn open(path: &Path) -> Result<Recording, Failure> {

@@ -167,9 +167,9 @@ pub struct ValidateArgs {
     /// First seed of what a trace leaves open
     #[arg(long, default_value_t = 1, value_name = "N")]
     pub seed: u64,
-    /// Bars to judge by
-    #[arg(long, value_enum, default_value_t, value_name = "SET")]
-    pub bars: Bars,
+    /// Bars to judge by, without --pair [default: mirror-3]
+    #[arg(long, value_enum, value_name = "SET")]
+    pub bars: Option<Bars>,
     /// Further recordings of the same settings: how far runs of the kernel itself lie apart
     #[arg(long, value_name = "RECORDING", value_delimiter = ',')]
     pub spread: Vec<PathBuf>,

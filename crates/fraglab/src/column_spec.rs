@@ -3,7 +3,8 @@
 
 use pagealloc::Policy;
 use pagealloc::policy::{
-    PRESETS, Preset, SetSysctlError, Sysctl, SysctlRange, Version, closest, full_name, neighbours, preset, version_of,
+    PRESETS, Preset, SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, SysctlRange, Version, closest, full_name, neighbours,
+    preset, version_of,
 };
 use std::fmt;
 use std::str::FromStr;
@@ -71,8 +72,16 @@ pub enum SpecError {
         kernels: &'static str,
     },
     /// It doesn't look like a setting.
-    #[error("`{0}` is not of the form vm.NAME=VALUE with a whole number as VALUE")]
+    #[error(
+        "`{0}` is not of the form vm.NAME=VALUE or lru_gen/enabled=VALUE with a whole number as VALUE, 0x before it if it is hexadecimal"
+    )]
     NotASetting(String),
+    /// What huge pages are asked for with is in the demand, not in the policy.
+    #[error(
+        "`{0}`: a recording holds the requests for huge pages that were made under its own settings, so a replay can't change these; \
+         a simulated or virtual machine can: `settings` of a scenario, and the variants that `fraglab scenarios` lists"
+    )]
+    HugePageSetting(String),
 }
 
 /// What was probably meant: of a kernel's version its neighbours, of a slip the closest name.
@@ -112,7 +121,10 @@ impl FromStr for Setting {
         let malformed = || SpecError::NotASetting(text.to_owned());
         let (name, value) = text.split_once('=').ok_or_else(malformed)?;
         let name = name.trim().trim_start_matches("vm.").to_owned();
-        let value = value.trim().parse().map_err(|_| malformed())?;
+        if name.starts_with("transparent_hugepage/") {
+            return Err(SpecError::HugePageSetting(text.to_owned()));
+        }
+        let value = recording::replay::setting_value(value.trim()).ok_or_else(malformed)?;
         let setting = Setting { name, value };
         // The widest range of any kernel; the policy's own may be narrower (`ColumnSpec::resolve`).
         Sysctl::default().set(&setting.name, value).map_err(|error| setting.explain(error, "no policy"))?;
@@ -209,6 +221,13 @@ impl ColumnSpec {
             policy.set_sysctl(&setting.name, setting.value).map_err(|error| setting.explain(error, &self.base))?;
         }
         Ok(policy)
+    }
+
+    /// What its changes leave as it is where a recording is replayed, a sentence each.
+    pub fn left_out_of_replays(&self) -> impl Iterator<Item = String> {
+        let info = |setting: &Setting| SYSCTLS.iter().find(|info| info.name == setting.name);
+        let said = |info: &SysctlInfo| Some(format!("{} in a replay: {}", info.full_name(), info.in_replays?));
+        self.settings.iter().filter_map(info).filter_map(said)
     }
 
     /// The same without a recording, for columns that don't need one: so that a slip is told before a long load.

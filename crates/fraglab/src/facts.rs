@@ -1,7 +1,7 @@
 //! What `inspect` says of a recording, as facts in sections.
 
 use pagealloc::policy::SYSCTLS;
-use recording::replay::recorded_policy;
+use recording::replay::{recorded_policy, recorded_stand_in};
 use recording::{Inspection, Recording};
 
 /// A fact about a recording.
@@ -54,8 +54,8 @@ fn machine(facts: &mut Facts, recording: &Recording) {
 }
 
 fn settings(facts: &mut Facts, recording: &Recording) {
-    let policy = recorded_policy(recording).map_or("none is known for this kernel", |policy| policy.name);
-    facts.add("settings", "policy `recorded`", policy);
+    let policy = recorded_policy(recording).map_or_else(|why| why.to_string(), |policy| policy.name.to_owned());
+    facts.add("settings", "policy `recorded`", recorded_stand_in(recording).unwrap_or(policy));
     for info in SYSCTLS {
         let name = info.full_name();
         if let Some(value) = recording.setting(&name) {
@@ -70,15 +70,20 @@ fn settings(facts: &mut Facts, recording: &Recording) {
 }
 
 fn trace(facts: &mut Facts, recording: &Recording, inspection: &Inspection) {
-    let kind = if recording.has_page_trace() { "pages" } else { "rare events only: it cannot be replayed" };
+    let kind = match (recording.has_page_trace(), recording.snapshots.contains_key("start")) {
+        (true, true) => "pages",
+        (true, false) => "pages, without a snapshot of the start: it cannot be replayed",
+        (false, _) => "rare events only: it cannot be replayed",
+    };
     facts.add("trace", "of", kind);
     if let Some((first, last)) = inspection.time_ns {
         facts.add("trace", "seconds", format!("{:.3}", last.saturating_sub(first) as f64 / 1e9));
     }
-    facts.add_known("trace", "cut at", recording.cut_tag.as_ref());
+    facts.add("trace", "cut at", recording.cut_tag.as_deref().unwrap_or("nothing, it is whole"));
     facts.add("trace", "CPUs with events", inspection.cpus.len());
     facts.add("trace", "ticks", inspection.ticks);
-    facts.add("trace", "snapshots", inspection.snapshots.join(" "));
+    let snapshots = inspection.snapshots.join(" ");
+    facts.add("trace", "snapshots", if snapshots.is_empty() { "none".to_owned() } else { snapshots });
     for (name, count) in &inspection.events {
         facts.add("events", name, count);
     }
@@ -121,6 +126,14 @@ fn coverage(facts: &mut Facts, inspection: &Inspection) {
     facts.add_known("coverage", "pages in use at the start", inspection.pages_in_use_at_start);
     facts.add("coverage", "failed allocations", inspection.failed_allocations);
     facts.add("coverage", "frees whose allocation was traced", coverage.of_traced);
+    let Some(_) = inspection.pages_in_use_at_start else {
+        facts.add(
+            "coverage",
+            "frees of pages in use at the start, or of unknown origin",
+            coverage.of_start + coverage.of_unknown,
+        );
+        return;
+    };
     facts.add("coverage", "frees of pages in use at the start", coverage.of_start);
     facts.add("coverage", "frees of unknown origin", coverage.of_unknown);
     facts.add("coverage", "share of unknown origin", format!("{:.2}%", 100.0 * coverage.unknown_share()));

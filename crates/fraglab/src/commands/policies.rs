@@ -47,6 +47,11 @@ fn sysctls_table() -> String {
         let _ = writeln!(text, "  {name:<34}  {:>8}  {range:<14}  {has:<kernels$}  {}", default(info), info.unit);
     }
     text.push_str("\nDefaults are those of 6.18, ranges the widest; a preset has those of its kernel.\n");
+    for info in SYSCTLS {
+        if let Some(said) = info.in_replays {
+            let _ = writeln!(text, "{} in a replay: {said}.", info.full_name());
+        }
+    }
     text
 }
 
@@ -65,6 +70,7 @@ fn list_json() -> Value {
             "max": info.range.max,
             "unit": info.unit,
             "kernels": info.kernels,
+            "in_replays": info.in_replays,
         })
     };
     json!({

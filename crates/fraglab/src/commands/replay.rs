@@ -4,7 +4,7 @@ use super::load;
 use crate::backend::{self, Loaded};
 use crate::cli::ReplayArgs;
 use crate::column_spec::{ColumnSpec, columns};
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::flight::{Told, waiting};
 use crate::output::{self, Format};
 use crate::replays::{Done, Wanted, replay_all};
@@ -13,6 +13,7 @@ use lab::timeline::{Sampling, Timeline};
 use report::flight::LegState;
 use report::manifest::Provenance;
 use report::{Calibration, Column, Report, SeedsReport, write_run, write_seeds};
+use std::collections::BTreeSet;
 
 /// Replays, prints, and leaves run directories if asked to.
 pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
@@ -20,6 +21,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     for spec in &specs {
         spec.check()?;
     }
+    BTreeSet::from_iter(specs.iter().flat_map(ColumnSpec::left_out_of_replays)).iter().for_each(|said| warn(said));
     let seeds = seeds_of(args);
     args.output.as_deref().map_or(Ok(()), report::check_place)?;
     let loaded = load(&args.recording)?;

@@ -29,6 +29,14 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
         return Err(Failure::Usage("there is neither a RECORDING nor a --scenario".to_owned()));
     };
     #[cfg(feature = "machines")]
+    if !args.grid.sets.is_empty() {
+        return Err(Failure::Usage(
+            "--set is for a --scenario; `fraglab replay RECORDING --set ...` replays under another setting, and \
+             --pair OTHER predicts a recording that was made under one"
+                .to_owned(),
+        ));
+    }
+    #[cfg(feature = "machines")]
     if Plan::is_in(recording) {
         if args.seeds.is_some() {
             return Err(Failure::Usage(
@@ -45,6 +53,9 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     }
     let validation = match &args.pair {
         None => Validation::Mirror(mirror_of(recording, args)?),
+        Some(_) if args.bars.is_some() => {
+            return Err(Failure::Usage("--bars is for a mirror: a prediction has bars of its own".to_owned()));
+        }
         Some(other) => Validation::Prediction(prediction_of(recording, other, args)?),
     };
     match args.format.format {
@@ -63,7 +74,7 @@ fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {
     let [others] = again(args, [&loaded.settings])?;
     let spread = spread((&loaded.name, &loaded.kernel), &others, window::length_ns(&loaded.kernel));
     let models = over_seeds(&loaded, loaded.recorded()?, RECORDED, replay_seeds(args), &args.engine)?;
-    let bars = args.bars.set();
+    let bars = args.bars.unwrap_or_default().set();
     Ok(Mirror {
         rows: mirror(&loaded.kernel, &models, bars, &spread),
         recording: loaded.name,

@@ -23,22 +23,22 @@ pub struct GridArgs {
     #[arg(long, value_name = "SCALE", requires = "scenario")]
     pub scale: Option<Scale>,
     /// Kernels: versions of Debian's (6.12 is the newest of 6.12), or paths of bzImages
-    #[arg(long, value_name = "VERSION|PATH", value_delimiter = ',')]
+    #[arg(long, value_name = "VERSION|PATH", value_delimiter = ',', requires = "scenario")]
     pub kernels: Vec<String>,
     /// A sysctl and the values that it takes in turn; every combination of several is run
-    #[arg(long = "set", value_name = "vm.NAME=VALUE,VALUE...", requires = "scenario")]
+    #[arg(long = "set", value_name = "vm.NAME=VALUE,VALUE...")]
     pub sets: Vec<Axis>,
     /// Run each seed so many times: how far runs of the kernel itself lie apart
-    #[arg(long, default_value = "1", value_name = "N", value_parser = count::<NonZero<u64>>)]
+    #[arg(long, default_value = "1", value_name = "N", value_parser = count::<NonZero<u64>>, requires = "scenario")]
     pub repeats: NonZero<u64>,
     /// Replay each recording of a grid with this many seeds, from --seed on (default 5)
     #[arg(long, value_name = "N", value_parser = count::<NonZero<u64>>)]
     pub replays: Option<NonZero<u64>>,
     /// What is recorded in the virtual machines; only `standard` and `full` can be replayed
-    #[arg(long, value_enum, default_value_t = Record::Standard, value_name = "EVENTS")]
+    #[arg(long, value_enum, default_value_t = Record::Standard, value_name = "EVENTS", requires = "scenario")]
     pub record: Record,
     /// Seconds after which a run ends, in place of the scenario's
-    #[arg(long, value_name = "SECONDS", value_parser = count::<NonZero<u32>>)]
+    #[arg(long, value_name = "SECONDS", value_parser = count::<NonZero<u32>>, requires = "scenario")]
     pub time_limit: Option<NonZero<u32>>,
     /// Keep recordings and report in this directory. Cells that it holds already are not run again
     #[arg(short, long, value_name = "DIR", requires = "scenario")]

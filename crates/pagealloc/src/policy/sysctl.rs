@@ -110,6 +110,8 @@ pub struct SysctlInfo {
     pub unit: &'static str,
     /// Kernels that have it.
     pub kernels: &'static str,
+    /// Why it changes nothing, or not all that it changes in a kernel, where a recording is replayed.
+    pub in_replays: Option<&'static str>,
     available: fn(&Policy) -> bool,
     get: fn(&Sysctl) -> Option<u64>,
     set: fn(&mut Sysctl, u64),
@@ -154,6 +156,7 @@ macro_rules! scalar {
             range: SysctlRange { min: $min, max: $max, hole: None },
             unit: $unit,
             kernels: $kernels,
+            in_replays: None,
             available: $available,
             get: |sysctl| Some(sysctl.$field.into()),
             set: |sysctl, value| sysctl.$field = value as u32,
@@ -170,7 +173,10 @@ pub const SYSCTLS: &[SysctlInfo] = &[
     scalar!(defrag_mode, 0..=2, "0 off, 1 on, 2 fail rather than fragment (fraglab)", "6.15+", |policy| policy
         .defrag
         .is_some()),
-    scalar!(dirty_background_ratio, 0..=100, "% of dirtyable memory", "all"),
+    SysctlInfo {
+        in_replays: Some("flushers write when the recorded ones did, if the recording shows when"),
+        ..scalar!(dirty_background_ratio, 0..=100, "% of dirtyable memory", "all")
+    },
     scalar!(dirty_ratio, 0..=100, "% of dirtyable memory", "all"),
     scalar!(extfrag_threshold, 0..=1000, "fragmentation index / 1000", "all"),
     scalar!(fragment_stall_order, 0..=11, "order; 0 disables", "4.20+stall", |policy| policy.fragment_stall.is_some()),
@@ -180,6 +186,7 @@ pub const SYSCTLS: &[SysctlInfo] = &[
         range: SysctlRange { min: 0, max: 7, hole: None },
         unit: "bits: 1 generations, 2 page table walks, 4 upper levels",
         kernels: "6.1+",
+        in_replays: None,
         available: |policy| policy.reclaim.generations.is_some(),
         get: |sysctl| Some(sysctl.lru_gen.into()),
         set: |sysctl, value| sysctl.lru_gen = value as u32,
@@ -189,6 +196,7 @@ pub const SYSCTLS: &[SysctlInfo] = &[
         range: SysctlRange { min: 0, max: 4294967295, hole: None },
         unit: "KiB; default computed from memory",
         kernels: "all",
+        in_replays: None,
         available: |_| true,
         get: |sysctl| sysctl.min_free_kbytes.map(Into::into),
         set: |sysctl, value| sysctl.min_free_kbytes = Some(value as u32),
@@ -206,7 +214,10 @@ pub const SYSCTLS: &[SysctlInfo] = &[
     },
     scalar!(stat_interval, 1..=3600, "seconds", "all"),
     scalar!(swappiness, 0..=200, "relative cost of I/O; 200 all anon", "all"),
-    scalar!(vfs_cache_pressure, 0..=10000, "%", "all"),
+    SysctlInfo {
+        in_replays: Some("slab is shrunk by what the recording tells of it; only the simulated computer reads this"),
+        ..scalar!(vfs_cache_pressure, 0..=10000, "%", "all")
+    },
     scalar!(
         watermark_boost_factor,
         0..=1000000,
@@ -216,7 +227,12 @@ pub const SYSCTLS: &[SysctlInfo] = &[
     ),
     scalar!(watermark_scale_factor, 1..=3000, "1/10000 of the zone", "4.6+", |policy| policy.watermark_gap
         == WatermarkGap::ScaleFactor),
-    scalar!(zone_reclaim_mode, 0..=7, "bits: 1 on, 2 write, 4 unmap", "all"),
+    SysctlInfo {
+        in_replays: Some(
+            "nodes do not reclaim for themselves; it decides the order of zones of linux-3.12 to linux-4.6 only",
+        ),
+        ..scalar!(zone_reclaim_mode, 0..=7, "bits: 1 on, 2 write, 4 unmap", "all")
+    },
 ];
 
 /// Why a sysctl was not set.

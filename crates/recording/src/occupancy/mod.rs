@@ -10,7 +10,7 @@ mod frames;
 mod moments;
 mod slices;
 
-use crate::pagelog::{PageArray, PageLog};
+use crate::pagelog::{PageArray, PageLog, since_epoch};
 use crate::{Error, Recording};
 use follow::Follower;
 use lab::outcome::Outcome;
@@ -29,7 +29,7 @@ pub fn kernel_timeline(
 ) -> Result<Timeline, Error> {
     let sampler = Sampler::new(log.window.0, shape(log), Geometry::PAGES_4K.max_order, sampling);
     let mut follower = Follower::new(recording, log, kernel, sampler);
-    for record in recording.page_trace()?.records()? {
+    for record in since_epoch(recording.page_trace()?.records()?) {
         let record = record?;
         if record.ts_ns > log.window.1 {
             break;

@@ -11,6 +11,7 @@ mod beside;
 mod build;
 mod bulk;
 mod cached;
+mod epoch;
 mod exits;
 mod fault_time;
 mod files;
@@ -36,6 +37,7 @@ mod turns;
 mod whole;
 
 pub use cached::StartCached;
+pub(crate) use epoch::since_epoch;
 pub(crate) use late::ends as task_ends;
 pub(crate) use moves::PageArray;
 pub use start::{InUse, StartFrame, StartState, StartUse};
@@ -130,7 +132,7 @@ pub const LEAVE_SHIFT: u32 = 16;
 /// What is known of one object, over its whole life: 12 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// When the kernel's reclaim took it, in units of 2^16 ns of the trace clock, or [`NEVER`].
+    /// When the kernel's reclaim took it, in units of 2^16 ns of the log's time, or [`NEVER`].
     pub leave: u32,
     /// See [`AGAIN`], [`RESIZED`], [`MEMBER`], [`UNIT`].
     pub link: u32,
@@ -255,7 +257,7 @@ pub struct PageLog {
     /// Pages that had been activated outside of reclaim, because they were used (`pgactivate`), at each tick by time; nothing where the recording
     /// has no ticks.
     pub activated_by_use: Vec<(u64, u64)>,
-    /// First and last nanosecond on the trace clock.
+    /// First and last nanosecond of the log's time: that of the trace's clock, less whole multiples of 18.2 hours.
     pub window: (u64, u64),
     /// What could be told.
     pub attribution: Attribution,

@@ -215,7 +215,11 @@ impl Snapshot<'_> {
     ) -> StartState {
         let geometry = Geometry::PAGES_4K;
         let (zones, spans) = self.zone_spans(owner);
-        let blocks = self.blocks.iter().map(|block| Migratetype::from_index(block.migratetype())).collect();
+        // Snapshots end where a section of memory does, which may be behind the last zone.
+        let end = spans.iter().map(|span| span.start.0 + span.spanned).max().unwrap_or(0);
+        let in_zones = end.div_ceil(1 << geometry.pageblock_order) as usize;
+        let blocks =
+            self.blocks.iter().take(in_zones).map(|block| Migratetype::from_index(block.migratetype())).collect();
         let mut free = self.free_blocks(owner, geometry.max_order);
         // The list order is not in the snapshot, but the trace tells it: the head is handed out first.
         free.sort_by_cached_key(|&(pfn, order)| {

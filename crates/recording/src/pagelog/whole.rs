@@ -3,6 +3,7 @@
 use super::PageLog;
 use super::beside::Beside;
 use super::build::build;
+use super::epoch::since_epoch;
 use super::fault_time::FaultsInARow;
 use super::infer;
 use super::moves::PageArray;
@@ -39,8 +40,12 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let trace = recording.page_trace()?;
     let start = Start::of(recording)?;
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
-    let (mut log, mut beside) =
-        build(&start.snapshot(), followable(recording, trace, trace.records()?), PageArray::of(recording), thp)?;
+    let (mut log, mut beside) = build(
+        &start.snapshot(),
+        followable(recording, trace, since_epoch(trace.records()?)),
+        PageArray::of(recording),
+        thp,
+    )?;
     if log.ops.is_empty() {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
         return Err(missing(recording, "the time after the start snapshot: an allocation or a free", advice));

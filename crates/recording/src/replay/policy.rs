@@ -2,7 +2,7 @@
 
 use crate::Recording;
 use pagealloc::Policy;
-use pagealloc::policy::{neighbours, version_of};
+use pagealloc::policy::{Neighbours, neighbours, version_of};
 
 /// Why the recorded policy can't be told.
 #[derive(Debug, thiserror::Error)]
@@ -26,13 +26,35 @@ pub fn recorded_policy(recording: &Recording) -> Result<Policy, RecordedPolicyEr
     policy_of(version, settings).ok_or(RecordedPolicyError::UnknownKernel)
 }
 
+/// What is to be said of a recording whose kernel has no preset of its own series: which one stands in for it.
+pub fn recorded_stand_in(recording: &Recording) -> Option<String> {
+    stand_in(recording.kernel_base.as_deref().or(recording.kernel_version.as_deref())?)
+}
+
+fn stand_in(release: &str) -> Option<String> {
+    let version = version_of(release)?;
+    let Neighbours { at_most, newer } = neighbours(version);
+    let preset = at_most?.name;
+    if version_of(preset.strip_prefix("linux-")?)?.series == version.series {
+        return None;
+    }
+    let (major, minor) = version.series;
+    Some(match newer {
+        Some(newer) => format!(
+            "{preset} stands in for {major}.{minor}: what changed between them is not modelled (the next preset is {})",
+            newer.name
+        ),
+        None => format!("{preset} stands in for {major}.{minor}, which is newer than all that is modelled"),
+    })
+}
+
 /// The same of a kernel by its version or release and its settings' texts, by names below `vm.` or paths below `/sys/kernel/mm`; `None` if
 /// the kernel is older than all presets.
 pub fn policy_of<'a>(version: &str, settings: impl Iterator<Item = (&'a str, impl AsRef<str>)>) -> Option<Policy> {
     let preset = neighbours(version_of(version)?).at_most?;
     let mut policy = (preset.build)();
     for (name, value) in settings {
-        if let Some(value) = number(value.as_ref().trim()) {
+        if let Some(value) = setting_value(value.as_ref().trim()) {
             // Settings that the model does not have are the other floors' business.
             let _ = policy.sysctl.set(name, value);
         }
@@ -40,8 +62,8 @@ pub fn policy_of<'a>(version: &str, settings: impl Iterator<Item = (&'a str, imp
     Some(policy)
 }
 
-/// A setting's value: decimal, or hexadecimal as bit masks are printed.
-fn number(text: &str) -> Option<u64> {
+/// Value of a setting that a text gives: decimal, or hexadecimal with `0x` as the kernel prints bit masks.
+pub fn setting_value(text: &str) -> Option<u64> {
     match text.strip_prefix("0x") {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => text.parse().ok(),
@@ -50,10 +72,25 @@ fn number(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::{setting_value, stand_in};
 
     #[test]
     fn masks_are_hexadecimal() {
-        assert_eq!(["0x0007", "15000", "[always] never"].map(number), [Some(7), Some(15000), None]);
+        assert_eq!(["0x0007", "15000", "[always] never"].map(setting_value), [Some(7), Some(15000), None]);
+    }
+
+    #[test]
+    fn a_kernel_between_two_presets_has_a_stand_in() {
+        assert_eq!(
+            stand_in("5.17.3-arch1").as_deref(),
+            Some(
+                "linux-5.15 stands in for 5.17: what changed between them is not modelled (the next preset is linux-6.1)"
+            )
+        );
+        assert_eq!(stand_in("5.15.0-91-generic"), None);
+        assert!(
+            stand_in("9.1").is_some_and(|text| text.ends_with("for 9.1, which is newer than all that is modelled"))
+        );
+        assert_eq!((stand_in("2.6.32"), stand_in("garbage")), (None, None));
     }
 }

@@ -217,7 +217,11 @@ impl Mirror {
 
     fn summary(&self, text: &mut String) {
         let counts = Within::of(&self.rows);
-        let _ = writeln!(text, "\nWithin the bars of {}: {} of {} rows.", self.bars, counts.within, counts.rows);
+        let _ = writeln!(
+            text,
+            "\nWithin the bars of {}: {} of the {} rows that have one.",
+            self.bars, counts.within, counts.rows
+        );
         if !self.spread_of.is_empty() {
             let outside = counts.rows - counts.within;
             let near = counts.within_spread;

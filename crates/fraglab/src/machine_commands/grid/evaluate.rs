@@ -50,7 +50,7 @@ pub fn evaluate(directory: &Path, plan: &Plan, args: &ValidateArgs) -> Result<Gr
     }
     cells.sort_by(|a, b| a.id.cmp(&b.id));
     let replay_seeds = seeds(args).count();
-    Ok(Grid { scenario: plan.scenario.clone(), bars: args.bars.set().name, replay_seeds, cells })
+    Ok(Grid { scenario: plan.scenario.clone(), bars: args.bars.unwrap_or_default().set().name, replay_seeds, cells })
 }
 
 /// Replays of each recording, unless told otherwise.
@@ -89,7 +89,7 @@ fn findings(
     };
     let before = over_seeds(&loaded, loaded.recorded()?, "its own settings", seeds(args), &args.engine)?;
     let length = if same_work { None } else { window::length_ns(&loaded.kernel) };
-    let rows = mirror(&loaded.kernel, &before, args.bars.set(), &spread(all, &one.cell.id, length));
+    let rows = mirror(&loaded.kernel, &before, args.bars.unwrap_or_default().set(), &spread(all, &one.cell.id, length));
     let mut findings = Findings { mirror: rows, ..Findings::default() };
     for other in all.iter().filter(|other| is_pair(&one.cell.id, &other.cell.id)) {
         findings.predictions.push(prediction(one, other, all, &loaded, &before, same_work, args)?);

@@ -67,7 +67,10 @@ pub fn check(chosen: &Chosen) -> Result<(), Failure> {
 
 fn can_be(spec: &MachineSpec) -> Result<(), Failure> {
     if u16::from(spec.nodes) > spec.cpus {
-        return Err(Failure::Usage(format!("{} nodes need as many CPUs: give --cpus {0}", spec.nodes)));
+        return Err(Failure::Usage(format!(
+            "the simulated computer has no nodes without CPUs: give {} nodes at least --cpus {0}",
+            spec.nodes
+        )));
     }
     Simulation::can_be(spec).map_err(failure)
 }
