@@ -5,9 +5,10 @@ use crate::mapped::Backing;
 use crate::numa::NumaScan;
 use crate::page_size::PageSize;
 use crate::slab::Object;
-use crate::windows::{FILES, SMALL, Windows};
+use crate::sim::NOMEM;
+use crate::windows::{AREA, FILES, SMALL, Windows};
 use std::collections::BTreeMap;
-use workload::{Advice, HandleId, RegionId};
+use workload::{Advice, Errno, HandleId, RegionId};
 
 /// Process number.
 pub(crate) type Pid = u32;
@@ -109,6 +110,8 @@ pub(crate) struct Process {
 struct Area {
     /// Where the next mapping goes.
     next: u32,
+    /// Where it ends.
+    end: u32,
     /// What mappings are aligned to, in pages.
     align: u32,
     /// Addresses that mappings of a size have left.
@@ -117,16 +120,18 @@ struct Area {
 
 impl Area {
     fn new(first: u32, align: u32) -> Area {
-        Area { next: first, align, holes: BTreeMap::new() }
+        Area { next: first, end: first + AREA, align, holes: BTreeMap::new() }
     }
 
-    /// Where a mapping of the size was, or else the end.
-    fn take(&mut self, pages: u32) -> u32 {
-        self.holes.get_mut(&pages).and_then(Vec::pop).unwrap_or_else(|| {
-            let base = self.next;
-            self.next += pages.next_multiple_of(self.align);
-            base
-        })
+    /// Where a mapping of the size was, or else the end; `None` if the area has no room.
+    fn take(&mut self, pages: u32) -> Option<u32> {
+        if let Some(hole) = self.holes.get_mut(&pages).and_then(Vec::pop) {
+            return Some(hole);
+        }
+        let base = self.next;
+        let next = base.checked_add(pages.checked_next_multiple_of(self.align)?)?;
+        self.next = Some(next).filter(|&next| next <= self.end)?;
+        Some(base)
     }
 }
 
@@ -161,11 +166,11 @@ impl Process {
 
     /// Maps a region, of a file if one backs it, where one of its size was, or else at the end; large ones aligned to windows, small ones and
     /// files right behind each other: its first page.
-    pub fn map(&mut self, id: RegionId, pages: u32, backing: Option<Backing>) -> u32 {
-        let base = self.area(pages, backing).take(pages);
+    pub fn map(&mut self, id: RegionId, pages: u32, backing: Option<Backing>) -> Result<u32, Errno> {
+        let base = self.area(pages, backing).take(pages).ok_or(NOMEM)?;
         self.windows.map(base..base + pages);
         self.regions.insert(id, Region { base, pages, advice: None, backing });
-        base
+        Ok(base)
     }
 
     /// The mapping of memory of its own that a page lies in.
@@ -201,7 +206,7 @@ mod tests {
     fn small_mappings_are_neighbours_and_large_ones_are_aligned() {
         let mut process = Process::new(None, PageSize::new(12));
         for (id, pages) in [(1, 64), (2, 600), (3, 448), (4, 100), (5, 512)] {
-            process.map(RegionId(id), pages, None);
+            process.map(RegionId(id), pages, None).unwrap();
         }
         let bases: Vec<u32> = (1..=5).map(|id| process.regions[&RegionId(id)].base).collect();
         let small = bases[0];
@@ -210,7 +215,7 @@ mod tests {
         assert!(process.windows.get(window).unwrap().is_whole(), "two mappings fill it");
         assert!(!process.windows.get(window + 1).unwrap().is_whole());
         process.forget_region(RegionId(1));
-        process.map(RegionId(6), 64, None);
+        process.map(RegionId(6), 64, None).unwrap();
         assert_eq!(process.regions[&RegionId(6)].base, small, "a mapping of the same size takes the place");
     }
 }

@@ -94,7 +94,7 @@ impl Sim {
     pub async fn start_root(&self, pid: Pid) -> Result<(), Errno> {
         self.build(pid).await?;
         let pages = self.page_size().fill(IMAGE_BYTES);
-        self.with_process(pid, |process| process.map(IMAGE, pages, None))?;
+        self.with_process(pid, |process| process.map(IMAGE, pages, None))??;
         self.touch(pid, IMAGE, 0, pages, Access::Write).await?;
         Ok(())
     }

@@ -156,6 +156,9 @@ impl Sim {
 
     /// A request for pages. Without `DIRECT_RECLAIM` it ends at once.
     pub async fn pages(&self, order: Order, gfp: Gfp, pid: Pid) -> Option<Pfn> {
+        if usize::from(order) >= NR_ORDERS {
+            return None;
+        }
         let task = self.context(pid);
         let (request, page) = {
             let mut state = self.mm.state.borrow_mut();

@@ -76,7 +76,7 @@ impl Task<'_> {
                     return Err(if bytes == 0 { INVAL } else { NOMEM });
                 }
                 self.unmap_before(region).await?;
-                sim.with_process(pid, |process| process.map(region, sim.page_size().fill(bytes), None))?;
+                sim.with_process(pid, |process| process.map(region, sim.page_size().fill(bytes), None))??;
                 sim.has_room_for_huge_pages(pid, region)?;
             }
             Op::MapFile { region, file, bytes, mapping } => {

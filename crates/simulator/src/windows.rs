@@ -84,9 +84,11 @@ impl Window {
 }
 
 /// First page of anonymous mappings smaller than a window, which lie far from the others.
-pub(crate) const SMALL: u32 = 1 << AREA_SHIFT;
+pub(crate) const SMALL: u32 = AREA;
 /// First page of mapped files.
-pub(crate) const FILES: u32 = 2 << AREA_SHIFT;
+pub(crate) const FILES: u32 = 2 * AREA;
+/// Pages of each area.
+pub(crate) const AREA: u32 = 1 << AREA_SHIFT;
 /// Logarithm of the pages of each area.
 const AREA_SHIFT: u8 = 30;
 

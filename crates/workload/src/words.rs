@@ -36,6 +36,8 @@ pub struct Form {
 }
 
 const ID: Operand = Operand::Number(u32::MAX as u64);
+/// Order of an allocation: no kernel has larger ones.
+const ORDER: Operand = Operand::Number(14);
 const ROLE: Operand = Operand::Number(u16::MAX as u64);
 /// Sizes, offsets and times: what fits a signed 64-bit number of a system call.
 const SIZE: Operand = Operand::Number(i64::MAX as u64);
@@ -60,7 +62,7 @@ pub const FORMS: [Form; 31] = [
     form("lookup", &[SIZE, ID]),
     form("pipe", &[ID, SIZE]),
     form("socket", &[ID, SIZE]),
-    form("ring", &[ID, Operand::Number(u8::MAX as u64), ID]),
+    form("ring", &[ID, ORDER, ID]),
     form("close", &[ID]),
     form("sleep", &[SIZE]),
     form("pace", &[SIZE]),
@@ -70,7 +72,7 @@ pub const FORMS: [Form; 31] = [
     form("mark", &[ROLE]),
     form("open", &[ID, ID]),
     form("meet", &[Operand::Number(MEETINGS as u64 - 1), ID]),
-    form("kernel_pages", &[ID, Operand::Number(u8::MAX as u64), GFP, ID]),
+    form("kernel_pages", &[ID, ORDER, GFP, ID]),
     form("drop_caches", &[]),
     form("sync_all", &[]),
     form("for", &[ROLE, SIZE]),

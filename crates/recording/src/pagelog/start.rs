@@ -293,7 +293,7 @@ impl Snapshot<'_> {
             let start = zone.start_pfn? as usize;
             let end = (start + zone.spanned as usize).min(owner.len());
             let boost = zone.boost.unwrap_or(0);
-            let promo = zone.promo.unwrap_or(2 * zone.high - zone.low);
+            let promo = zone.promo.unwrap_or(zone.high.saturating_mul(2).saturating_sub(zone.low));
             let marks = [zone.min, zone.low, zone.high, promo].map(|mark| mark.saturating_sub(boost));
             let pcp = zone.pagesets.iter().map(|pageset| (pageset.count, pageset.high)).collect();
             let span = ZoneSpan {

@@ -2,6 +2,7 @@
 //! `/proc/kcore`. Two bytes a frame: state and order.
 
 use crate::error::{Error, SourceName};
+use pagealloc::MAX_ORDER_LIMIT;
 
 /// What a page frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -76,6 +77,10 @@ pub fn parse(path: &SourceName, bytes: &[u8]) -> Result<Vec<Frame>, Error> {
             let problem = format!("{state} is no state of a page frame");
             Error::malformed(path, 2 * pfn as u64, problem, "take the snapshot with this version's recorder")
         })?;
+        if order > MAX_ORDER_LIMIT || state == PageState::FreeHead && pfn % (1 << order) != 0 {
+            let problem = format!("no page of order {order} begins at frame {pfn:#x}");
+            return Err(Error::malformed(path, 2 * pfn as u64 + 1, problem, "take the snapshot with this version's recorder"));
+        }
         Ok(Frame { state, order })
     });
     frames.collect()
@@ -94,5 +99,8 @@ mod tests {
         assert_eq!(frames[1].state, PageState::Unreferenced);
         assert!(parse(&path, &[1, 0, 2, 0]).unwrap_err().to_string().starts_with("pagestate: at byte 2: 2 is no"));
         assert!(parse(&path, &[1]).is_err());
+        let refused = |bytes: &[u8]| parse(&path, bytes).unwrap_err().to_string();
+        assert!(refused(&[1, 0, 1, 3]).starts_with("pagestate: at byte 3: no page of order 3 begins at frame 0x1;"));
+        assert!(refused(&[6, 67]).starts_with("pagestate: at byte 1: no page of order 67"));
     }
 }

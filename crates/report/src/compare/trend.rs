@@ -59,7 +59,7 @@ pub(super) fn caveat(variants: &[Variant], trends: &[RowTrend]) -> Option<String
 fn stretches(run: &Run, row: &str, seconds: f64) -> Vec<f64> {
     let Some(samples) = run.series.get(row) else { return Vec::new() };
     let Some(&(first, mut before)) = samples.first() else { return Vec::new() };
-    let end = |stretch: usize| first + (seconds * 1e9 * (stretch + 1) as f64) as u64;
+    let end = |stretch: usize| first.saturating_add((seconds * 1e9 * (stretch + 1) as f64) as u64);
     let mut grown = Vec::new();
     let mut last = before;
     for &(ts, value) in samples {
@@ -166,6 +166,7 @@ mod tests {
         };
         assert_eq!(stretches(&run, "pgfree", 2.0), [4.0, 12.0, 20.0, 28.0]);
         assert_eq!(stretches(&run, "pgalloc", 2.0), [0.0; 0]);
+        assert_eq!(stretches(&run, "pgfree", 1e12), [0.0; 0], "none is whole");
     }
 
     #[test]

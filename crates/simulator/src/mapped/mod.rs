@@ -132,10 +132,15 @@ impl Sim {
     pub async fn map_file(&self, pid: Pid, region: RegionId, pages: u32, backing: Backing) -> Result<(), Errno> {
         self.open_file(pid, backing.file).await?;
         let objects = self.objects(&[Cache::Filp, Cache::Vma], pid).await?;
-        let base = self.with_process(pid, |process| {
-            process.file_maps.insert(region, objects);
-            process.map(region, pages, Some(backing))
-        })?;
+        let mapped = self.with_process(pid, |process| process.map(region, pages, Some(backing)));
+        let base = match mapped.flatten() {
+            Ok(base) => base,
+            Err(refused) => {
+                self.free_objects(objects);
+                return Err(refused);
+            }
+        };
+        self.with_process(pid, |process| process.file_maps.insert(region, objects))?;
         self.mm.state.borrow_mut().owner.map_file_at(backing.file, MappedAt { pid, base, pages });
         Ok(())
     }

@@ -4,7 +4,7 @@ use crate::address_space::{Entry, Pid, Pte};
 use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
 use crate::costs::Costs;
-use crate::sim::Sim;
+use crate::sim::{NOMEM, Sim};
 use crate::spec::{Boot, Disks, MachineSpec};
 use crate::system::Task;
 use lab::{Executor, start_daemons};
@@ -13,7 +13,7 @@ use pagealloc::policy::preset;
 use pagealloc::{Counter, Geometry};
 use std::cell::{Cell, RefCell};
 use std::num::NonZero;
-use workload::{Access, DeviceSpeed, Errno, FileId, Op, RegionId, Spawn, System};
+use workload::{Access, DeviceSpeed, Errno, FileId, FileMapping, GfpClass, HandleId, Op, RegionId, Spawn, System};
 
 mod naive;
 mod random;
@@ -357,4 +357,24 @@ fn a_device_that_rotates_is_read_by_neighbourhood() {
     let ([pages, misses], [alone, each]) = (read(true), read(false));
     assert!(misses > 500 && pages > misses * 4, "{pages} pages for {misses} misses");
     assert!(alone > 5_000 && alone == each, "{alone} pages for {each} misses, one by one");
+}
+
+#[test]
+fn what_no_machine_has_room_for_is_refused() {
+    let sim = boot(&small_machine(ThpEnabled::Never), &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
+    let refusals = RefCell::new(Vec::new());
+    run_alone(&sim, async {
+        let pid = started(&sim).await?;
+        all(&sim, pid, &[Op::Create { file: FileId(1) }]).await?;
+        let bytes = (1 << 41) - 4096;
+        let mapped = |region| Op::MapFile { region: RegionId(region), file: FileId(1), bytes, mapping: FileMapping::Read };
+        let private = |region| Op::Map { region: RegionId(region), bytes };
+        let order = Op::KernelPages { handle: HandleId(1), order: 20, gfp: GfpClass::Kernel, count: 1 };
+        for op in [mapped(0), mapped(1), mapped(2), private(3), private(4), private(5), order] {
+            refusals.borrow_mut().push(all(&sim, pid, &[op]).await.err());
+        }
+        Ok(())
+    });
+    let no = Some(NOMEM);
+    assert_eq!(refusals.take(), [None, None, no, None, None, no, no]);
 }
