@@ -7,6 +7,7 @@ use super::CompactControl;
 use super::control::{FastStart, pageblock_start};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{State, World};
+use pagealloc::policy::FailedBatch;
 use pagealloc::{Counter, FrameList, Migratetype, Order, PAGE_ALLOC_COSTLY_ORDER, Pfn};
 
 /// What a walk of one free list found.
@@ -85,9 +86,10 @@ impl<W: World> State<W> {
     fn may_jump(&self, control: &CompactControl) -> bool {
         let at_start = control.migrate_pfn == control.start
             || control.migrate_pfn == pageblock_start(&self.alloc.geometry, control.migrate_pfn);
-        self.alloc.policy.compaction.fast_search
+        let rules = self.alloc.policy.compaction;
+        rules.fast_search
             && !control.ignore_skip
-            && !control.finish_pageblock
+            && !(control.finish_pageblock && rules.failed_batch == FailedBatch::RestOfBlock)
             && at_start
             && control.order.is_some_and(|order| order > PAGE_ALLOC_COSTLY_ORDER)
             // A small unmovable request must not empty a Movable block just to spoil it.

@@ -6,7 +6,7 @@ use super::{CompactControl, CompactMode, CompactResult};
 use crate::env::{Env, Queue, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
-use pagealloc::policy::SkipOnFailure;
+use pagealloc::policy::{FailedBatch, SkipOnFailure};
 use pagealloc::{Capture, Counter, Gfp, Pfn};
 
 /// What one step did: isolate a batch, move it, drain.
@@ -215,7 +215,11 @@ impl<W: World> State<W> {
 
     /// Remembers where pages may have been freed, for the drain.
     fn note_last_migrated(&self, control: &mut CompactControl, from: Pfn) {
-        if self.alloc.policy.compaction.fast_search {
+        let rules = self.alloc.policy.compaction;
+        if rules.fast_search && rules.failed_batch == FailedBatch::NextWindow {
+            // 5.1 to 6.2.
+            control.last_migrated = Some(from);
+        } else if rules.fast_search {
             let block = pageblock_start(&self.alloc.geometry, Pfn(control.migrate_pfn.0 - 1));
             control.last_migrated = Some(block.max(control.start));
         } else {
@@ -229,7 +233,7 @@ impl<W: World> State<W> {
     fn after_failure(&mut self, control: &mut CompactControl) {
         let geometry = self.alloc.geometry;
         let rules = self.alloc.policy.compaction;
-        if rules.fast_search {
+        if rules.failed_batch == FailedBatch::RestOfBlock {
             let mid_block = control.migrate_pfn != pageblock_start(&geometry, control.migrate_pfn);
             if mid_block && !control.ignore_skip && !control.finish_pageblock && control.mode < CompactMode::Sync {
                 control.finish_pageblock = true;

@@ -89,10 +89,10 @@ impl<W: World> State<W> {
 
     fn account_active(&mut self, id: LruvecId, file: bool, taken: u32, rotated: u32) {
         let cost_model = self.alloc.policy.reclaim.cost_model;
-        let lru = self.lruvec_mut(id);
         if cost_model {
-            lru.note_cost(file, 0, u64::from(rotated));
+            self.note_cost(id, file, 0, u64::from(rotated));
         } else {
+            let lru = self.lruvec_mut(id);
             let kind = if file { FILE } else { super::ANON };
             lru.recent_scanned[kind] += u64::from(taken);
             lru.cost[kind] += u64::from(rotated);

@@ -131,11 +131,11 @@ impl<W: World> State<W> {
 
     fn account_inactive(&mut self, id: LruvecId, file: bool, batch: &Batch) {
         let cost_model = self.alloc.policy.reclaim.cost_model;
-        let lru = self.lruvec_mut(id);
         if cost_model {
             let rotated = batch.examined.saturating_sub(batch.reclaimed);
-            lru.note_cost(file, u64::from(batch.pageout), u64::from(rotated));
+            self.note_cost(id, file, u64::from(batch.pageout), u64::from(rotated));
         } else {
+            let lru = self.lruvec_mut(id);
             let kind = usize::from(file);
             lru.recent_scanned[kind] += u64::from(batch.taken);
             lru.cost[kind] += u64::from(batch.activated[kind]);

@@ -53,8 +53,7 @@ fn is_recent(distance: u64, sizes: [u64; 4], file: bool, swap: bool, anon_workin
 
 impl LruState {
     /// Adds to the cost of scanning a kind, and halves both costs once they exceed a quarter of the lists (10.15).
-    pub(crate) fn note_cost(&mut self, file: bool, written: u64, rotated: u64) {
-        let cost = written * u64::from(SWAP_CLUSTER_MAX) + rotated;
+    fn note_cost(&mut self, file: bool, cost: u64) {
         if cost == 0 {
             return;
         }
@@ -67,6 +66,15 @@ impl LruState {
 }
 
 impl<W: World> State<W> {
+    /// Pages of a kind were written, or read again, and others scanned in vain.
+    pub(super) fn note_cost(&mut self, id: LruvecId, file: bool, written: u64, rotated: u64) {
+        let cost = match self.alloc.policy.reclaim.cost_of_rotations {
+            true => written * u64::from(SWAP_CLUSTER_MAX) + rotated,
+            false => written,
+        };
+        self.lruvec_mut(id).note_cost(file, cost);
+    }
+
     /// What to remember of a page that is being evicted from a zone, and the clock's step (10.16).
     pub fn workingset_eviction(&mut self, zone: ZoneId, pages: u64, workingset: bool) -> Shadow {
         let node = self.alloc.zone_info(zone).node;
@@ -125,7 +133,7 @@ impl<W: World> State<W> {
         lru.activated[usize::from(file)] += pages;
         if workingset {
             if cost_model {
-                lru.note_cost(file, pages, 0);
+                self.note_cost(id, file, pages, 0);
             }
             self.pages.add_flags(pfn, PageFlags::WORKINGSET);
             self.alloc.vmstat.add(by_kind(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile, file), pages);
@@ -171,9 +179,9 @@ mod tests {
     #[test]
     fn costs_halve_above_a_quarter_of_the_lists() {
         let mut lru = LruState { pages: [400, 0, 0, 0, 9999], ..LruState::default() };
-        lru.note_cost(true, 3, 4);
-        assert_eq!(lru.cost, [0, 100], "3 writes cost 32 each, a rotation 1; 100 is not above 400/4");
-        lru.note_cost(false, 0, 11);
+        lru.note_cost(true, 100);
+        assert_eq!(lru.cost, [0, 100], "100 is not above 400/4");
+        lru.note_cost(false, 11);
         assert_eq!(lru.cost, [5, 50]);
     }
 }

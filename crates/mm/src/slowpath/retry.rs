@@ -138,10 +138,12 @@ fn verdict(form: CompactRetry, result: CompactResult, retries: u32, max: u32) ->
         (CompactRetry::ByResult, Skipped) => Verdict::IfReclaimHelps,
         (CompactRetry::ByResult, Success) if next <= max => Verdict::Again { retries: next },
         (CompactRetry::ByResult, _) => Verdict::Harder { retries: next },
-        (CompactRetry::Classified, Complete) => Verdict::Harder { retries: next },
-        (CompactRetry::Classified, Skipped | Deferred | Contended | PartialSkipped) => Verdict::IfReclaimHelps,
-        (CompactRetry::Classified, _) if next <= max => Verdict::Again { retries: next },
-        (CompactRetry::Classified, _) => Verdict::Harder { retries: next },
+        (_, Complete) => Verdict::Harder { retries: next },
+        (_, Skipped) => Verdict::IfReclaimHelps,
+        (CompactRetry::Classified, Deferred | Contended | PartialSkipped) => Verdict::IfReclaimHelps,
+        (CompactRetry::ClassifiedByNeed, Deferred | Contended | PartialSkipped) => Verdict::Harder { retries: next },
+        (_, _) if next <= max => Verdict::Again { retries: next },
+        (_, _) => Verdict::Harder { retries: next },
     }
 }
 
@@ -179,6 +181,15 @@ mod tests {
         assert_eq!(verdict(CompactResult::Contended, 0), Verdict::IfReclaimHelps);
         assert_eq!(verdict(CompactResult::NoSuitablePage, 4), Verdict::Again { retries: 4 });
         assert_eq!(verdict(CompactResult::Success, 4), Verdict::Harder { retries: 5 });
+    }
+
+    #[test]
+    fn verdicts_of_5_15() {
+        let verdict = |result, retries| verdict(CompactRetry::ClassifiedByNeed, result, retries, 4);
+        assert_eq!(verdict(CompactResult::Skipped, 0), Verdict::IfReclaimHelps);
+        assert_eq!(verdict(CompactResult::Deferred, 2), Verdict::Harder { retries: 2 });
+        assert_eq!(verdict(CompactResult::Contended, 0), Verdict::Harder { retries: 0 });
+        assert_eq!(verdict(CompactResult::NoSuitablePage, 4), Verdict::Again { retries: 4 });
     }
 
     #[test]

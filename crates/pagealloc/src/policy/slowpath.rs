@@ -54,8 +54,10 @@ pub struct ReclaimRules {
     pub lru: LruRule,
     /// New anonymous pages start on the inactive list, and refaults of them are tracked (5.9+).
     pub anon_workingset: bool,
-    /// Scan balance by cost of refaults and rotations (5.8+) rather than by the share of rotated pages.
+    /// Scan balance by the cost of refaults and writes (5.8+) rather than by the share of rotated pages.
     pub cost_model: bool,
+    /// Pages that were scanned in vain have a cost too, one where a refault or a write has 32 (6.2+, 0538a82c39e9).
+    pub cost_of_rotations: bool,
     /// When page cache alone is scanned, and when anonymous memory alone.
     pub scan_balance: ScanBalance,
     /// When a pass over the lists ends that has reclaimed what it was to.
@@ -359,6 +361,8 @@ pub struct CompactionRules {
     pub fragindex_all_orders: bool,
     /// What ends a run (11.14).
     pub finish: CompactFinish,
+    /// Where a run goes on after a page that it could not move.
+    pub failed_batch: FailedBatch,
     /// Deferral is kept per zone that is scanned (4.x+), or judged on the preferred zone (3.x).
     pub defer_per_zone: bool,
     /// What kcompactd makes of its requests.
@@ -443,6 +447,16 @@ impl CompactGap {
     }
 }
 
+/// Where a run goes on after a page that it could not move (11.6, 11.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailedBatch {
+    /// Async direct compaction at the next window of the order, if it skips windows at all; others where they were (4.8 to 6.2: read in
+    /// 5.15.215).
+    NextWindow,
+    /// Behind the block, of which all but full runs isolate and move the rest first (6.3+: read in 6.6.57).
+    RestOfBlock,
+}
+
 /// What ends a compaction run (11.14.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactFinish {
@@ -500,8 +514,10 @@ pub enum SlowpathScheme {
 /// should_compact_retry (8.7, 8.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactRetry {
-    /// 4.8 to 6.4: progress, failed, withdrawn.
+    /// 4.8 to 5.3: progress, failed, withdrawn.
     Classified,
+    /// 5.4 to 6.4 (read in 5.15.215): the same, but what was withdrawn for another reason than a lack of free pages is tried harder.
+    ClassifiedByNeed,
     /// 6.5+: by result.
     ByResult,
 }

@@ -79,7 +79,12 @@ pub fn parse(path: &SourceName, bytes: &[u8]) -> Result<Vec<Frame>, Error> {
         })?;
         if order > MAX_ORDER_LIMIT || state == PageState::FreeHead && pfn % (1 << order) != 0 {
             let problem = format!("no page of order {order} begins at frame {pfn:#x}");
-            return Err(Error::malformed(path, 2 * pfn as u64 + 1, problem, "take the snapshot with this version's recorder"));
+            return Err(Error::malformed(
+                path,
+                2 * pfn as u64 + 1,
+                problem,
+                "take the snapshot with this version's recorder",
+            ));
         }
         Ok(Frame { state, order })
     });

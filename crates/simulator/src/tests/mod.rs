@@ -367,7 +367,8 @@ fn what_no_machine_has_room_for_is_refused() {
         let pid = started(&sim).await?;
         all(&sim, pid, &[Op::Create { file: FileId(1) }]).await?;
         let bytes = (1 << 41) - 4096;
-        let mapped = |region| Op::MapFile { region: RegionId(region), file: FileId(1), bytes, mapping: FileMapping::Read };
+        let mapped =
+            |region| Op::MapFile { region: RegionId(region), file: FileId(1), bytes, mapping: FileMapping::Read };
         let private = |region| Op::Map { region: RegionId(region), bytes };
         let order = Op::KernelPages { handle: HandleId(1), order: 20, gfp: GfpClass::Kernel, count: 1 };
         for op in [mapped(0), mapped(1), mapped(2), private(3), private(4), private(5), order] {

@@ -4,11 +4,13 @@ use super::world::*;
 use crate::env::Queue;
 use crate::event::MmEvent;
 use crate::lru::LruList::*;
+use crate::lru::LruvecId;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::reclaim::{ScanControl, Shadow, ThrottleReason};
 use crate::state::Mm;
 use alloc::vec::Vec;
+use pagealloc::policy::preset;
 use pagealloc::{AllocFlags, Counter, FrameState, Gfp, Pfn, ZoneType};
 
 fn reclaim(mm: &Mm<Toy>) -> u64 {
@@ -324,6 +326,17 @@ fn until_statistics_are_flushed_reclaim_compares_lists_as_they_were() {
     mm.state.borrow_mut().flush_stats();
     pass(&mm, true, 2);
     assert!(mm.count(Counter::PgscanAnon) > 0 && mm.count(Counter::Pgrefill) > 0, "now it is");
+}
+
+#[test]
+fn a_write_costs_32_rotations_and_up_to_6_1_rotations_cost_nothing() {
+    let cost = |policy: &str| {
+        let mm = machine(preset(policy).unwrap());
+        mm.fill(800, 0, PageFlags::NONE, 0);
+        mm.state.borrow_mut().note_cost(LruvecId::Node(NODE), true, 3, 4);
+        mm.state.borrow().nodes[0].lru.cost
+    };
+    assert_eq!([cost("linux-6.6"), cost("linux-6.1.116")], [[0, 100], [0, 3]]);
 }
 
 #[test]

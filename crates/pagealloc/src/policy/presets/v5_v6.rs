@@ -19,7 +19,7 @@ pub(super) fn linux_5_0() -> Policy {
 /// 5.4 with its stable updates (read in 5.4.301), as distributions ship it. Since 5.0: fast search and capture, which find targets anywhere
 /// and end at block boundaries (5.1; 11.7, 11.13, 11.14), every request that compacts directly is a stall (5.1), NOFRAGMENT really set (5.2, 7.6), kswapd
 /// remembers the zones of the run before and slab is shrunk while boosting (5.3), huge pages of other nodes in a second attempt, and none
-/// for who finds no zone to compact (5.4; 8.12, 8.13), no boost in small zones (5.7, 4.9).
+/// for who finds no zone to compact (5.4; 8.12, 8.13), more priority for compaction that was withdrawn (5.4; 8.7), no boost in small zones (5.7, 4.9).
 pub(super) fn linux_5_4() -> Policy {
     let base = linux_5_0();
     Policy {
@@ -37,6 +37,7 @@ pub(super) fn linux_5_4() -> Policy {
         },
         slowpath: SlowpathRules {
             compact_stalls: CompactStalls::Requests,
+            compact_retry: CompactRetry::ClassifiedByNeed,
             noretry_bails_on_skipped: true,
             ..base.slowpath
         },
@@ -148,8 +149,8 @@ const GENERATIONS_6_14: GenerationRules = GenerationRules {
 pub(super) const GENERATIONS_6_18: GenerationRules =
     GenerationRules { quota: PassQuota::AnewExact, ..GENERATIONS_6_14 };
 
-/// 6.6 with its stable updates (read in 6.6.57). Since 6.1: Movable zones count for no other zone's marks (6.3), MIN_RESERVE and NON_BLOCK (6.3, 6.6), fast search no longer hides what it finds and
-/// batches are unmapped first (6.3), scanned counters count what is stepped over (6.4), compaction retries by result (6.5, 8.7), tasks
+/// 6.6 with its stable updates (read in 6.6.57). Since 6.1: Movable zones count for no other zone's marks (6.3), MIN_RESERVE and NON_BLOCK (6.3, 6.6), rotations cost (6.2; 10.15), fast search no longer hides what it finds, failures
+/// finish the block and batches are unmapped first (6.3), scanned counters count what is stepped over (6.4), compaction retries by result (6.5, 8.7), tasks
 /// scheduled by deadline (6.6), a second THP list (6.10; 5.1), reclaim for compaction by the mask (6.8).
 pub(super) fn linux_6_6() -> Policy {
     let base = linux_6_1();
@@ -159,8 +160,14 @@ pub(super) fn linux_6_6() -> Policy {
         lowmem_zones: LowmemZones::AllButHighMemAndMovable,
         watermark_reserve: WatermarkReserve::MinReserve,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
-        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_6), compacts_by_mask: true, ..base.reclaim },
+        reclaim: ReclaimRules {
+            generations: Some(GENERATIONS_6_6),
+            compacts_by_mask: true,
+            cost_of_rotations: true,
+            ..base.reclaim
+        },
         compaction: CompactionRules {
+            failed_batch: FailedBatch::RestOfBlock,
             unmaps_batch_first: true,
             counts_stepped_over: true,
             counts_proactive: true,
