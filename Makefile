@@ -47,7 +47,7 @@ demo-check: target/README.md
 target/README.md:
 	@mkdir -p target
 	@$(MAKE) --silent --no-print-directory demo > target/demo-whole.txt
-	@sed '/^Stalls and failures/,$$d' target/demo-whole.txt > target/demo.txt
+	@sed '/^Derived as mmtests/,$$d' target/demo-whole.txt > target/demo.txt
 	@awk '/<!-- demo begin -->/ { print; print "```text"; while ((getline line < "target/demo.txt") > 0) print line; \
 		print "```"; skip = 1 } /<!-- demo end -->/ { skip = 0 } !skip && !/<!-- demo begin -->/' README.md > target/README.md
 

@@ -132,6 +132,15 @@ pub enum Error {
         /// Which parts disagree, and about what.
         problem: Box<str>,
     },
+
+    /// A machine of a kind that is not modelled.
+    #[error("{}: {problem}", path.display())]
+    Unsupported {
+        /// The recording.
+        path: PathBuf,
+        /// What it has, and what is modelled.
+        problem: Box<str>,
+    },
 }
 
 impl Error {

@@ -147,3 +147,15 @@ fn figures_of_any_size_are_followed_or_refused() {
     }
     assert!(followed > 20 && refused > 20, "{followed} followed, {refused} refused: one of the two is hardly tried");
 }
+
+#[test]
+fn blocks_of_another_order_are_refused_and_not_taken_for_those_of_order_9() {
+    let dir = without_trace();
+    fs::write(dir.path().join("trace.txt"), Random(1).trace(0, 20, None)).expect("written");
+    assert!(follow(dir.path()).is_ok());
+    let ticks = dir.path().join("ticks.txt");
+    let text = fs::read_to_string(&ticks).expect("written above");
+    fs::write(&ticks, text.replace("Page block order: 9", "Page block order: 13")).expect("written");
+    let why = follow(dir.path()).expect_err("no such blocks are modelled");
+    assert!(why.ends_with("pageblocks of order 13 cannot be replayed, those of order 9 can"), "{why}");
+}

@@ -18,11 +18,11 @@ pub const MARK: &str = "!";
 const GROUPS: &[(&str, &[&str])] = &[
     ("Fragmentation events", &["extfrag_total", "extfrag.*"]),
     ("Pageblocks at the end", &["pageblocks.*"]),
-    ("Free memory at the end", &["free.order*", "free_mean.order*"]),
+    ("Free blocks by order", &["free.order*", "free_mean.order*"]),
     ("Huge pages", &["thp_fault_alloc", "thp_fault_fallback"]),
     ("Stalls", &["allocstall"]),
     ("Reclaim", &["pgscan_kswapd", "pgsteal_kswapd", "pgscan_direct", "pgsteal_direct"]),
-    ("Compaction", &["compact_stall", "compact_success", "compact_fail"]),
+    ("Direct compaction", &["compact_stall", "compact_success", "compact_fail"]),
 ];
 
 /// The mirror of a recording as far as `replay` needs it, or why there is none.
@@ -266,7 +266,7 @@ mod tests {
         let huge = groups.iter().find(|group| group.group == "Huge pages").expect("always there");
         assert_eq!((huge.verdict, huge.within, huge.rows), (Some(Verdict::NotCalibrated), 1, 2));
         assert_eq!(huge.worst.map(|row| row.row.as_str()), Some("thp_fault_fallback"));
-        let compaction = groups.iter().find(|group| group.group == "Compaction").expect("always there");
+        let compaction = groups.iter().find(|group| group.group == "Direct compaction").expect("always there");
         assert_eq!((compaction.verdict, compaction.rows), (None, 0));
         assert!(calibration.to_text().contains("Huge pages              NOT CALIBRATED    1 of 2    worst"));
         assert!(calibration.to_text().contains("Compaction              no kernel figures"));

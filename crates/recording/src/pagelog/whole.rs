@@ -19,7 +19,7 @@ use crate::proc::pagestate::Frame;
 use crate::proc::zoneinfo::ZoneInfo;
 use crate::{Error, Event, Record, Recording, Trace};
 use lab::outcome::Outcome;
-use pagealloc::Counter;
+use pagealloc::{Counter, Geometry};
 
 /// Last CPU that an operation of the log has room for.
 const LAST_CPU: u16 = u8::MAX as u16;
@@ -104,6 +104,7 @@ impl<'a> Start<'a> {
         if start.kpageflags.is_empty() {
             return Err(missing(recording, "the start snapshot's kpageflags", advice));
         }
+        known_sizes(recording)?;
         let inferred = start.pagestate.is_empty();
         let frames = if inferred { infer::frames(&start.kpageflags, zones) } else { start.pagestate.clone() };
         let blocks = match (&start.pageblocks, recording.ticks.first().and_then(|tick| tick.pagetypeinfo.as_ref())) {
@@ -118,6 +119,25 @@ impl<'a> Start<'a> {
     fn snapshot(&self) -> Snapshot<'_> {
         let Start { frames, blocks, flags, zones, inferred } = self;
         Snapshot { frames, flags, blocks, zones, inferred: *inferred }
+    }
+}
+
+/// Logs and replays know pages of 4 KiB in blocks of 2 MiB: others are refused, not taken for these.
+fn known_sizes(recording: &Recording) -> Result<(), Error> {
+    let known = Geometry::PAGES_4K;
+    let refused = |problem: String| Err(Error::Unsupported { path: recording.path.clone(), problem: problem.into() });
+    if let Trace::Dat(trace) = recording.page_trace()?
+        && trace.page_size() != 1 << known.page_shift
+    {
+        return refused(format!("pages of {} bytes cannot be replayed, those of 4096 can", trace.page_size()));
+    }
+    let types = recording.ticks.iter().find_map(|tick| tick.pagetypeinfo.as_ref());
+    let known_order = u32::from(known.pageblock_order);
+    match types.map(|types| types.pageblock_order) {
+        Some(order @ 1..) if order != known_order => {
+            refused(format!("pageblocks of order {order} cannot be replayed, those of order {known_order} can"))
+        }
+        _ => Ok(()),
     }
 }
 
