@@ -118,7 +118,7 @@ pub struct EngineArgs {
     --policy recorded --policy recorded,vm.defrag_mode=1"
 )]
 pub struct ReplayArgs {
-    /// Recording: a directory, or a trace file beside its snapshots
+    /// Recording: a directory, a .tar or .tar.xz of one, or a trace file beside its snapshots
     pub recording: PathBuf,
     /// Policy to replay under: a preset (see `fraglab policies`) or `recorded`, with changes attached by commas
     #[arg(long = "policy", value_name = "PRESET[,vm.NAME=VALUE]...")]
@@ -142,7 +142,8 @@ pub struct ReplayArgs {
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,
-    /// Leave a run directory: manifest, counters, events, series, table. Of several seeds, a directory that holds one a seed
+    /// Leave a run directory: manifest, counters, events, series, table. Of several seeds, a directory that holds one a seed. An older
+    /// one that is there is replaced
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
@@ -210,7 +211,7 @@ impl Bars {
 /// Arguments of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// Recording
+    /// Recording: a directory, a .tar or .tar.xz of one, or a trace file beside its snapshots
     pub recording: PathBuf,
     /// How to print
     #[command(flatten)]
@@ -220,9 +221,10 @@ pub struct InspectArgs {
 /// Arguments of `cut`.
 #[derive(Debug, Args)]
 pub struct CutArgs {
-    /// Recording
+    /// Recording: a directory, a .tar or .tar.xz of one, or a trace file beside its snapshots
     pub recording: PathBuf,
-    /// Keep everything up to the end of this tick
+    /// Keep everything up to the end of this tick: they are numbered from 0 (`fraglab inspect` says how many there are). Traces in text
+    /// can be cut with head(1)
     #[arg(long, value_name = "N")]
     pub tick: u64,
     /// Directory of the new recording
@@ -235,6 +237,8 @@ pub struct CutArgs {
 pub struct PoliciesArgs {
     /// Show every field of this policy
     pub name: Option<String>,
+    /// Show what this one has otherwise than the first
+    pub other: Option<String>,
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,

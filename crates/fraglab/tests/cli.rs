@@ -112,6 +112,10 @@ fn policies_are_listed() {
     assert_snapshot("policies.txt", &stdout(&["policies"]));
     assert_snapshot("policies.csv", &stdout(&["policies", "--format", "csv"]));
     assert_snapshot("linux-6.18.txt", &stdout(&["policies", "linux-6.18"]));
+    assert_eq!(
+        stdout(&["policies", "linux-6.12.29", "linux-6.12.65"]),
+        "name          linux-6.12.29  linux-6.12.65\nmerge_retype  FirstBlock     WholeRange\n"
+    );
 }
 
 #[test]
@@ -205,4 +209,34 @@ fn record_takes_only_an_empty_directory() {
     fraglab(&args).code(6).stderr(contains("tracing_on"));
     assert!(!dir.path().join("new").exists());
     assert_eq!(std::fs::read_dir(dir.path().join("tracing/instances")).expect("it is there").count(), 0);
+}
+
+#[test]
+fn options_that_would_do_nothing_are_refused_or_said() {
+    let demo = "../../recordings/demo";
+    fraglab(&["validate", demo, "--set", "vm.swappiness=10"])
+        .code(2)
+        .stderr(contains("--pair OTHER predicts a recording"));
+    for option in [["--kernels", "6.1"], ["--repeats", "9"], ["--record", "none"], ["--time-limit", "3"]] {
+        fraglab(&["validate", demo, option[0], option[1]]).code(2).stderr(contains("--scenario"));
+    }
+    fraglab(&["validate", demo, "--pair", demo, "--bars", "mirror-2"])
+        .code(2)
+        .stderr(contains("--bars is for a mirror"));
+    fraglab(&["replay", demo, "--set", "transparent_hugepage/defrag=always"])
+        .code(2)
+        .stderr(contains("a replay can't change these"));
+    fraglab(&[
+        "replay",
+        demo,
+        "--seed",
+        "1",
+        "--no-mirror",
+        "--set",
+        "vm.vfs_cache_pressure=50",
+        "--set",
+        "lru_gen/enabled=0x7",
+    ])
+    .code(0)
+    .stderr(contains("vm.vfs_cache_pressure in a replay: slab is shrunk by what the recording tells of it"));
 }

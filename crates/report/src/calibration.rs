@@ -269,7 +269,7 @@ mod tests {
         let compaction = groups.iter().find(|group| group.group == "Direct compaction").expect("always there");
         assert_eq!((compaction.verdict, compaction.rows), (None, 0));
         assert!(calibration.to_text().contains("Huge pages              NOT CALIBRATED    1 of 2    worst"));
-        assert!(calibration.to_text().contains("Compaction              no kernel figures"));
+        assert!(calibration.to_text().contains("Direct compaction       no kernel figures"));
     }
 
     #[test]

@@ -11,11 +11,12 @@ use report::{SCHEMA_VERSION, csv_field};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Lists all policies and sysctls, or the fields of one policy.
+/// Lists all policies and sysctls, the fields of one policy, or those in which two differ.
 pub fn run(args: &PoliciesArgs) -> Result<(), Failure> {
-    match &args.name {
-        None => list(args.format.format),
-        Some(name) => show(&find_preset(name)?, args.format.format),
+    match (&args.name, &args.other) {
+        (None, _) => list(args.format.format),
+        (Some(name), None) => show(&find_preset(name)?, args.format.format),
+        (Some(name), Some(other)) => differences(&find_preset(name)?, &find_preset(other)?, args.format.format),
     }
 }
 
@@ -106,6 +107,41 @@ fn show(policy: &Policy, format: Format) -> Result<(), Failure> {
         Format::Csv => {
             let line = |(name, value): &(String, String)| format!("{name},{}\n", csv_field(value));
             output::print(&("field,value\n".to_owned() + &fields.iter().map(line).collect::<String>()))
+        }
+    }
+}
+
+/// Fields by name, with their values in both; a field that one of them lacks has `-` there.
+fn differing(one: &Policy, other: &Policy) -> Vec<[String; 3]> {
+    let (ours, theirs) = (describe::fields(one), describe::fields(other));
+    let lacks = |fields: &[(String, String)], name: &str| fields.iter().all(|(known, _)| known != name);
+    let value = |fields: &[(String, String)], name: &str| {
+        fields.iter().find(|(known, _)| known == name).map_or_else(|| "-".to_owned(), |(_, value)| value.clone())
+    };
+    let names = ours.iter().chain(theirs.iter().filter(|(name, _)| lacks(&ours, name))).map(|(name, _)| name);
+    let rows = names.map(|name| [name.clone(), value(&ours, name), value(&theirs, name)]);
+    rows.filter(|[_, one, other]| one != other).collect()
+}
+
+fn differences(one: &Policy, other: &Policy, format: Format) -> Result<(), Failure> {
+    let rows = differing(one, other);
+    match format {
+        Format::Table => {
+            let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+            let (name, value) = (width(0), width(1));
+            let line = |[field, one, other]: &[String; 3]| format!("{field:<name$}  {one:<value$}  {other}\n");
+            output::print(&rows.iter().map(line).collect::<String>())
+        }
+        Format::Json => {
+            let row = |[field, one, other]: &[String; 3]| json!({ "field": field, "one": one, "other": other });
+            let rows: Vec<Value> = rows.iter().map(row).collect();
+            output::print_json(
+                &json!({ "schema": "fraglab.policy-differences", "version": SCHEMA_VERSION, "fields": rows }),
+            )
+        }
+        Format::Csv => {
+            let line = |[field, one, other]: &[String; 3]| format!("{field},{},{}\n", csv_field(one), csv_field(other));
+            output::print(&("field,one,other\n".to_owned() + &rows.iter().map(line).collect::<String>()))
         }
     }
 }

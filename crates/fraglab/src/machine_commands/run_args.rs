@@ -86,7 +86,7 @@ pub struct ScenarioArgs {
     /// Memory in place of the scenario's machine's; the sizes of the workload follow it
     #[arg(long, value_name = "MIB", value_parser = count::<NonZero<u32>>)]
     pub memory: Option<NonZero<u32>>,
-    /// Run this saved operation stream in place of the scenario's own
+    /// Take this saved operation stream in place of the scenario's own
     #[arg(long, value_name = "FILE")]
     pub ops: Option<PathBuf>,
 }

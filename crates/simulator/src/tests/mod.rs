@@ -372,7 +372,8 @@ fn what_no_machine_has_room_for_is_refused() {
         let private = |region| Op::Map { region: RegionId(region), bytes };
         let order = Op::KernelPages { handle: HandleId(1), order: 20, gfp: GfpClass::Kernel, count: 1 };
         for op in [mapped(0), mapped(1), mapped(2), private(3), private(4), private(5), order] {
-            refusals.borrow_mut().push(all(&sim, pid, &[op]).await.err());
+            let refusal = all(&sim, pid, &[op]).await.err();
+            refusals.borrow_mut().push(refusal);
         }
         Ok(())
     });
