@@ -18,6 +18,7 @@ use linux::vm::VmError;
 use report::RunDirError;
 use std::io;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -121,6 +122,16 @@ pub fn explain_panics() {
         if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
             say!("{backtrace}");
         }
-        std::process::exit(4);
+        if !SURVIVES.load(Ordering::Relaxed) {
+            std::process::exit(4);
+        }
     }));
+}
+
+/// Whether a panic ends the process.
+static SURVIVES: AtomicBool = AtomicBool::new(false);
+
+/// From now on a panic ends what its thread does, and no more: one run that can't be shown is no reason to stop showing others.
+pub fn survive_panics() {
+    SURVIVES.store(true, Ordering::Relaxed);
 }

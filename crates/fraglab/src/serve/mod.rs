@@ -4,7 +4,7 @@ pub mod command;
 mod runs;
 
 use crate::commands::report::{build, page};
-use crate::failure::Failure;
+use crate::failure::{Failure, survive_panics};
 use axum::Router;
 use axum::extract::{Query, Request, State};
 use axum::http::{StatusCode, header};
@@ -27,6 +27,7 @@ pub fn serve(dir: &Path, listen: SocketAddr, ready: impl FnOnce(SocketAddr)) -> 
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().map_err(failed)?;
     runtime.block_on(async {
         let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        survive_panics();
         ready(listener.local_addr().map_err(failed)?);
         axum::serve(listener, router(dir, listen.ip())).await.map_err(failed)
     })

@@ -2,8 +2,25 @@
 
 use std::io::Read;
 
+use crate::container::MAX_UNPACKED;
 use crate::cursor::Cursor;
 use crate::error::Error;
+
+/// How much more a file may unpack to. Its sections may overlap, and each says by itself how large it is.
+pub(crate) struct Budget(u64);
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget(MAX_UNPACKED)
+    }
+}
+
+impl Budget {
+    fn take(&mut self, bytes: u64) -> Option<()> {
+        self.0 = self.0.checked_sub(bytes)?;
+        Some(())
+    }
+}
 
 /// Never reserve more than this before the data proves that it is there: sizes come from the file.
 const MAX_RESERVE: usize = 1 << 20;
@@ -28,11 +45,19 @@ impl Compression {
     }
 
     /// One compressed piece: sizes before and after, then the data.
-    pub(crate) fn unpack_piece(self, cursor: &mut Cursor<'_>, out: &mut Vec<u8>) -> Result<(), Error> {
+    pub(crate) fn unpack_piece(
+        self,
+        cursor: &mut Cursor<'_>,
+        budget: &mut Budget,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Error> {
         let packed_size = cursor.u32("the size of compressed data")?;
         let size = cursor.u32("the size of unpacked data")? as usize;
         let offset = cursor.offset();
         let packed = cursor.bytes(packed_size.into(), "compressed data")?;
+        budget.take(size as u64).ok_or_else(|| {
+            cursor.malformed(offset, format!("the file unpacks to more than {} GiB", MAX_UNPACKED >> 30))
+        })?;
         let before = out.len();
         out.reserve(size.min(MAX_RESERVE));
         // One byte more than announced is asked for, so that too much data is noticed.
@@ -54,10 +79,10 @@ impl Compression {
     }
 
     /// A CPU's data: a count, then so many pieces.
-    pub(crate) fn unpack_chunks(self, cursor: &mut Cursor<'_>) -> Result<Vec<u8>, Error> {
+    pub(crate) fn unpack_chunks(self, cursor: &mut Cursor<'_>, budget: &mut Budget) -> Result<Vec<u8>, Error> {
         let mut out = Vec::new();
         for _ in 0..cursor.u32("the number of compressed chunks")? {
-            self.unpack_piece(cursor, &mut out)?;
+            self.unpack_piece(cursor, budget, &mut out)?;
         }
         Ok(out)
     }
@@ -76,8 +101,19 @@ mod tests {
         piece.extend_from_slice(&announced.to_le_bytes());
         piece.extend_from_slice(packed);
         let mut out = Vec::new();
-        compression.unpack_piece(&mut Cursor::new(&path, &piece, 0), &mut out)?;
+        compression.unpack_piece(&mut Cursor::new(&path, &piece, 0), &mut Budget::default(), &mut out)?;
         Ok(out)
+    }
+
+    #[test]
+    fn pieces_share_what_a_file_may_unpack_to() {
+        let path: SourceName = Path::new("x.dat").into();
+        let piece = [&5u32.to_le_bytes()[..], &5u32.to_le_bytes(), b"abcde"].concat();
+        let chunks = [&3u32.to_le_bytes()[..], &piece, &piece, &piece].concat();
+        let unpack = |bytes| Compression::None.unpack_chunks(&mut Cursor::new(&path, &chunks, 0), &mut Budget(bytes));
+        assert_eq!(unpack(15).unwrap(), b"abcdeabcdeabcde");
+        let why = unpack(14).unwrap_err().to_string();
+        assert!(why.starts_with("x.dat: at byte 38: the file unpacks to more than"), "{why}");
     }
 
     #[test]

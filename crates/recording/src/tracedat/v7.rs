@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::cursor::Cursor;
 use crate::error::Error;
-use crate::tracedat::compression::Compression;
+use crate::tracedat::compression::{Budget, Compression};
 use crate::tracedat::metadata::Metadata;
 use crate::tracedat::options::{Options, id};
 use crate::tracedat::{Buffer, Contents, CpuData, cpu_number};
@@ -31,6 +31,7 @@ pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Contents, Error> {
     let mut reader = Reader {
         file: cursor.clone(),
         compression,
+        budget: Budget::default(),
         metadata: Metadata::default(),
         options: Options::default(),
         buffers: Vec::new(),
@@ -51,6 +52,7 @@ pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Contents, Error> {
 struct Reader<'a> {
     file: Cursor<'a>,
     compression: Compression,
+    budget: Budget,
     metadata: Metadata,
     options: Options,
     buffers: Vec<Buffer>,
@@ -109,7 +111,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A section's contents, unpacked, and the file offset of their first byte (0 if unpacked).
-    fn section(&self, offset: u64, id: u16, what: &'static str) -> Result<(Cow<'a, [u8]>, u64), Error> {
+    fn section(&mut self, offset: u64, id: u16, what: &'static str) -> Result<(Cow<'a, [u8]>, u64), Error> {
         let mut cursor = self.file.at(offset, what)?;
         let (flags, size) = section_header(&mut cursor, id)?;
         if flags & COMPRESSED == 0 {
@@ -117,7 +119,7 @@ impl<'a> Reader<'a> {
             return Ok((Cow::Borrowed(cursor.bytes(size, what)?), base));
         }
         let mut out = Vec::new();
-        self.compression.unpack_piece(&mut cursor, &mut out)?;
+        self.compression.unpack_piece(&mut cursor, &mut self.budget, &mut out)?;
         Ok((Cow::Owned(out), 0))
     }
 
@@ -140,7 +142,7 @@ impl<'a> Reader<'a> {
             } else if size == 0 {
                 CpuData::in_file(cpu, offset, 0)
             } else {
-                CpuData::unpacked(cpu, self.compression.unpack_chunks(&mut data)?)
+                CpuData::unpacked(cpu, self.compression.unpack_chunks(&mut data, &mut self.budget)?)
             });
         }
         self.buffers.push(Buffer::new(name, clock, page_size, cpus));
