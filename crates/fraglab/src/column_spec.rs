@@ -79,7 +79,7 @@ pub enum SpecError {
     /// What huge pages are asked for with is in the demand, not in the policy.
     #[error(
         "`{0}`: a recording holds the requests for huge pages that were made under its own settings, so a replay can't change these; \
-         a simulated or virtual machine can: `settings` of a scenario, and the variants that `fraglab scenarios` lists"
+         simulated and virtual machines have those of their scenario (its `settings`, or a variant that `fraglab scenarios` lists)"
     )]
     HugePageSetting(String),
 }

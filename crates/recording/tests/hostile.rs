@@ -5,7 +5,7 @@ mod common;
 use common::fixture;
 use pagealloc::policy::preset;
 use recording::Recording;
-use recording::container::read_file;
+use recording::container::{MAX_UNPACKED, read_file, unpack_tar, unpack_xz};
 use recording::occupancy::kernel_timeline;
 use recording::pagelog::{Normalised, kernel_alone, normalise};
 use recording::replay::{ReplayOptions, replay};
@@ -158,4 +158,35 @@ fn blocks_of_another_order_are_refused_and_not_taken_for_those_of_order_9() {
     fs::write(&ticks, text.replace("Page block order: 9", "Page block order: 13")).expect("written");
     let why = follow(dir.path()).expect_err("no such blocks are modelled");
     assert!(why.ends_with("pageblocks of order 13 cannot be replayed, those of order 9 can"), "{why}");
+}
+
+/// Kernels tell of page frames up to the end of a section of memory, wherever the last zone ends.
+#[test]
+fn a_snapshot_may_go_on_behind_the_zones() {
+    let dir = without_trace();
+    let frames = 4 * 512;
+    let packed = fixture("tiny/snap.tar.xz");
+    let name = packed.as_path().into();
+    let unpacked = unpack_xz(&name, &fs::read(&packed).expect("shipped"), MAX_UNPACKED).expect("whole");
+    let mut archive = tar::Builder::new(Vec::new());
+    for (file, mut bytes) in unpack_tar(&name, &unpacked).expect("whole") {
+        let more = match file.rsplit('.').next() {
+            Some("kpagecount" | "kpageflags") => 8 * frames,
+            Some("pagestate") => 2 * frames,
+            Some("pageblocks") => frames / 512,
+            _ => 0,
+        };
+        bytes.resize(bytes.len() + more, 0);
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        archive.append_data(&mut header, &file, &bytes[..]).expect("in memory");
+    }
+    fs::remove_file(dir.path().join("snap.tar.xz")).expect("copied");
+    fs::write(dir.path().join("snap.tar"), archive.into_inner().expect("in memory")).expect("written");
+    let ticks = dir.path().join("ticks.txt");
+    let text = fs::read_to_string(&ticks).expect("written");
+    fs::write(&ticks, text.replace("--- pageblocks\n", "--- pageblocks\n00000000")).expect("written");
+    fs::write(dir.path().join("trace.txt"), Random(1).trace(0, 120, None)).expect("written");
+    let followed = follow(dir.path()).expect("the zones are as they were");
+    assert!(!followed.starts_with("0 page events"), "{followed}");
 }

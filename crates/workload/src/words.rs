@@ -36,8 +36,8 @@ pub struct Form {
 }
 
 const ID: Operand = Operand::Number(u32::MAX as u64);
-/// Order of an allocation: no kernel has larger ones.
-const ORDER: Operand = Operand::Number(14);
+/// Order of an allocation.
+const ORDER: Operand = Operand::Number(pagealloc::MAX_ORDER_LIMIT as u64);
 const ROLE: Operand = Operand::Number(u16::MAX as u64);
 /// Sizes, offsets and times: what fits a signed 64-bit number of a system call.
 const SIZE: Operand = Operand::Number(i64::MAX as u64);

@@ -27,17 +27,13 @@ impl<W: World> Mm<W> {
             let mut state = self.state.borrow_mut();
             let stalls = state.alloc.policy.slowpath.compact_stalls;
             let (ran, stalled) = match (result, stalls) {
-                (
-                    CompactResult::NotSuitableZone | CompactResult::Skipped | CompactResult::Deferred,
-                    CompactStalls::Requests,
-                )
-                | (CompactResult::Deferred, CompactStalls::RunsAndDeferred) => (true, true),
-                (CompactResult::NotSuitableZone | CompactResult::Skipped, CompactStalls::Attempts) => {
-                    (false, slow.can_compact)
+                (_, CompactStalls::Requests) | (CompactResult::Deferred, CompactStalls::RunsAndDeferred) => {
+                    (true, true)
                 }
-                (CompactResult::NotSuitableZone | CompactResult::Skipped | CompactResult::Deferred, _) => {
-                    (false, false)
+                (CompactResult::NotSuitableZone | CompactResult::Skipped, stalls) => {
+                    (false, stalls == CompactStalls::Attempts && slow.can_compact)
                 }
+                (CompactResult::Deferred, _) => (false, false),
                 _ => (true, true),
             };
             if stalled {

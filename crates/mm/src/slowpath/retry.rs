@@ -135,15 +135,16 @@ fn verdict(form: CompactRetry, result: CompactResult, retries: u32, max: u32) ->
     use CompactResult::*;
     let next = retries + u32::from(result == Success);
     match (form, result) {
-        (CompactRetry::ByResult, Skipped) => Verdict::IfReclaimHelps,
-        (CompactRetry::ByResult, Success) if next <= max => Verdict::Again { retries: next },
-        (CompactRetry::ByResult, _) => Verdict::Harder { retries: next },
         (_, Complete) => Verdict::Harder { retries: next },
         (_, Skipped) => Verdict::IfReclaimHelps,
         (CompactRetry::Classified, Deferred | Contended | PartialSkipped) => Verdict::IfReclaimHelps,
         (CompactRetry::ClassifiedByNeed, Deferred | Contended | PartialSkipped) => Verdict::Harder { retries: next },
-        (_, _) if next <= max => Verdict::Again { retries: next },
-        (_, _) => Verdict::Harder { retries: next },
+        (CompactRetry::Classified | CompactRetry::ClassifiedByNeed, _) | (CompactRetry::ByResult, Success)
+            if next <= max =>
+        {
+            Verdict::Again { retries: next }
+        }
+        _ => Verdict::Harder { retries: next },
     }
 }
 

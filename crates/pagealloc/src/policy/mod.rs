@@ -7,6 +7,7 @@
 mod closest;
 mod fastpath;
 mod presets;
+mod reclaim;
 mod slowpath;
 mod sysctl;
 mod thp;
@@ -17,6 +18,7 @@ use crate::migratetype::Migratetype;
 pub use closest::closest;
 pub use fastpath::*;
 pub use presets::{PRESETS, Preset, preset};
+pub use reclaim::*;
 pub use slowpath::*;
 pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, SysctlRange, full_name};
 pub use thp::{CollapseSwapIn, FaultNodes, ThpRules};

@@ -1,0 +1,221 @@
+//! Rules of the floor above: LRU lists, classic and by generations, and what reclaim does with them.
+
+/// LRU and reclaim eras (chapter 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReclaimRules {
+    /// Which lists there are.
+    pub lru: LruRule,
+    /// New anonymous pages start on the inactive list, and refaults of them are tracked (5.9+).
+    pub anon_workingset: bool,
+    /// Scan balance by the cost of refaults and writes (5.8+) rather than by the share of rotated pages.
+    pub cost_model: bool,
+    /// Pages that were scanned in vain have a cost too, one where a refault or a write has 32 (6.2+, 0538a82c39e9).
+    pub cost_of_rotations: bool,
+    /// When page cache alone is scanned, and when anonymous memory alone.
+    pub scan_balance: ScanBalance,
+    /// When a pass over the lists ends that has reclaimed what it was to.
+    pub pass_end: PassEnd,
+    /// Milliseconds between two flushes of the statistics by which reclaim compares its lists and notices refaults, before the timer wheel
+    /// rounds them up; 0: they are always up to date. With `CONFIG_MEMCG` they are the root group's, summed up over CPUs; since 6.11 reclaim
+    /// leaves that to the worker that does it every two seconds (own knowledge).
+    pub stats_flush_ms: u32,
+    /// Whether kswapd writes dirty file pages that it meets (up to 6.18 in the rare case of 10.12).
+    pub kswapd_writes_file: bool,
+    /// Where dirty pages of files and pages under writeback go that reclaim meets.
+    pub dirty_pages: DirtyPages,
+    /// Boosted kswapd runs don't shrink slab (5.0 to 5.2).
+    pub boost_skips_slab: bool,
+    /// Workingset (refault) detection at all (3.15+).
+    pub workingset: bool,
+    /// Page cache that is brought back to be written to is a refault as well (up to 4.6). Since 4.7 (f0281a00fe80) it is not:
+    /// what had been there is replaced, so keeping it would have saved nothing.
+    pub writes_refault: bool,
+    /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
+    /// knowledge.
+    pub inodes_with_cache: bool,
+    /// A huge page is written to swap as it is, where the device does not seek, and its frame is free as a block then (4.14+;
+    /// own knowledge for the version); before, it is split first.
+    pub swaps_huge_pages: bool,
+    /// What is read along with a page that is missed, from a swap device that rotates.
+    pub swap_readahead: SwapReadahead,
+    /// How far files are read ahead at most where the disk says that it rotates, KiB (`read_ahead_kb`): 128, as on any other; since 6.17
+    /// twice the largest request ("block: improve read ahead size for rotational devices"; 9b8b84879d4a raises that to 4 MiB). Measured on
+    /// guests of 6.18 and 7.3, whose virtio disks say so; those of 6.1 have 128.
+    pub rotating_readahead_kib: u32,
+    /// A page that is read back from swap is activated when it is mapped (4.8 to 5.8). Before, it starts on the inactive list, and so do
+    /// those read ahead in all of these kernels (own knowledge).
+    pub swap_in_activates: bool,
+    /// Whether anonymous memory that could be swapped counts as memory that page cache may dirty (own knowledge: up to 3.13). Where
+    /// it takes most of memory, all of the page cache may then be dirty.
+    pub anon_dirtyable: bool,
+    /// How much of the slab caches a pass scans.
+    pub slab_pressure: SlabPressure,
+    /// Each call of a shrinker scans a batch of its objects at least, if there are as many (4.19 and 4.20; own knowledge).
+    pub slab_minimum: bool,
+    /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction (6.8+, and stable updates
+    /// of kernels before: read in 5.4.301, 5.10.265, 5.15.215, 6.1.192 and 6.6.57). Before, requests that could not compact were left to those that can.
+    pub compacts_by_mask: bool,
+    /// When direct reclaim for a costly order leaves a zone to compaction.
+    pub compaction_ready: CompactionReady,
+    /// When the tables that describe swap slots are allocated.
+    pub swap_tables: SwapTableRule,
+    /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when
+    /// `lru_gen/enabled` says so.
+    pub generations: Option<GenerationRules>,
+}
+
+/// How far swap is read ahead (own knowledge).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapReadahead {
+    /// The aligned eight slots around each miss, whether the last ones were of use or not (up to 3.13).
+    Always,
+    /// More slots the more pages read ahead were used since the last miss (3.14+).
+    ByHits,
+}
+
+/// When one kind of pages alone is scanned (10.5, 10.8; own knowledge for kernels up to 4.12).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanBalance {
+    /// Anonymous memory where free memory and page cache together are below the high mark; else page cache as long as its inactive list is not
+    /// shorter than the active one (up to 4.5).
+    ByLists,
+    /// The same, but page cache alone only if its list yields a page at the priority at hand (4.6 to 4.12); where lists are the node's, page
+    /// cache has the ratio of inactive to active pages that anonymous memory has (4.8+).
+    ByListsAndSize,
+    /// Neither while pages of the kind come back and are activated, and anonymous memory alone only if that much of it is inactive (the rule
+    /// of today; its parts came from 4.12 to 5.5).
+    ByDeactivation,
+}
+
+/// When a pass ends that has reclaimed its target (10.9; own knowledge up to 6.0).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassEnd {
+    /// At once, save at the first priority, which is scanned whole; kswapd has no target but all that it set out to scan (up to 3.10).
+    AtTarget,
+    /// Direct reclaim's at once. kswapd's goes on until anonymous memory and page cache have been scanned in proportion, and if it scans one of
+    /// them only, until all that it set out to scan is scanned (3.11 to 3.15).
+    KswapdScansAll,
+    /// Direct reclaim too keeps the proportion, save at the first priority, which it scans whole. One that finds either kind done ends; one that has
+    /// cut a kind to the other's share scans what is left of it, however much it has reclaimed (3.16 to 6.0).
+    ScansProportion,
+    /// The same, but it ends whenever either kind is done, and so one round after the cut (6.1+, f53af4285d77).
+    OneKindDone,
+}
+
+/// What reclaim does about dirty pages of files, and pages under writeback, that it meets (10.6, 10.12; own knowledge up to 4.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DirtyPages {
+    /// They stay on the inactive list. From the fourth priority on kswapd writes those of files that it meets; nobody waits, as kswapd may
+    /// write to a congested device, and so no zone is ever marked as waiting for one (up to 3.10).
+    StayByPriority,
+    /// They stay on the inactive list. A batch of nothing but dirty ones makes kswapd write those of the node by itself and every
+    /// reclaimer wait; nobody wakes the flushers (3.11 to 3.15).
+    StayAndStall,
+    /// The same, but only pages that are written too slowly are waited for (3.16 to 4.10).
+    Stay,
+    /// They are activated, to be out of the way until they are clean, and the flushers woken. kswapd writes those that it meets again, if a
+    /// whole pass found nothing else (4.11+).
+    MoveAway,
+}
+
+/// When direct reclaim for a costly order leaves a zone to compaction rather than reclaim more (10.4; kernels up to 4.8 as the patch "mm, vmscan:
+/// make compaction_ready() more accurate and readable" found them).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactionReady {
+    /// Free pages are above the high mark, the compaction gap and kswapd's margin, and either compaction is deferred, or the order is there
+    /// at low, or compaction could start (up to 4.7).
+    HighWithMargin,
+    /// The same without the margin (4.8).
+    High,
+    /// The order is there at min, or compaction could start (4.9+).
+    OrderOrSuitable,
+}
+
+/// How much of the slab caches a pass scans (own knowledge where it differs from 10.19).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlabPressure {
+    /// Twice the share of the node's LRU pages that the pass scanned (32 pages if it scanned none), and all that was deferred; kswapd does it
+    /// for each zone (up to 3.18).
+    EachZone,
+    /// The same share of the LRU pages of the highest zone that reclaim works on, and along with it only (3.19 to 4.15; of the
+    /// node where lists are the node's).
+    HighestZone,
+    /// By the priority, and all that was deferred (4.16 to 5.12).
+    Priority,
+    /// By the priority, of what was deferred too (5.13+, 10.19).
+    PriorityOfAll,
+}
+
+/// When the tables that describe swap slots are allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapTableRule {
+    /// With the swap area (up to 6.17).
+    AtSwapon,
+    /// A page for each cluster, inside reclaim, when the first of its slots is taken; freed with the last (6.18+).
+    PerCluster,
+}
+
+/// Eras of the multi-generational LRU (docs/mglru.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GenerationRules {
+    /// One use through a page table does not make a page young, a second one does, and puts it in the workingset; refaults
+    /// inherit their uses (6.14+). Before, one did, and flags of use were lost with every change of generation.
+    pub second_look: bool,
+    /// Generations of anon and file end independently of each other, their number alone decides when to age, and the
+    /// kind with fewer refaults over all tiers is scanned (6.14+). Before, anon's were never older than file's.
+    pub kinds_apart: bool,
+    /// Aging is left to kswapd, ahead of its passes, where kswapd reclaims (6.1); later, passes age when they lack old pages.
+    pub kswapd_ages_ahead: bool,
+    /// Reclaim of a whole node is one pass over its generations, without reclaim for compaction; runs that may not
+    /// write or unmap are skipped (6.3+).
+    pub node_at_once: bool,
+    /// Lowest priority number that a pass of kswapd may start with, by what it has to reclaim (6 since 6.11, 0 since
+    /// 6.3); `None`: always 12.
+    pub first_priority: Option<u8>,
+    /// kswapd stops within a pass when all zones are above their high marks (6.7+).
+    pub stops_at_high: bool,
+    /// When dirty page cache makes a pass wake the flushers.
+    pub wakes_flushers: FlusherWake,
+    /// How much a pass scans, and what becomes of it if the generations have to age.
+    pub quota: PassQuota,
+    /// Dirty page cache and pages under writeback move to the next generation unjudged (up to 7.1: "mm/mglru: use the common routine for
+    /// dirty/writeback reactivation"). Later they are judged as those of the inactive lists are, and activated.
+    pub sorts_dirty: bool,
+    /// What a fault brings in starts as young as what is activated (up to 7.1: "mm/mglru: use folio_mark_accessed to replace
+    /// folio_set_active"). Later it starts where it would without, as if it had been used once. So the next look that finds it in use is the second:
+    /// of the anonymous pages that eviction judged in six recordings of 7.3 38,367 were activated and 10,840 kept, in two of 6.18 4,748 and 29,169.
+    pub faults_activate: bool,
+}
+
+/// When a pass over generations wakes the flushers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FlusherWake {
+    /// Never (up to 6.12).
+    Never,
+    /// After a pass whose page cache was all dirty (6.13 to 7.1).
+    AfterPass,
+    /// After a batch of nothing but dirty pages that nobody was writing, as with the inactive lists (7.2+).
+    AfterBatch,
+}
+
+/// How much a pass over generations scans ("mm/mglru: improve reclaim loop and dirty folio handling", 7.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PassQuota {
+    /// Calculated anew before each batch, which looks at up to 4,096 pages. A pass that has to age ends with that, and one at the first
+    /// priority does without (up to 6.17).
+    Anew,
+    /// The same, but a batch looks at no more than the pass has left to scan (seen in 6.18).
+    AnewExact,
+    /// Calculated once, when the pass begins, and used up by all that batches of 64 look at. A pass that can't evict otherwise ages at any
+    /// priority, and ends after one batch more (7.2+).
+    Once,
+}
+
+/// LRU lists (10.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LruRule {
+    /// One set a zone (up to 4.7).
+    PerZone,
+    /// One set a node (4.8+).
+    PerNode,
+}
