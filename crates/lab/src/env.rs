@@ -72,7 +72,7 @@ pub struct VirtualEnv {
     /// Turns on the lanes.
     pub(crate) turns: RefCell<TurnsTaken>,
     /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
-    pub flushers_woken: Cell<bool>,
+    pub flushers_woken: Cell<u64>,
     /// Who holds a lock at a moment is not known.
     pub(crate) chance: Chance,
     due: RefCell<Agenda<Due>>,
@@ -103,7 +103,7 @@ impl VirtualEnv {
             demand: Demand::default(),
             leavings: Leavings::new(CpusBeside::default()),
             turns: RefCell::default(),
-            flushers_woken: Cell::new(false),
+            flushers_woken: Cell::new(0),
             chance: Chance::new(seed),
             due: RefCell::default(),
             next_due: Cell::new(Nanos::MAX),
@@ -398,8 +398,16 @@ impl Env for VirtualEnv {
         self.chance.one_in_65536(self.speeds.lock_contention)
     }
 
-    fn wake_flushers(&self) {
-        self.flushers_woken.set(true);
+    fn congested(&self) -> bool {
+        self.device(false).requests().is_some_and(|requests| requests.congested())
+    }
+
+    fn preemptions(&self) -> u64 {
+        self.cpus.as_ref().map_or(0, |cpus| cpus.borrow().preemptions(self.current.get()))
+    }
+
+    fn wake_flushers(&self, pages: u64) {
+        self.flushers_woken.set(self.flushers_woken.get().saturating_add(pages));
     }
 
     async fn write_room(&self, swap: bool) {

@@ -7,6 +7,8 @@ use std::cell::Cell;
 
 /// `nr_requests`: of those that somebody waits for, and of all others.
 const REQUESTS: u64 = 128;
+/// From so many requests on the queue is congested: an eighth and one less than there may be.
+const CONGESTION_ON: u64 = REQUESTS - REQUESTS / 8 + 1;
 /// Of less than so many requests, each one that ends wakes those who wait for congestion to end: an eighth, a sixteenth and one less
 /// than there may be.
 const CONGESTION_OFF: u64 = REQUESTS - REQUESTS / 8 - REQUESTS / 16 - 1;
@@ -22,6 +24,8 @@ pub(crate) struct RequestQueue {
     written: Cell<u64>,
     /// Pages of files written so far.
     of_files: Cell<u64>,
+    /// Whether it counts as congested: from one number of requests on until they are fewer than a lower one.
+    congested: Cell<bool>,
 }
 
 impl RequestQueue {
@@ -31,6 +35,7 @@ impl RequestQueue {
             queued: Default::default(),
             written: Cell::new(0),
             of_files: Cell::new(0),
+            congested: Cell::new(false),
         }
     }
 
@@ -48,6 +53,11 @@ impl RequestQueue {
         self.queued(Stream::Files) + self.queued(Stream::Swap)
     }
 
+    /// Whether the device counts as congested.
+    pub fn congested(&self) -> bool {
+        self.congested.get()
+    }
+
     /// Whether somebody waits for writes.
     pub fn has_synced(&self) -> bool {
         self.queued(Stream::Synced) > 0
@@ -56,6 +66,9 @@ impl RequestQueue {
     pub fn submit(&self, stream: Stream, pages: u64) {
         let queued = &self.queued[stream as usize];
         queued.set(queued.get() + pages);
+        if self.asynchronous() >= CONGESTION_ON * self.request {
+            self.congested.set(true);
+        }
     }
 
     /// Pages have been written: whether those who wait for congestion to end are woken.
@@ -71,7 +84,11 @@ impl RequestQueue {
         let written = self.written.get() + pages;
         let ended = written >= self.request || queued.get() == 0;
         self.written.set(if ended { 0 } else { written });
-        ended && self.asynchronous() < CONGESTION_OFF * self.request
+        let below = self.asynchronous() < CONGESTION_OFF * self.request;
+        if below {
+            self.congested.set(false);
+        }
+        ended && below
     }
 
     /// How long who writes to this stream, of which the device has work for `backlog`, sleeps for want of a request. Where two streams

@@ -159,8 +159,19 @@ pub trait Env {
         let _ = task;
         false
     }
-    /// Wakes the flusher threads: reclaim met nothing but dirty pages that nobody is writing (10.12).
-    fn wake_flushers(&self) {}
+    /// How often the current task had to leave its CPU to another one so far.
+    fn preemptions(&self) -> u64 {
+        0
+    }
+    /// Whether a device has so many writes queued that its queue says so (`nr_wb_congested`; request queues up to 4.x).
+    fn congested(&self) -> bool {
+        false
+    }
+    /// Wakes the flusher threads: reclaim met nothing but dirty pages that nobody is writing (10.12), or, up to 4.10, scans for nothing.
+    /// They are to write so many pages, or all that are dirty.
+    fn wake_flushers(&self, pages: u64) {
+        let _ = pages;
+    }
     /// A request of this task takes another turn of the slow path. For those who watch for loops that go on for ever.
     fn slow_path_turn(&self, task: &TaskContext, turn: &Turn) {
         let _ = (task, turn);

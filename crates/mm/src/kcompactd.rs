@@ -147,7 +147,10 @@ impl<W: World> Mm<W> {
     }
 
     async fn kcompactd_zone(&self, zone: ZoneId, order: Order, highest: Option<ZoneType>, task: &TaskContext) {
-        let rules = self.state.borrow().alloc.policy.compaction.daemon;
+        let (rules, by_mark) = {
+            let rules = self.state.borrow().alloc.policy.compaction;
+            (rules.daemon, rules.succeeds_by_mark)
+        };
         let mut control = {
             let mut state = self.state.borrow_mut();
             let kind = state.alloc.zone_info(zone).kind;
@@ -165,7 +168,7 @@ impl<W: World> Mm<W> {
         let status = self.compact_zone(&mut control).await;
         let mut state = self.state.borrow_mut();
         match status {
-            _ if rules.succeeds_by_mark && state.above_low_mark(zone, order) => {
+            _ if by_mark && state.above_low_mark(zone, order) => {
                 state.compaction_defer_reset(zone, order, false);
             }
             CompactResult::Success => state.compaction_defer_reset(zone, order, false),

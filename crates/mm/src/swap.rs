@@ -209,7 +209,7 @@ impl<W: World> State<W> {
     /// A page that is read back into the swap cache ([`State::refault`]): it keeps its slots until its owner writes to it.
     pub fn refault_into_swap_cache(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
         self.swap.cache.extend(shadow.swap.map(|entry| (pfn, entry)));
-        self.refault(pfn, Shadow { swap: None, ..shadow }, cpu);
+        self.refault_in_fault(pfn, Shadow { swap: None, ..shadow }, cpu);
     }
 
     /// A page of the swap cache was moved.

@@ -69,7 +69,7 @@ pub struct Extfrag {
     pub fallback_order: Order,
     /// Type of the request.
     pub alloc_migratetype: Migratetype,
-    /// Type of the list that it was found on.
+    /// Type of the list that it was found on; up to 3.11 also the request's own (`policy::ExtfragOwnership`).
     pub fallback_migratetype: Migratetype,
     /// Whether the pageblock is of the request's type afterwards.
     pub change_ownership: bool,

@@ -181,7 +181,10 @@ impl<O: Observer> PageAllocator<O> {
             fallback_order: from.order,
             alloc_migratetype: wanted,
             fallback_migratetype: from.list,
-            change_ownership: block_type == wanted && self.policy.extfrag_ownership == ExtfragOwnership::RequestIsBlock,
+            change_ownership: match self.policy.extfrag_ownership {
+                ExtfragOwnership::RequestIsBlock => block_type == wanted,
+                ExtfragOwnership::RequestIsFallback => from.list == wanted,
+            },
             pageblock_order: self.geometry.pageblock_order,
         });
     }

@@ -9,7 +9,7 @@ use crate::gfp::Gfp;
 use crate::ids::{CpuId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::pass::{Filter, Pass, Scan};
-use crate::policy::{FairZones, NoFragment, PcpHigh, WatermarkReserve};
+use crate::policy::{FairZones, NoFragment, PcpHigh, PcpOrders, WatermarkReserve};
 use crate::request::Request;
 use crate::vmstat::Counter;
 
@@ -177,7 +177,7 @@ impl<O: Observer> PageAllocator<O> {
                 let number = self.pcp_counting(zone, request.cpu);
                 self.pcps[number].forget_frees();
                 let cached = self.alloc_pcp(zone, request.cpu, index, order, pass.migratetype, pass.flags);
-                cached.or_else(|| self.alloc_behind_pcp(zone, order, pass.migratetype, pass.flags))?
+                cached.or_else(|| self.alloc_behind_pcp(zone, order, pass.flags))?
             }
             None => self.alloc_buddy(zone, order, pass.migratetype, pass.flags)?,
         };
@@ -192,11 +192,11 @@ impl<O: Observer> PageAllocator<O> {
         Some(pfn)
     }
 
-    /// Direct buddy path (7.7) behind a refill that found nothing. A second search of the same lists finds no more; it is made
-    /// only where the first one was refused and boosted (7.9), because the second one does so again.
-    fn alloc_behind_pcp(&mut self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Pfn> {
-        if flags.contains(AllocFlags::FRAGMENT_STALL) {
-            return self.alloc_buddy(zone, order, wanted, flags);
+    /// Direct buddy path (7.7) behind a refill that found nothing. A second search of the same lists finds no more;
+    /// lists of order 0 alone (up to 5.13) have nothing behind them.
+    fn alloc_behind_pcp(&mut self, zone: ZoneId, order: Order, flags: AllocFlags) -> Option<Pfn> {
+        if self.policy.pcp.orders == PcpOrders::Zero {
+            return None;
         }
         if !self.uses_highatomic(order, flags) && !self.is_last_resort(flags) {
             return None;

@@ -30,6 +30,7 @@ fn eras() -> Vec<Policy> {
             orders: PcpOrders::Zero,
             high: PcpHigh::SixBatches,
             batch: PcpBatch::Managed1024Half,
+            empties: PcpEmpties::Never,
             drain_in_batches: false,
         },
         ..linux_6_18()
@@ -44,7 +45,12 @@ fn eras() -> Vec<Policy> {
         watermark_gap: WatermarkGap::QuarterOfMin,
         ..old.clone()
     };
-    let middle_pcp = PcpRules { orders: PcpOrders::CostlyAndThp, high: PcpHigh::LowWatermark, ..new.pcp };
+    let middle_pcp = PcpRules {
+        orders: PcpOrders::CostlyAndThp,
+        high: PcpHigh::LowWatermark,
+        empties: PcpEmpties::WhileOnlyFreed,
+        ..new.pcp
+    };
     alloc::vec![
         Policy { fallback: Fallback::HalfMoved, fair_zones: FairZones::LocalNode, boost: Boost::Never, ..old.clone() },
         Policy { boost: Boost::EveryFallbackBoostedCap, nofragment: NoFragment::Series, ..old.clone() },

@@ -5,7 +5,7 @@ use crate::allocator::PageAllocator;
 use crate::event::Observer;
 use crate::ids::{Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::{Boost, Fallback};
+use crate::policy::{Boost, ExtfragOwnership, Fallback};
 use crate::zone::{FreeBlock, ListEnd};
 
 /// What the 4.12 to 6.9 rule did with the page that it found.
@@ -36,7 +36,10 @@ impl<O: Observer> PageAllocator<O> {
         let rest = if source == Migratetype::Cma { source } else { wanted };
         let list = self.frames.state(pfn).free_list_type(); // It may have moved along with its block.
         self.zones[zone.index()].take(&mut self.frames, FreeBlock { list, ..candidate }, order, rest);
-        self.trace_fallback(pfn, order, wanted, &candidate);
+        let claims = source != Migratetype::Cma && self.may_claim(found, wanted);
+        let renamed = claims && self.policy.extfrag_ownership == ExtfragOwnership::RequestIsFallback;
+        let traced = FreeBlock { list: if renamed { wanted } else { source }, ..candidate };
+        self.trace_fallback(pfn, order, wanted, &traced);
         self.trace_zone_locked(pfn, order, wanted);
         Some(pfn)
     }
@@ -183,6 +186,21 @@ mod tests {
         assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
         assert_eq!(world.types(), "UU");
         assert!(world.extfrags()[0].change_ownership);
+    }
+
+    #[test]
+    fn up_to_3_11_the_event_names_the_request_s_own_type_where_a_claim_was_tried() {
+        let event = |order, ownership| {
+            let policy = Policy { extfrag_ownership: ownership, ..old(Fallback::HalfMoved3x) };
+            let mut world = placed("MU", &[(0, order)], policy);
+            assert_eq!(world.buddy(0, Migratetype::Unmovable, NONE), Some(0));
+            (world.extfrags()[0].fallback_migratetype, world.extfrags()[0].change_ownership)
+        };
+        let (fallback, block) = (ExtfragOwnership::RequestIsFallback, ExtfragOwnership::RequestIsBlock);
+        assert_eq!(event(1, fallback), (Migratetype::Movable, false), "too small to claim for");
+        assert_eq!(event(2, fallback), (Migratetype::Unmovable, true), "tried, and the block stays Movable");
+        assert_eq!(event(2, block), (Migratetype::Movable, false));
+        assert_eq!(event(3, block), (Migratetype::Movable, true));
     }
 
     #[test]

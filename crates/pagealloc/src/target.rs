@@ -7,10 +7,10 @@ use crate::event::Observer;
 use crate::frames::FrameState;
 use crate::ids::{Order, Pfn, ZoneType};
 use crate::migratetype::Migratetype;
-use crate::policy::ListTypes;
+use crate::policy::{ListTypes, TargetMark};
 
 impl<O: Observer> PageAllocator<O> {
-    /// Takes a free block as a migration target (3.10): its pages, or 0 if the min mark forbids. Head becomes TARGET.
+    /// Takes a free block as a migration target (3.10): its pages, or 0 if free memory is too near the mark. Head becomes TARGET.
     ///
     /// # Panics
     /// If `pfn` is not the head of a free block.
@@ -21,8 +21,13 @@ impl<O: Observer> PageAllocator<O> {
         let block = self.geometry.block_of(pfn);
         if self.blocks.migratetype(block) != Migratetype::Isolate {
             let lists = &self.zones[zone.index()];
-            let mark = lists.marks[AllocFlags::WMARK_MIN.wmark()] + (1 << order);
-            if !self.watermark_ok(zone, 0, mark, ZoneType::Dma, AllocFlags::CMA, lists.free_pages) {
+            let (mark, flags) = match self.policy.compaction.target_mark {
+                TargetMark::Low => (lists.mark(AllocFlags::WMARK_LOW.wmark()), AllocFlags::NONE),
+                TargetMark::MinBoosted => (lists.mark(AllocFlags::WMARK_MIN.wmark()), AllocFlags::CMA),
+                TargetMark::Min => (lists.marks[AllocFlags::WMARK_MIN.wmark()], AllocFlags::CMA),
+            };
+            let mark = mark + (1 << order);
+            if !self.watermark_ok(zone, 0, mark, ZoneType::Dma, flags, lists.free_pages) {
                 return 0;
             }
         }

@@ -1,5 +1,6 @@
 //! Presets and sysctls: the era table (`linux-mm.md` chapter 16), row by row, and names that explain themselves.
 
+use pagealloc::ZoneType;
 use pagealloc::policy::*;
 
 /// A behaviour and the kernels in which it changed. Copying is how a row is compared and how completeness is shown.
@@ -35,9 +36,10 @@ const ROWS: &[Row] = &[
     row!("9.6 rounds", ["3.11"], kswapd.rounds),
     row!("kcompactd", ["4.6"], kswapd.kcompactd),
     row!("9.9 hand-over to kcompactd", ["4.6"], kswapd.hands_over),
-    row!("11.17 kcompactd", ["4.6", "4.8", "4.20"], compaction.daemon),
+    row!("11.17 kcompactd", ["4.6", "4.20"], compaction.daemon),
     row!("proactive compaction", ["5.10"], kswapd.proactive_compaction),
-    row!("fallback claim", ["4.6", "4.20", "6.12", "6.15", "6.18"], fallback),
+    row!("fallback claim", ["4.6", "4.20", "6.12", "6.15"], fallback),
+    row!("2.8 who has the HighAtomic reserve", ["6.6", "6.18"], reserve_for_nonblocking),
     row!("extfrag change flag", ["3.12"], extfrag_ownership),
     row!("free-list type hygiene", ["6.12"], list_types),
     row!("NOFRAGMENT", ["5.4"], nofragment),
@@ -46,6 +48,7 @@ const ROWS: &[Row] = &[
     row!("fragment_stall_order", [], fragment_stall),
     row!("pcp orders", ["5.15", "6.6"], pcp.orders),
     row!("pcp high", ["5.15", "6.12"], pcp.high),
+    row!("5.7, 5.14 high-order frees empty lists", ["6.1", "6.12", "6.18"], pcp.empties),
     row!("boot free order", ["5.10"], boot_release, tail_placement),
     row!("compaction in slow path", ["4.6", "4.8"], slowpath.scheme),
     row!("initial compaction", ["4.20"], slowpath.initial_compaction_nonmovable),
@@ -72,7 +75,7 @@ const ROWS: &[Row] = &[
     row!("6.19 (4) boosted failures", ["6.19"], kswapd.boosted_run_may_fail),
     row!("6.19 (5, 6) kswapd and dirty file pages", ["6.19"], reclaim.kswapd_writes_file),
     row!("10.6, 10.12 dirty pages that reclaim meets", ["3.11", "4.6", "4.20"], reclaim.dirty_pages),
-    row!("10.5, 10.8 scan balance", ["4.6", "4.20"], reclaim.scan_balance),
+    row!("10.5, 10.8 scan balance", ["4.6", "4.20", "5.4"], reclaim.scan_balance),
     row!("10.9 end of a pass", ["3.11", "4.6", "5.10"], reclaim.pass_end),
     row!("3.2 reserve held back", ["6.12"], reserve_held_back),
     row!("3.5c merges", ["6.1"], merge_types),
@@ -87,6 +90,8 @@ const ROWS: &[Row] = &[
     row!("9.4 zones of a run unasked for", ["4.8", "5.4"], kswapd.forgets_zones),
     row!("9.9 zones that sleep waits for", ["4.8", "4.20"], kswapd.sleeps_when_all_balanced),
     row!("9.6.6 what counts as reclaimed for the order", ["4.20"], kswapd.counts_each_pass),
+    row!("9.6.6 orders given up", ["4.6", "4.8"], kswapd.gives_up_order),
+    row!("9.6.5 what counts as scanned", ["6.6"], kswapd.reclaimed_counts_as_scanned),
     row!("9.10 failures", ["4.20"], kswapd.failures),
     row!("10.1, 10.16 anon working set", ["5.10"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
@@ -98,7 +103,15 @@ const ROWS: &[Row] = &[
     row!("10.19 slab pressure", ["4.6", "4.20", "5.15"], reclaim.slab_pressure),
     row!("least of slab scanned", ["4.20", "5.0"], reclaim.slab_minimum),
     row!("10.4, 10.13 compaction by mask", ["5.4", "6.1", "6.6"], reclaim.compacts_by_mask),
-    row!("10.4 ready for compaction", ["4.8", "4.20"], reclaim.compaction_ready),
+    row!("10.4 ready for compaction", ["4.8", "4.20", "6.15"], reclaim.compaction_ready),
+    row!("10.3 rounds", ["4.6", "4.20", "5.10", "6.12"], reclaim.rounds),
+    row!("10.5, 10.7 when lists are judged", ["5.10"], reclaim.lists_judged),
+    row!("10.6 passes without page cache", ["4.20", "6.14"], reclaim.empty_pass_is_dirty),
+    row!("10.8 rounding", ["4.20", "5.4"], reclaim.rounds_scan_up),
+    row!("10.11 counting", ["4.6", "5.4"], reclaim.counting),
+    row!("10.13 going on for compaction", ["5.4"], reclaim.continues),
+    row!("10.14 throttling", ["4.20", "6.1"], reclaim.throttling),
+    row!("10.16 what ages", ["5.10"], reclaim.putback_ages),
     row!("10.15 cost", ["5.10"], reclaim.cost_model),
     row!("10.15 cost of rotations", ["6.6"], reclaim.cost_of_rotations),
     row!("10.16 refault", ["4.6"], reclaim.workingset),
@@ -113,6 +126,14 @@ const ROWS: &[Row] = &[
     row!("11.5, 11.11 scanned counters", ["6.6"], compaction.counts_stepped_over),
     row!("11.17 daemon counters", ["6.6"], compaction.counts_proactive),
     row!("11.11 target blocks", ["6.12"], compaction.targets_below_order),
+    row!("3.10 mark of targets", ["4.20", "5.4"], compaction.target_mark),
+    row!("11.11 where the free scanner stops", ["4.6", "4.8"], compaction.target_scan),
+    row!("11.3 success by the mark", ["4.20"], compaction.succeeds_by_mark),
+    row!("11.5 another task's turn", ["5.4"], compaction.async_yields),
+    row!("11.5.11 pages under writeback", ["4.8"], compaction.light_isolates_writeback),
+    row!("11.5.1 too many isolated", ["6.6"], compaction.nofs_isolates_more),
+    row!("11.12b drains", ["4.6"], compaction.drains),
+    row!("11.4 positions", ["4.6"], compaction.positions),
     row!("11.7 source blocks", ["4.20"], compaction.async_same_type),
     row!("11.10 fragmentation index", ["4.20"], compaction.fragindex_all_orders),
     row!("8.11 huge pages without another try", ["4.8"], thp.always_noretry),
@@ -311,4 +332,12 @@ fn a_kernel_refuses_what_it_refused() {
     assert_eq!(set("linux-5.0", "watermark_scale_factor", 3000), range(1, 1000));
     assert_eq!(set("linux-6.1", "watermark_scale_factor", 3000), Ok(()));
     assert_eq!(set("linux-4.20+stall", "fragment_stall_order", 9), Ok(()));
+}
+
+#[test]
+fn up_to_5_2_kswapd_looks_after_the_higher_of_two_requests_zones() {
+    let next = |version: &str, asked| kernel(version).kswapd.next_zone(asked, ZoneType::Normal);
+    assert_eq!(["5.0", "5.4"].map(|version| next(version, Some(ZoneType::Dma32))), [ZoneType::Normal, ZoneType::Dma32]);
+    assert_eq!(["5.0", "5.4"].map(|version| next(version, Some(ZoneType::Movable))), [ZoneType::Movable; 2]);
+    assert_eq!(next("5.0", None), ZoneType::Normal);
 }

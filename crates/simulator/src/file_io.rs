@@ -213,7 +213,10 @@ impl Sim {
         }
         state.lru_add(pfn, flags, Tag::from(id));
         if let Some(shadow) = shadow.filter(|_| cache_refaults(&state.alloc.policy.reclaim, gfp)) {
-            state.refault(pfn, shadow, cpu);
+            match flags.contains(PageFlags::ACTIVE) {
+                true => state.refault_in_fault(pfn, shadow, cpu),
+                false => state.refault(pfn, shadow, cpu),
+            }
         }
         Some(id)
     }
@@ -273,7 +276,7 @@ impl Sim {
         self.mm.state.borrow_mut().refresh_dirty_limits();
         let largest = order_at(at.index, whole_pages.max(1), self.largest_folio());
         for order in (0..=largest).rev() {
-            let gfp = if order > 0 { WRITE | LIGHTLY } else { WRITE };
+            let gfp = self.write_mask() | if order > 0 { LIGHTLY } else { Gfp::NONE };
             let Some(pfn) = self.pages(order, gfp, pid).await else { continue };
             // Where a part of it is cached already, only a smaller one fits; at order 0 somebody else was faster.
             match self.insert(pid, at, NewPage { pfn, order, gfp, flags: PageFlags::NONE }).await {
@@ -284,6 +287,14 @@ impl Sim {
             return Ok(());
         }
         Err(NOMEM)
+    }
+
+    /// XFS takes `__GFP_FS` off the masks of its files, writes' too.
+    fn write_mask(&self) -> Gfp {
+        match self.spec.disks.filesystem {
+            Filesystem::Xfs => Gfp(WRITE.0 & !Gfp::FS.0),
+            Filesystem::Ext4 => WRITE,
+        }
     }
 
     /// Buffer heads of a page that is written to: one for each block of 4 KiB. XFS has done without since 4.19, where blocks are as
@@ -312,6 +323,10 @@ impl Sim {
         let state = &mut *self.mm.state.borrow_mut();
         let folio = *state.owner.folios.get(id);
         let (Use::File { index, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return 1 };
+        if state.alloc.policy.reclaim.writes_refault && at.file != BLOCK_DEVICE {
+            // Up to 4.6 to write to a page is to use it ("mm: filemap: only do access activations on reads").
+            state.mark_accessed(pfn);
+        }
         if !state.pages.flags(pfn).contains(PageFlags::DIRTY) {
             state.set_dirty(pfn);
             if at.file == BLOCK_DEVICE {

@@ -266,7 +266,11 @@ fn note_page(state: &State<SimWorld>, now: Nanos, id: FolioId, range: &mut Range
         return;
     }
     let head = state.alloc.frames.state(pfn);
-    let held = head != FrameState::LRU || state.pages.flags(pfn).contains(PageFlags::PINNED) || folio.ready > now;
+    // What the swap cache has a reference to is in use elsewhere; since 4.8 it may be collapsed.
+    let cached = state.alloc.policy.thp.collapse_swap_in == CollapseSwapIn::Never
+        && state.pages.flags(pfn).contains(PageFlags::SWAPCACHE);
+    let pinned = state.pages.flags(pfn).contains(PageFlags::PINNED);
+    let held = head != FrameState::LRU || cached || pinned || folio.ready > now;
     let shared = folio.maps > 1 && !folio.parts;
     range.unsuitable += u32::from(held || folio.parts && !state.alloc.policy.thp.collapses_shared);
     range.shared += u32::from(shared);

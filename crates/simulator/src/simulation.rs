@@ -243,7 +243,7 @@ impl Run<'_> {
         if let Some(what) = broken.take() {
             return Err(SimulationError::Broken { at_ms, what });
         }
-        if env.flushers_woken.get() {
+        if env.flushers_woken.get() > 0 {
             sim.wake_flusher();
         }
         sim.settle();

@@ -189,7 +189,12 @@ impl Sim {
         (folio.place, folio.ready, folio.young) = (Place::Frame(pfn), ready, !ahead);
         (folio.ahead, folio.hint) = (ahead, false);
         let flags = state.swapped_in_flags(ahead).with(PageFlags::SWAPCACHE);
-        let flags = if ahead { flags } else { flags.with(PageFlags::MAPPED) };
+        // With generations what is read along in a fault starts young, too.
+        let flags = match (ahead, state.lru_gen) {
+            (false, _) => flags.with(PageFlags::MAPPED),
+            (true, Some(_)) => flags.with(PageFlags::ACTIVE),
+            (true, None) => flags,
+        };
         state.lru_add(pfn, flags, Tag::from(id));
         state.refault_into_swap_cache(pfn, shadow, cpu);
         if !ahead {

@@ -68,15 +68,16 @@ impl Sim {
             self.flusher.set(Some(self.env().current.get()));
             self.env().park(Some(INTERVAL)).await;
             self.flusher.set(None);
-            let all = self.env().flushers_woken.replace(false);
-            self.write_back(all).await;
+            let asked = self.env().flushers_woken.replace(0);
+            self.write_back(asked).await;
         }
     }
 
-    /// Writes the oldest dirty pages: all of them, or as many as are too old or too many.
-    async fn write_back(&self, all: bool) {
-        while let Some(id) = self.next_to_write(all) {
+    /// Writes the oldest dirty pages: as many as are asked for, or are too old or too many.
+    async fn write_back(&self, mut asked: u64) {
+        while let Some(id) = self.next_to_write(asked > 0) {
             if let Some(pages) = self.start_writing(id, Stream::Files) {
+                asked = asked.saturating_sub(pages.into());
                 self.spend(self.cost_of_writing(pages)).await;
                 self.write_inode(id).await;
             }
@@ -102,12 +103,12 @@ impl Sim {
         self.log_inode(KERNEL, file, Logged::Core).await;
     }
 
-    fn next_to_write(&self, all: bool) -> Option<FolioId> {
+    fn next_to_write(&self, asked: bool) -> Option<FolioId> {
         let mut dirtied = self.dirtied.borrow_mut();
         let &(since, id) = dirtied.front()?;
         let state = self.mm.state.borrow();
         let (dirty, _) = state.nr_dirty_and_writeback();
-        let wanted = all || dirty > state.dirty_thresholds().0 || self.mm.env.now() - since >= EXPIRE;
+        let wanted = asked || dirty > state.dirty_thresholds().0 || self.mm.env.now() - since >= EXPIRE;
         if wanted {
             dirtied.pop_front();
         }
@@ -138,7 +139,7 @@ impl Sim {
 
     /// `sync`.
     pub async fn sync_all(&self) {
-        self.write_back(true).await;
+        self.write_back(u64::MAX).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
         self.log_inodes().await;
     }

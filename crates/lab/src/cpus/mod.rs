@@ -53,6 +53,8 @@ struct Known {
     standing: Standing,
     /// It has page tables of its own.
     is_process: bool,
+    /// How often it had to leave its CPU to another task.
+    preempted: u64,
 }
 
 /// All CPUs.
@@ -82,7 +84,13 @@ impl Cpus {
     fn know(&mut self, task: TaskId) -> &mut Known {
         for new in self.tasks.len()..=task {
             let last = self.home(new);
-            self.tasks.push(Known { seat: Seat::None, last, standing: Standing::default(), is_process: false });
+            self.tasks.push(Known {
+                seat: Seat::None,
+                last,
+                standing: Standing::default(),
+                is_process: false,
+                preempted: 0,
+            });
         }
         &mut self.tasks[task]
     }
@@ -202,7 +210,14 @@ impl Cpus {
             return None;
         }
         self.tasks[task].seat = Seat::Queued(cpu);
-        self.run_next(cpu, now).filter(|&next| next != task)
+        let next = self.run_next(cpu, now).filter(|&next| next != task);
+        self.tasks[task].preempted += u64::from(next.is_some());
+        next
+    }
+
+    /// How often a task had to leave its CPU to another one.
+    pub fn preemptions(&self, task: TaskId) -> u64 {
+        self.tasks.get(task).map_or(0, |known| known.preempted)
     }
 
     fn tick(&mut self, cpu: usize, now: Nanos) {
@@ -360,6 +375,25 @@ mod tests {
         for scheduler in BOTH {
             assert_eq!(ends_at_nice_0(1, scheduler, &[8, 4]), [12, 8], "{scheduler:?}");
             assert_eq!(ends_at_nice_0(2, scheduler, &[8, 4]), [8, 4], "a CPU each, {scheduler:?}");
+        }
+    }
+
+    #[test]
+    fn who_leaves_its_cpu_to_another_task_is_preempted() {
+        for (cpus, expected) in [(1, 1), (2, 0)] {
+            let env = env(cpus, Scheduler::Cfs);
+            let counts = RefCell::new(Vec::new());
+            let mut executor = Executor::default();
+            for _ in 0..2 {
+                let (env, counts) = (&env, &counts);
+                executor.spawn(env, async move {
+                    env.run(8 * MS).await;
+                    counts.borrow_mut().push(env.preemptions());
+                });
+            }
+            run(&env, &mut executor);
+            drop(executor);
+            assert_eq!(counts.borrow()[0].min(1), expected, "{cpus} CPUs");
         }
     }
 

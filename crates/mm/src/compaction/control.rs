@@ -85,6 +85,9 @@ pub(crate) struct CompactControl {
     pub last_migrated: Option<Pfn>,
     /// Both cached migrate positions were equal and nothing has been isolated yet (11.12b.ii).
     pub update_cached: bool,
+    /// It moves the one cached position of the migrate scanner no more, or that of the free scanner (3.x).
+    pub migrate_frozen: bool,
+    pub free_frozen: bool,
     /// An asynchronous run has found the LRU or zone lock taken: it ends where its block does, unless it has reached its goal there
     /// (11.12b.vii).
     pub contended: bool,
@@ -191,6 +194,8 @@ impl<W: World> State<W> {
             finishing_block: false,
             last_migrated: None,
             update_cached: false,
+            migrate_frozen: false,
+            free_frozen: false,
             contended: false,
             fast_search_fail: 0,
             search_order: 0,

@@ -80,6 +80,7 @@ impl<W: World> State<W> {
         let allowed = match self.alloc.policy.compaction.finish {
             CompactFinish::OwnTypeLowMark => watermark_ok(low + (1 << order), free),
             CompactFinish::ClaimableLowMark => watermark_ok(low, free),
+            CompactFinish::ClaimableOwnMark => watermark_ok(self.alloc.wmark(control.zone, control.alloc_flags), free),
             CompactFinish::FinishBlock | CompactFinish::AtBlockBoundary => true,
         };
         allowed && (order..=self.alloc.geometry.max_order).any(|order| self.serves(control, order))

@@ -5,6 +5,7 @@ use super::{COMPACT_CLUSTER_MAX, CompactControl, CompactMode};
 use crate::event::{MmEvent, MmObserver};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
+use pagealloc::policy::{CachedPositions, TargetScan};
 use pagealloc::{BlockId, Counter, FrameState, Migratetype, Order, Pfn};
 
 impl<W: World> State<W> {
@@ -51,14 +52,17 @@ impl<W: World> State<W> {
     }
 
     /// The block was scanned to its end: the next run starts below it.
-    fn hint_used_up(&mut self, control: &CompactControl, block: BlockId, below: Pfn, taken: u32) {
+    fn hint_used_up(&mut self, control: &mut CompactControl, block: BlockId, below: Pfn, taken: u32) {
+        control.free_frozen |= taken > 0 && self.alloc.policy.compaction.positions == CachedPositions::One;
         let cached = &mut self.zones[control.zone.index()].compaction.cached_free;
         if self.alloc.policy.compaction.fast_search {
             *cached = (*cached).min(below);
             self.alloc.set_skip(block, true);
         } else if taken == 0 && !control.ignore_skip {
             // Up to 5.0 only a block that gave nothing was passed by (own knowledge).
-            *cached = (*cached).min(self.alloc.geometry.block_start(block));
+            if !control.free_frozen {
+                *cached = (*cached).min(self.alloc.geometry.block_start(block));
+            }
             self.alloc.set_skip(block, true);
         }
     }
@@ -86,6 +90,7 @@ impl<W: World> State<W> {
     ) -> (Pfn, u32) {
         let (mut pfn, mut scanned, mut taken) = (start, 0, 0);
         let counts_all = self.alloc.policy.compaction.counts_stepped_over;
+        let rule = self.alloc.policy.compaction.target_scan;
         while pfn < end {
             scanned += 1;
             let state = self.alloc.frames.state(pfn);
@@ -93,11 +98,15 @@ impl<W: World> State<W> {
                 Some(order) => {
                     let pages = self.alloc.isolate_free(pfn);
                     if pages == 0 {
-                        break;
+                        if rule == TargetScan::ToTheMark {
+                            break;
+                        }
+                        pfn = pfn.add(1);
+                        continue;
                     }
                     self.hold_target(control, pfn, order);
                     taken += pages;
-                    if control.targets.pages >= control.nr_sources {
+                    if rule != TargetScan::WholeBlock && control.targets.pages >= control.nr_sources {
                         pfn = pfn.add(pages);
                         scanned += if counts_all { pages - 1 } else { 0 };
                         break;

@@ -5,7 +5,7 @@ use super::{COMPACT_CLUSTER_MAX, CompactControl, CompactMode};
 use crate::event::{MmEvent, MmObserver};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
-use pagealloc::policy::SkipOnFailure;
+use pagealloc::policy::{CachedPositions, SkipOnFailure};
 use pagealloc::{BlockId, Counter, FrameState, Gfp, Order, Pfn};
 
 /// Aligned windows of the wanted order: a single page that stays makes the rest of its window useless to a hasty run.
@@ -31,7 +31,7 @@ struct BlockScan {
     end: Pfn,
     windows: Option<Windows>,
     scanned: u32,
-    /// The block, if the scan began at its start: only then its hint is set.
+    /// The block, if its hint may be set: since 5.1, where the scan began at its start.
     hint: Option<BlockId>,
     hint_updated: bool,
     /// Pages taken in this scan.
@@ -41,15 +41,16 @@ struct BlockScan {
 impl<W: World> State<W> {
     /// Isolates up to 32 pages from `low` on, within one block; more if the block is to be finished.
     pub(super) fn isolate_migratepages_block(&mut self, control: &mut CompactControl, low: Pfn, end: Pfn) {
-        let at_start = low == low.align_down(self.alloc.geometry.pageblock_order) || low == control.start;
         let rules = self.alloc.policy.compaction;
+        let at_start = low == low.align_down(self.alloc.geometry.pageblock_order) || low == control.start;
+        let hints = at_start || !rules.fast_search;
         let hasty = control.hasty() && rules.skip_on_failure != SkipOnFailure::Off;
         let mut scan = BlockScan {
             pfn: low,
             end,
             windows: control.order.filter(|_| hasty).map(|order| Windows { order, end: window_end(low, order) }),
             scanned: 0,
-            hint: at_start.then(|| self.alloc.geometry.block_of(low)),
+            hint: hints.then(|| self.alloc.geometry.block_of(low)),
             hint_updated: false,
             taken: 0,
         };
@@ -144,8 +145,10 @@ impl<W: World> State<W> {
         }
         let immovable = PageFlags::DIRTY.with(PageFlags::DIRTY_IMMOVABLE);
         let must_be_written = flags.contains(immovable) && flags.has_mapping();
-        // Only a full sync run could wait.
-        control.mode == CompactMode::Sync || !(must_be_written || flags.contains(PageFlags::WRITEBACK))
+        // Only a full sync run could wait; up to 4.6 every sync run tries.
+        let light = self.alloc.policy.compaction.light_isolates_writeback;
+        let tries = if light { control.mode != CompactMode::Async } else { control.mode == CompactMode::Sync };
+        tries || !(must_be_written || flags.contains(PageFlags::WRITEBACK))
     }
 
     fn moves_unevictable(&self) -> bool {
@@ -204,7 +207,7 @@ impl<W: World> State<W> {
             // Accounted in one batch: what was put back above has been subtracted without ever being added (11.6).
             self.account_batch(control);
         }
-        self.hint_scanned_block(control, scan);
+        self.hint_scanned_block(control, start, scan);
         self.alloc.observer.mm(&MmEvent::CompactionIsolateMigratepages {
             start,
             end: scan.pfn,
@@ -217,21 +220,42 @@ impl<W: World> State<W> {
     }
 
     /// A block scanned to its end for nothing, or for the last time, need not be scanned again soon.
-    fn hint_scanned_block(&mut self, control: &CompactControl, scan: &BlockScan) {
-        if scan.pfn != scan.end || (scan.taken > 0 && !control.finish_pageblock) {
-            return;
-        }
+    fn hint_scanned_block(&mut self, control: &mut CompactControl, start: Pfn, scan: &BlockScan) {
         if !self.alloc.policy.compaction.fast_search {
-            // Up to 5.0 a run that ignores hints sets none, and the position stays at the block's start (own knowledge).
-            let Some(block) = scan.hint.filter(|_| !control.ignore_skip) else { return };
-            self.alloc.set_skip(block, true);
-            self.update_cached_migrate(control, control.block_start(&self.alloc.geometry, block));
+            return self.hint_barren_scan(control, start, scan);
+        }
+        if scan.pfn != scan.end || (scan.taken > 0 && !control.finish_pageblock) {
             return;
         }
         if let Some(block) = scan.hint.filter(|_| !scan.hint_updated) {
             self.alloc.set_skip(block, true);
         }
         self.update_cached_migrate(control, scan.end);
+    }
+}
+
+// ---- hints up to 5.0
+impl<W: World> State<W> {
+    /// A scan that has reached the end of its block and isolated nothing sets the block's hint, wherever it began, and moves the position there (read in
+    /// 3.11 to 5.0.1). A run that ignores hints sets none up to 4.14 (own knowledge for the version).
+    fn hint_barren_scan(&mut self, control: &mut CompactControl, start: Pfn, scan: &BlockScan) {
+        if scan.taken > 0 {
+            self.freeze_migrate_position(control);
+        }
+        if scan.pfn != scan.end || scan.taken > 0 {
+            return;
+        }
+        if let Some(block) = scan.hint.filter(|_| !control.ignore_skip) {
+            self.alloc.set_skip(block, true);
+            if !control.migrate_frozen {
+                self.update_cached_migrate(control, start);
+            }
+        }
+    }
+
+    /// Where there is one position for all runs, this one no longer moves it (3.x).
+    pub(super) fn freeze_migrate_position(&self, control: &mut CompactControl) {
+        control.migrate_frozen |= self.alloc.policy.compaction.positions == CachedPositions::One;
     }
 }
 

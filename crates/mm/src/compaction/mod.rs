@@ -40,7 +40,7 @@ mod zone;
 
 pub(crate) use control::CompactControl;
 
-use crate::env::TaskContext;
+use crate::env::{Env, TaskContext};
 use crate::event::{MmEvent, MmObserver};
 use crate::slowpath::{defrag_rules, work_order};
 use crate::state::{Mm, State, World};
@@ -141,6 +141,14 @@ pub struct ZoneCompaction {
     pub(crate) blockskip_flush: bool,
 }
 
+/// What compaction of one zone for a request came to.
+struct Ran {
+    status: CompactResult,
+    page: Option<Pfn>,
+    /// The request should be served now, whatever the result.
+    served: bool,
+}
+
 // ---- entry points
 impl<W: World> Mm<W> {
     /// Direct compaction over the zonelist (11.3): the result and a captured page, of the request's order.
@@ -159,14 +167,17 @@ impl<W: World> Mm<W> {
             return (CompactResult::Deferred, None);
         }
         let mut overall = CompactResult::Skipped;
+        let yields = priority == CompactPriority::Async && self.state.borrow().alloc.policy.compaction.async_yields;
+        let preempted = self.env.preemptions();
         for index in 0.. {
             let Some(zone) = self.state.borrow().alloc.zonelist(request, index) else { break };
-            let (status, page) = self.compact_for(request, flags, priority, order, zone, task).await;
-            overall = overall.max(status);
-            if status == CompactResult::Success {
-                return (overall, page);
+            let ran = self.compact_for(request, flags, priority, order, zone, task).await;
+            overall = overall.max(ran.status);
+            if ran.status == CompactResult::Success {
+                return (overall, ran.page);
             }
-            if task.flags.contains(crate::TaskFlags::DYING) {
+            let leaves = yields && self.env.preemptions() != preempted;
+            if ran.served || leaves || task.flags.contains(crate::TaskFlags::DYING) {
                 break;
             }
         }
@@ -183,11 +194,11 @@ impl<W: World> Mm<W> {
         order: Order,
         zone: ZoneId,
         task: &TaskContext,
-    ) -> (CompactResult, Option<Pfn>) {
+    ) -> Ran {
         let per_zone = self.state.borrow().alloc.policy.compaction.defer_per_zone;
         let deferrable = per_zone && priority != CompactPriority::SyncFull;
         if deferrable && self.state.borrow_mut().compaction_deferred(zone, order) {
-            return (CompactResult::Deferred, None);
+            return Ran { status: CompactResult::Deferred, page: None, served: false };
         }
         let mut control = self.state.borrow().direct_control(request, flags, priority, order, zone, task);
         let mut status = self.compact_zone(&mut control).await;
@@ -195,13 +206,15 @@ impl<W: World> Mm<W> {
             status = CompactResult::Success;
         }
         let mut state = self.state.borrow_mut();
-        if status == CompactResult::Success {
+        let by_mark = state.alloc.policy.compaction.succeeds_by_mark;
+        let served = by_mark && state.above_low(zone, order, &control);
+        if served || status == CompactResult::Success {
             // Not certain yet: the caller confirms once it has the page (8.4).
             state.compaction_defer_reset(zone, order, false);
         } else if per_zone && priority != CompactPriority::Async && status.is_exhausted() {
             state.defer_compaction(zone, order);
         }
-        (status, control.captured)
+        Ran { status, page: control.captured, served }
     }
 
     /// Compacts all zones of a node entirely (`compact_memory`, 11.2).
@@ -237,6 +250,12 @@ impl<W: World> State<W> {
     /// must not fragment (13.9). Deferral and retry decisions follow this order.
     fn work_order_of(&self, request: &Request, flags: AllocFlags) -> Order {
         work_order(&self.alloc.policy, &self.alloc.geometry, request, flags)
+    }
+
+    /// Whether the zone is above its low mark at the order, for this run's request.
+    fn above_low(&self, zone: ZoneId, order: Order, control: &CompactControl) -> bool {
+        let (low, free) = (self.alloc.wmark(zone, AllocFlags::WMARK_LOW), self.alloc.free_pages(zone));
+        self.alloc.watermark_ok(zone, order, low, control.highest, control.alloc_flags, free)
     }
 
     fn enter_direct_compaction(&mut self, request: &Request, flags: AllocFlags, priority: CompactPriority) -> Order {

@@ -6,6 +6,7 @@
 use super::control::{pageblock_end, pageblock_start};
 use super::{CompactControl, CompactMode};
 use crate::state::{State, World};
+use pagealloc::policy::CachedPositions;
 use pagealloc::{BlockId, FrameState, Migratetype, NodeId, PAGE_ALLOC_COSTLY_ORDER, Pfn, ZoneId};
 
 impl<W: World> State<W> {
@@ -28,17 +29,24 @@ impl<W: World> State<W> {
         control.ignore_skip || !self.alloc.skip(block)
     }
 
-    /// The migrate scanner is done with everything below `end`, the end of a block.
+    /// The migrate scanner is done with everything below `end`, the end of a block. From 5.1 on that is rounded up to the end of the block which
+    /// begins there, so that runs begin behind a block that none has looked at (read in 5.4.301 to 6.14); before, it is the frame itself.
     pub(super) fn update_cached_migrate(&mut self, control: &CompactControl, end: Pfn) {
+        let searches = self.alloc.policy.compaction.fast_search;
+        let end = if searches { pageblock_end(&self.alloc.geometry, end) } else { end };
+        let one = self.alloc.policy.compaction.positions == CachedPositions::One;
         let cached = &mut self.zones[control.zone.index()].compaction.cached_migrate;
         cached[0] = cached[0].max(end);
-        if control.mode != CompactMode::Async {
+        if control.mode != CompactMode::Async || one {
             cached[1] = cached[1].max(end);
         }
     }
 
-    /// Back to the whole zone: the scanners met.
+    /// Back to the whole zone: the scanners met. In 3.x only a reset of the hints leads back.
     pub(super) fn reset_cached_positions(&mut self, control: &CompactControl) {
+        if self.alloc.policy.compaction.positions == CachedPositions::One {
+            return;
+        }
         let last_block = pageblock_start(&self.alloc.geometry, Pfn(control.end.0 - 1));
         let zone = &mut self.zones[control.zone.index()].compaction;
         zone.cached_migrate = [control.start; 2];
@@ -120,7 +128,8 @@ impl<W: World> State<W> {
         let (first, last) = (head.max(info.start), pageblock_end(&geometry, pfn).min(info.end));
         let useful = (first.0..last.0).step_by(1 << PAGE_ALLOC_COSTLY_ORDER).any(|pfn| {
             let state = self.alloc.frames.state(Pfn(pfn));
-            as_source && state == FrameState::LRU || as_target && state.free_order().is_some()
+            as_source && matches!(state, FrameState::LRU | FrameState::LRU_TAIL)
+                || as_target && state.free_order().is_some()
         });
         if useful {
             self.alloc.set_skip(block, false);

@@ -35,16 +35,22 @@ impl<W: World> State<W> {
         if control.sources.is_empty() { Isolated::Nothing } else { Isolated::Pages }
     }
 
-    fn worth_scanning(&mut self, control: &CompactControl, low: Pfn, fast_found: bool, end: Pfn) -> bool {
+    fn worth_scanning(&mut self, control: &mut CompactControl, low: Pfn, fast_found: bool, end: Pfn) -> bool {
         let geometry = self.alloc.geometry;
         let block = geometry.block_of(low);
-        let at_start = low == pageblock_start(&geometry, low) || low == control.start;
+        // Up to 5.0 hints are asked amid a block, too, and unsuitable blocks move no position.
+        let searches = self.alloc.policy.compaction.fast_search;
+        let at_start = low == pageblock_start(&geometry, low) || low == control.start || !searches;
         if at_start && !fast_found && !self.isolation_suitable(control, block) {
             return false;
         }
         if !self.suitable_migration_source(control, block) {
-            // If all blocks left are unsuitable, the next run must not walk them again.
-            self.update_cached_migrate(control, end);
+            if searches {
+                // If all blocks left are unsuitable, the next run must not walk them again.
+                self.update_cached_migrate(control, end);
+            } else if control.mode == CompactMode::Async {
+                self.freeze_migrate_position(control);
+            }
             return false;
         }
         true

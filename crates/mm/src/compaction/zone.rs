@@ -6,7 +6,7 @@ use super::{CompactControl, CompactMode, CompactResult};
 use crate::env::{Env, Queue, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
-use pagealloc::policy::{FailedBatch, SkipOnFailure};
+use pagealloc::policy::{CompactDrains, FailedBatch, SkipOnFailure, SlowpathScheme};
 use pagealloc::{Capture, Counter, Gfp, Pfn};
 
 /// What one step did: isolate a batch, move it, drain.
@@ -31,6 +31,8 @@ impl<W: World> Mm<W> {
         if let Some(result) = refused {
             return result;
         }
+        let yields = control.mode == CompactMode::Async && self.state.borrow().alloc.policy.compaction.async_yields;
+        let preempted = self.env.preemptions();
         let result = loop {
             control.kswapd_running = control.proactive && !self.env.has_waiters(Queue::Kswapd(control.node));
             // A batch that failed is followed by the rest of its block, whatever the free lists say by now (11.12).
@@ -40,8 +42,11 @@ impl<W: World> Mm<W> {
                     break verdict;
                 }
             }
-            if !self.wait_for_isolated(control).await {
+            if yields && self.env.preemptions() != preempted {
                 break CompactResult::Contended;
+            }
+            if !self.wait_for_room(control).await {
+                break self.state.borrow().gives_up();
             }
             control.contended |= control.mode == CompactMode::Async && self.env.lock_contended(&control.task);
             let step = self.state.borrow_mut().step(control);
@@ -55,16 +60,17 @@ impl<W: World> Mm<W> {
     }
 
     /// Waits while others hold too many isolated pages (11.5.1); false: give up.
-    async fn wait_for_isolated(&self, control: &CompactControl) -> bool {
+    async fn wait_for_room(&self, control: &CompactControl) -> bool {
         while self.state.borrow().compaction_too_many_isolated(control) {
             if control.mode == CompactMode::Async {
                 return false;
             }
-            self.env.wait(Queue::Isolated(control.node), Some(1_000_000_000 / 50)).await;
+            self.wait_for_isolated(control.node).await;
             if control.fatal_signal() {
                 return false;
             }
         }
+        self.wake_throttled_isolated(control.node);
         true
     }
 
@@ -98,7 +104,8 @@ impl<W: World> State<W> {
         }
         self.place_scanners(control);
         let cached = self.zones[control.zone.index()].compaction.cached_migrate;
-        control.update_cached = control.mode == CompactMode::Async && cached[0] == cached[1];
+        let follows = control.mode == CompactMode::Async && self.alloc.policy.compaction.fast_search;
+        control.update_cached = follows && cached[0] == cached[1];
         let CompactControl { zone, migrate_pfn, free_pfn, mode, .. } = *control;
         self.alloc.observer.mm(&MmEvent::CompactionBegin { zone, migrate_pfn, free_pfn, mode });
         None
@@ -183,13 +190,22 @@ impl<W: World> State<W> {
         let migrated = self.capturing(control, |state, control| state.migrate_sources(control));
         (step.isolated, step.moved) = (true, migrated.moved);
         if migrated.no_target && !control.scanners_met(&self.alloc.geometry) {
-            step.verdict = Some(CompactResult::Contended);
+            step.verdict = Some(self.gives_up());
             return step;
         }
         if migrated.failed > 0 {
             self.after_failure(control);
         }
         step
+    }
+
+    /// What a run ends with that lacks targets, or finds too many pages isolated. Up to 4.6 only a taken lock or another task's turn is contention, for
+    /// which a request for a huge page gives up.
+    fn gives_up(&self) -> CompactResult {
+        match self.alloc.policy.slowpath.scheme {
+            SlowpathScheme::AsyncThenSync3x | SlowpathScheme::AsyncThenSync => CompactResult::NoSuitablePage,
+            SlowpathScheme::Priorities => CompactResult::Contended,
+        }
     }
 
     /// Ends a step, and maybe the run. A block that is scanned again is not done yet.
@@ -255,6 +271,9 @@ impl<W: World> State<W> {
     /// The migrate scanner left the window that pages were freed in: drain them from this CPU's lists, or they never
     /// merge.
     fn drain_if_left_window(&mut self, control: &mut CompactControl) {
+        if self.alloc.policy.compaction.drains == CompactDrains::AfterRun {
+            return;
+        }
         let Some(order) = control.order.filter(|&order| order > 0) else { return };
         if control.last_migrated.is_some_and(|pfn| pfn < control.migrate_pfn.align_down(order)) {
             self.capturing(control, |state, control| state.alloc.drain_cpu(control.task.cpu, Some(control.zone)));
@@ -272,12 +291,13 @@ impl<W: World> State<W> {
         self.alloc.observer.mm(&MmEvent::CompactionEnd { zone, migrate_pfn, free_pfn, mode, status });
     }
 
-    /// too_many_isolated of compaction (11.5.1). Requests without FS may go beyond, or they could wait for one another.
+    /// too_many_isolated of compaction (11.5.1). Requests without FS may go beyond since 6.x, or they could wait for one another.
     fn compaction_too_many_isolated(&self, control: &CompactControl) -> bool {
         let on_lists: u64 = (self.alloc.zones_of(control.node))
             .map(|zone| self.zones[zone as usize].lru_pages[..4].iter().sum::<u64>())
             .sum();
-        let shift = if control.gfp.contains(Gfp::FS) { 3 } else { 0 };
+        let apart = self.alloc.policy.compaction.nofs_isolates_more;
+        let shift = if apart && control.gfp.contains(Gfp::FS) { 3 } else { 0 };
         let isolated: i64 = self.nodes[control.node.index()].reclaim.isolated.iter().sum();
         isolated > (on_lists >> shift) as i64 / 2
     }

@@ -132,7 +132,9 @@ impl<W: World> Mm<W> {
         run.sc.nr_to_reclaim = target;
         run.sc.nr_scanned = 0;
         self.shrink_node(run.node, &mut run.sc, task).await;
-        run.sc.nr_scanned.max(run.sc.nr_reclaimed - before) >= target
+        let reclaimed = run.sc.nr_reclaimed - before;
+        let counts = self.state.borrow().alloc.policy.kswapd.reclaimed_counts_as_scanned;
+        run.sc.nr_scanned.max(if counts { reclaimed } else { 0 }) >= target
     }
 }
 
@@ -173,7 +175,8 @@ impl<W: World> State<W> {
         let policy = &self.alloc.policy;
         let counted = if policy.kswapd.counts_each_pass { reclaimed_before } else { 0 };
         let gap = policy.compaction.gap.pages(run.sc.order);
-        policy.kswapd.rounds == KswapdRounds::Single && run.sc.nr_reclaimed - counted >= gap
+        let gives_up = policy.kswapd.gives_up_order && policy.kswapd.rounds == KswapdRounds::Single;
+        gives_up && run.sc.nr_reclaimed - counted >= gap
     }
 
     /// A run without a page counts against the node (9.6.10); since 6.19 not if it was for a boost only.

@@ -3,7 +3,7 @@
 use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, World};
-use pagealloc::policy::HandOver;
+use pagealloc::policy::{HandOver, LruRule};
 use pagealloc::{Counter, NodeId, Order, ZoneType};
 
 /// kswapd's pid in events, plus the node: never a task's.
@@ -42,8 +42,9 @@ impl<W: World> Mm<W> {
     }
 
     fn pending_request(&self, node: NodeId, previous: ZoneType) -> (Order, ZoneType) {
-        let kswapd = &self.state.borrow().nodes[node.index()].kswapd;
-        (kswapd.order, kswapd.highest.unwrap_or(previous))
+        let state = self.state.borrow();
+        let kswapd = &state.nodes[node.index()].kswapd;
+        (kswapd.order, state.alloc.policy.kswapd.next_zone(kswapd.highest, previous))
     }
 
     /// Takes what was asked for since, if it is of a larger order or confined to lower zones: then there is no sleep. Anything else
@@ -79,8 +80,9 @@ impl<W: World> Mm<W> {
             early = self.nap(node).await;
             if early && !self.state.borrow().alloc.policy.kswapd.sleeps_by_order {
                 let mut state = self.state.borrow_mut();
+                let rules = state.alloc.policy.kswapd;
                 let kswapd = &mut state.nodes[node.index()].kswapd;
-                kswapd.highest = kswapd.highest.or(Some(highest));
+                kswapd.highest = Some(rules.next_zone(kswapd.highest, highest));
                 kswapd.order = kswapd.order.max(reclaim_order);
             }
             self.prepare_to_wait(node);
@@ -112,7 +114,8 @@ impl<W: World> Mm<W> {
             return true;
         }
         let balanced = state.may_sleep(node, order, highest);
-        if balanced {
+        // Where lists are per zone, passes over them see to that (read in 3.11 and 4.6.2).
+        if balanced && state.alloc.policy.reclaim.lru == LruRule::PerNode {
             let reclaim = &mut state.nodes[node.index()].reclaim;
             (reclaim.congested, reclaim.all_dirty, reclaim.all_writeback) = (false, false, false);
         }

@@ -41,7 +41,10 @@ impl<W: World> Mm<W> {
             enough_scanned |= run.sc.nr_scanned >= run.sc.nr_to_reclaim;
             attempted = run.sc.nr_to_reclaim.saturating_add(attempted);
         }
-        if needs_compaction && run.sc.nr_reclaimed - before > attempted {
+        // Its order is given up before it compacts, once enough for the order was reclaimed (read in 3.11).
+        let got = run.sc.nr_reclaimed - before;
+        let keeps_order = got < self.state.borrow().alloc.policy.compaction.gap.pages(run.sc.order);
+        if needs_compaction && keeps_order && got > attempted {
             self.compact_pgdat(run.node, run.sc.order, task).await;
         }
         enough_scanned
@@ -49,7 +52,6 @@ impl<W: World> Mm<W> {
 
     async fn shrink_one_zone(&self, run: &mut Run, zone: ZoneId, end: ZoneType, task: &TaskContext) {
         let (kind, before) = (self.state.borrow().alloc.zone_info(zone).kind, run.sc.nr_reclaimed);
-        self.state.borrow_mut().nodes[run.node.index()].reclaim.all_writeback = false;
         let each = self.state.borrow().alloc.policy.reclaim.slab_pressure == SlabPressure::EachZone;
         self.shrink_lists(LruvecId::Zone(zone), each || kind == end, &mut run.sc, task).await;
         if run.sc.nr_reclaimed == before {
@@ -57,6 +59,7 @@ impl<W: World> Mm<W> {
             kswapd.pages_scanned[kind as usize] += run.sc.nr_scanned;
         }
         let mut state = self.state.borrow_mut();
+        state.nodes[run.node.index()].reclaim.all_writeback = false;
         if !state.zone_hopeless(zone) && state.zone_balanced(zone, 0, 0, end, false) {
             let reclaim = &mut state.nodes[run.node.index()].reclaim;
             (reclaim.congested, reclaim.all_dirty) = (false, false);
@@ -133,7 +136,8 @@ impl<W: World> State<W> {
         if run.sc.priority != DEF_PRIORITY && self.zone_hopeless(zone) {
             return false;
         }
-        let order = if run.sc.order > 0 && self.compactable(zone, run.sc.order, end) { 0 } else { run.sc.order };
+        let by_compaction = run.sc.order > 0 && !self.alloc.policy.kswapd.kcompactd;
+        let order = if by_compaction && self.compactable(zone, run.sc.order, end) { 0 } else { run.sc.order };
         !self.zone_balanced(zone, order, self.balance_margin(zone), end, false)
     }
 

@@ -6,7 +6,7 @@ use crate::env::{Env, Queue, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::LruvecId;
 use crate::state::{Mm, State, World};
-use pagealloc::policy::{LruRule, SlabPressure};
+use pagealloc::policy::{DirtyPages, LruRule, ReclaimRounds, SlabPressure, Throttling};
 use pagealloc::{Counter, NodeId, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId, ZoneType};
 
 impl<W: World> Mm<W> {
@@ -28,9 +28,11 @@ impl<W: World> Mm<W> {
         nr_reclaimed
     }
 
-    /// Up to three rounds (10.3): as usual, once more over everything, and with forced deactivation.
+    /// Up to three rounds, by era (10.3): as usual, once more over everything, and with forced deactivation.
     async fn do_try_to_free_pages(&self, request: &Request, sc: &mut ScanControl, task: &TaskContext) -> u64 {
-        let mut full_walk = false;
+        let rounds = self.state.borrow().alloc.policy.reclaim.rounds;
+        let mut full_walk = matches!(rounds, ReclaimRounds::One | ReclaimRounds::AgainByForce);
+        let by_force = matches!(rounds, ReclaimRounds::AgainByForce | ReclaimRounds::AgainAndByForce);
         loop {
             self.reclaim_round(request, sc, task).await;
             self.snapshot_zonelist(request);
@@ -42,7 +44,7 @@ impl<W: World> Mm<W> {
             }
             if !full_walk {
                 full_walk = true;
-            } else if sc.skipped_deactivate {
+            } else if sc.skipped_deactivate && by_force {
                 (sc.force_deactivate, sc.skipped_deactivate) = (true, false);
             } else {
                 return 0;
@@ -53,12 +55,18 @@ impl<W: World> Mm<W> {
 
     async fn reclaim_round(&self, request: &Request, sc: &mut ScanControl, task: &TaskContext) {
         self.state.borrow_mut().count_stall(sc.reclaim_idx);
+        let wakes_flushers = self.state.borrow().alloc.policy.reclaim.dirty_pages != DirtyPages::MoveAway;
+        let mut scanned = 0;
         for priority in (0..=DEF_PRIORITY).rev() {
             sc.priority = priority;
             sc.nr_scanned = 0;
             self.shrink_zonelist(request, sc, task).await;
             if sc.nr_reclaimed >= sc.nr_to_reclaim || sc.compaction_ready {
                 return;
+            }
+            scanned += sc.nr_scanned;
+            if wakes_flushers && scanned > sc.nr_to_reclaim + sc.nr_to_reclaim / 2 {
+                self.env.wake_flushers(scanned);
             }
             if priority < DEF_PRIORITY - 2 {
                 sc.may_writepage = true;
@@ -94,7 +102,8 @@ impl<W: World> Mm<W> {
             }
             last = Some(node);
         }
-        if let Some(node) = first {
+        let by_reason = self.state.borrow().alloc.policy.reclaim.throttling == Throttling::ByReason;
+        if let Some(node) = first.filter(|_| by_reason) {
             self.consider_throttle(node, sc, task).await;
         }
     }

@@ -75,14 +75,14 @@ impl<W: World> Mm<W> {
             };
             met.note(&scan, kind);
             let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
-            let limits = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
+            let limits = Rules::new(sc, &state.nodes[node.index()].reclaim, false, now, task);
             (state.evict_scanned(node, scan, kind, sc, &limits, &mut writes), kind, progress, writes)
         };
         sc.nr_scanned += u64::from(batch.scanned);
         sc.nr_reclaimed += u64::from(batch.reclaimed);
         met.unqueued_dirty += u64::from(batch.unqueued_dirty);
         if rules.wakes_flushers == FlusherWake::AfterBatch && batch.is_unqueued_dirty() {
-            self.env.wake_flushers();
+            self.env.wake_flushers(u64::MAX);
         }
         self.settle_batch(&batch, kind != FILE, &mut writes, task).await;
         self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;

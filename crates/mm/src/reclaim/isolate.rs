@@ -4,6 +4,7 @@ use super::ScanControl;
 use crate::lru::{LruList, LruvecId};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
+use pagealloc::policy::ReclaimCounting;
 use pagealloc::{Counter, FrameList, Frames, Pfn, ZoneId};
 
 /// Pages of zones above the reclaim index that one call sets aside at most; further ones are taken all the same.
@@ -15,27 +16,29 @@ pub(crate) struct Taken {
     pub pages: FrameList,
     /// Base pages taken.
     pub taken: u32,
-    /// Base pages looked at.
+    /// Base pages looked at, or entries (`ReclaimCounting`).
     pub examined: u32,
 }
 
 impl<W: World> State<W> {
-    /// Takes pages from the tail of a list until `quota` base pages of eligible zones were looked at. Pages of higher
+    /// Takes pages from the tail of a list until `quota` base pages (or entries, by era) of eligible zones were looked at. Pages of higher
     /// zones go back to the head and don't count; mapped pages are rotated if they may not be unmapped.
     pub(crate) fn isolate_lru(&mut self, id: LruvecId, list: LruList, quota: u32, sc: &ScanControl) -> Taken {
         let mut result = Taken { pages: FrameList::default(), taken: 0, examined: 0 };
         let (mut aside, mut scanned) = (FrameList::default(), 0);
-        while scanned < quota {
+        let counting = self.alloc.policy.reclaim.counting;
+        while scanned < quota && (result.taken < quota || counting != ReclaimCounting::EntriesInBatches) {
             let (lru, frames) = self.lruvec_and_frames(id);
             let Some(pfn) = lru.lists[list as usize].pop_tail(frames) else { break };
             let pages = 1 << frames.order(pfn);
             let zone = self.alloc.zone_of(pfn);
-            result.examined += pages;
+            let counted = if counting == ReclaimCounting::BasePages { pages } else { 1 };
+            result.examined += counted;
             if self.alloc.zone_info(zone).kind > sc.reclaim_idx && aside.len() < MAX_SKIPPED {
                 aside.push_head(&mut self.alloc.frames, pfn);
                 continue;
             }
-            scanned += pages;
+            scanned += counted;
             if !sc.may_unmap && self.pages.flags(pfn).contains(PageFlags::MAPPED) {
                 let (lru, frames) = self.lruvec_and_frames(id);
                 lru.lists[list as usize].push_head(frames, pfn);

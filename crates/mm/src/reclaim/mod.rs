@@ -210,6 +210,8 @@ pub(crate) struct PassTotals {
     pub immediate: u64,
     pub taken: u64,
     pub file_taken: u64,
+    /// The kind that was scanned, if only one was.
+    pub only: Option<usize>,
 }
 
 impl PassTotals {

@@ -7,7 +7,7 @@ use crate::owner::{Owner, References};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::{DirtyPages, GenerationRules};
+use pagealloc::policy::{DirtyPages, GenerationRules, ReclaimCounting};
 use pagealloc::{Counter, Gfp, Pfn};
 
 /// What the run permits, and the surroundings of the batch.
@@ -21,12 +21,15 @@ pub(crate) struct Rules {
     all_dirty: bool,
     /// Page cache has resisted for three priorities.
     in_trouble: bool,
+    /// The disk's queue says that it is congested; and clean pages that could go there count, too (3.11 to 3.15).
+    pub congested: bool,
+    pub clean_congest: bool,
     now: Nanos,
     task: TaskContext,
 }
 
 impl Rules {
-    pub fn new(sc: &ScanControl, node: &NodeReclaim, now: Nanos, task: &TaskContext) -> Rules {
+    pub fn new(sc: &ScanControl, node: &NodeReclaim, congested: bool, now: Nanos, task: &TaskContext) -> Rules {
         Rules {
             gfp: sc.gfp,
             may_writepage: sc.may_writepage,
@@ -35,6 +38,8 @@ impl Rules {
             all_writeback: node.all_writeback,
             all_dirty: node.all_dirty,
             in_trouble: sc.priority < DEF_PRIORITY - 2,
+            congested,
+            clean_congest: false,
             now,
             task: *task,
         }
@@ -80,19 +85,21 @@ enum Use {
 impl<W: World> State<W> {
     /// Judges all taken pages, in the order taken. Writes to start are pushed to `writes`.
     pub(crate) fn judge_pages(&mut self, taken: &mut Taken, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) {
+        let counting = self.alloc.policy.reclaim.counting;
         self.load_owners(taken.pages.iter(&self.alloc.frames));
         while let Some(pfn) = taken.next(&mut self.alloc.frames) {
             let fate = self.judge(pfn, taken, rules, batch, writes);
             let pages = self.pages_in(pfn);
-            batch.scanned += pages;
+            let counted = if counting == ReclaimCounting::BasePages { pages } else { 1 };
+            batch.scanned += counted;
             match fate {
                 Fate::Keep => self.put_back(pfn),
                 Fate::Activate => {
-                    self.activate_taken(pfn, pages, batch);
+                    self.activate_taken(pfn, counted, batch);
                     self.put_back(pfn);
                 }
                 Fate::Reclaim => {
-                    batch.reclaimed += pages;
+                    batch.reclaimed += counted;
                     batch.folios += 1;
                     self.evict(pfn, rules);
                 }
@@ -102,9 +109,8 @@ impl<W: World> State<W> {
 
     /// Puts a judged page back. With generations it must not meet eviction again at once.
     fn put_back(&mut self, pfn: Pfn) {
-        if let Some(rules) = self.lru_gen {
-            self.spare_from_oldest(pfn, rules);
-        }
+        let Some(rules) = self.lru_gen else { return self.put_back_isolated(pfn) };
+        self.spare_from_oldest(pfn, rules);
         self.lru_putback(pfn);
     }
 
@@ -142,7 +148,11 @@ impl<W: World> State<W> {
         if flags.contains(PageFlags::MAPPED) && !rules.may_unmap {
             return Fate::Keep;
         }
-        batch.note_dirty(flags, pages);
+        let twice = flags.intersects(PageFlags::MAPPED.with(PageFlags::SWAPCACHE));
+        if twice && self.alloc.policy.reclaim.counting != ReclaimCounting::BasePages {
+            batch.scanned += 1;
+        }
+        batch.note_dirty(flags, pages, rules);
         if flags.contains(PageFlags::WRITEBACK) {
             return self.meet_writeback(pfn, flags, rules, batch);
         }

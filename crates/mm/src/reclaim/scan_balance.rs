@@ -5,7 +5,7 @@ use crate::lru::{LruList, LruvecId};
 use crate::owner::Owner;
 use crate::state::{State, World};
 use pagealloc::AllocFlags;
-use pagealloc::policy::{LruRule, PassEnd, ScanBalance};
+use pagealloc::policy::{ListsJudged, LruRule, PassEnd, ScanBalance};
 
 /// What is decided once per pass over a set of lists (`prepare_scan_control`, 10.5).
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -51,36 +51,54 @@ impl<W: World> State<W> {
     }
 
     /// inactive_is_low (10.7).
-    pub(crate) fn inactive_is_low(&self, id: LruvecId, file: bool) -> bool {
-        let pages = self.stats(id).pages;
-        let (inactive, active) = (pages[LruList::inactive(file) as usize], pages[LruList::active(file) as usize]);
+    pub(crate) fn inactive_is_low(&self, id: LruvecId, file: bool, sc: &ScanControl) -> bool {
+        let [inactive, active] = [LruList::inactive(file), LruList::active(file)].map(|list| self.judged(id, list, sc));
         let rules = &self.alloc.policy.reclaim;
-        if file && rules.scan_balance != ScanBalance::ByDeactivation && rules.lru == LruRule::PerZone {
+        if file && rules.lru == LruRule::PerZone {
             return inactive < active;
         }
         let full_size = (inactive + active) * self.stands_for.0 / self.stands_for.1;
         inactive * inactive_ratio(full_size, self.alloc.geometry.page_shift) < active
     }
 
+    /// Pages of a list as far as it is compared with others.
+    fn judged(&self, id: LruvecId, list: LruList, sc: &ScanControl) -> u64 {
+        match self.alloc.policy.reclaim.lists_judged {
+            ListsJudged::EachBatch => self.lru_size(id, list, sc.reclaim_idx),
+            ListsJudged::EachPass => self.stats(id).pages[list as usize],
+        }
+    }
+
+    /// Whether active pages of a kind may be deactivated now.
+    pub(crate) fn may_deactivate(&self, id: LruvecId, file: bool, sc: &ScanControl) -> bool {
+        let rules = &self.alloc.policy.reclaim;
+        if matches!(rules.scan_balance, ScanBalance::ByLists | ScanBalance::ByListsAndSize) {
+            return self.inactive_is_low(id, file, sc);
+        }
+        let (known, snapshot) = (self.stats(id).activated, self.lruvec(id).activated_snapshot);
+        sc.force_deactivate
+            || known[usize::from(file)] != snapshot[usize::from(file)]
+            || self.inactive_is_low(id, file, sc)
+    }
+
     /// prepare_scan_control (10.5).
     pub(crate) fn prepare_scan(&self, id: LruvecId, sc: &ScanControl) -> Balance {
-        let (stats, snapshot) = (self.stats(id), self.lruvec(id).activated_snapshot);
-        let rule = self.alloc.policy.reclaim.scan_balance;
-        if rule != ScanBalance::ByDeactivation {
-            let may_deactivate = [false, true].map(|file| self.inactive_is_low(id, file));
-            let yields =
-                rule == ScanBalance::ByLists || stats.pages[LruList::InactiveFile as usize] >> sc.priority != 0;
-            let cache_trim_mode = !may_deactivate[FILE] && yields;
+        let (rule, judged) = (self.alloc.policy.reclaim.scan_balance, self.alloc.policy.reclaim.lists_judged);
+        let may_deactivate = [false, true].map(|file| self.may_deactivate(id, file, sc));
+        let yields = self.judged(id, LruList::InactiveFile, sc) >> sc.priority != 0;
+        if matches!(rule, ScanBalance::ByLists | ScanBalance::ByListsAndSize) {
+            let cache_trim_mode = !may_deactivate[FILE] && (yields || rule == ScanBalance::ByLists);
             return Balance { may_deactivate, cache_trim_mode, file_is_tiny: self.file_and_free_are_low(id) };
         }
-        let may_deactivate = [false, true].map(|file| {
-            sc.force_deactivate
-                || stats.activated[usize::from(file)] != snapshot[usize::from(file)]
-                || self.inactive_is_low(id, file)
-        });
-        let inactive_file = stats.pages[LruList::InactiveFile as usize];
-        let cache_trim_mode = inactive_file >> sc.priority != 0 && !may_deactivate[FILE] && !sc.no_cache_trim_mode;
-        let inactive_anon = self.lruvec(id).pages[LruList::InactiveAnon as usize];
+        let file_is_low = match rule {
+            ScanBalance::ByListsKept => self.inactive_is_low(id, true, sc),
+            _ => may_deactivate[FILE],
+        };
+        let cache_trim_mode = yields && !file_is_low && !sc.no_cache_trim_mode;
+        let inactive_anon = match judged {
+            ListsJudged::EachBatch => self.judged(id, LruList::InactiveAnon, sc),
+            ListsJudged::EachPass => self.lruvec(id).pages[LruList::InactiveAnon as usize],
+        };
         let file_is_tiny = !may_deactivate[ANON] && inactive_anon >> sc.priority != 0 && self.file_and_free_are_low(id);
         Balance { may_deactivate, cache_trim_mode, file_is_tiny }
     }
@@ -99,19 +117,33 @@ impl<W: World> State<W> {
         file + free <= high
     }
 
-    /// get_scan_count (10.8): pages to scan of each evictable list.
-    pub(crate) fn scan_counts(&mut self, id: LruvecId, sc: &ScanControl, balance: &Balance) -> [u64; 4] {
+    /// get_scan_count (10.8): pages to scan of each evictable list, and the kind that is scanned, if only one is.
+    pub(crate) fn scan_counts(
+        &mut self,
+        id: LruvecId,
+        sc: &ScanControl,
+        balance: &Balance,
+    ) -> ([u64; 4], Option<usize>) {
         let swappiness = u64::from(self.alloc.policy.sysctl.swappiness);
         let weights = self.scan_weights(id, sc, balance, swappiness);
-        LruList::EVICTABLE.map(|list| {
+        let (up, spare) = {
+            let rules = &self.alloc.policy.reclaim;
+            (rules.rounds_scan_up, u64::from(!rules.cost_model))
+        };
+        let counts = LruList::EVICTABLE.map(|list| {
             let scan = self.lru_size(id, list, sc.reclaim_idx) >> sc.priority;
             match weights {
                 Weights::Equal => scan,
                 Weights::Only(kind) if kind == usize::from(list.is_file()) => scan,
                 Weights::Only(_) => 0,
-                Weights::Shares([anon, file]) => scan * if list.is_file() { file } else { anon } / (anon + file).max(1),
+                Weights::Shares([anon, file]) => {
+                    let (part, all) = (if list.is_file() { file } else { anon }, (anon + file + spare).max(1));
+                    if up { (scan * part).div_ceil(all) } else { scan * part / all }
+                }
             }
-        })
+        });
+        let only = if let Weights::Only(kind) = weights { Some(kind) } else { None };
+        (counts, only)
     }
 
     fn scan_weights(&mut self, id: LruvecId, sc: &ScanControl, balance: &Balance, swappiness: u64) -> Weights {

@@ -42,7 +42,7 @@ impl<W: World> Mm<W> {
     pub(crate) async fn age_anon(&self, id: LruvecId, sc: &mut ScanControl, task: &TaskContext) {
         let low = {
             let state = self.state.borrow();
-            state.can_age_anon() && state.inactive_is_low(id, false)
+            state.can_age_anon() && state.inactive_is_low(id, false, sc)
         };
         if low {
             self.shrink_active(id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc, task).await;
@@ -67,7 +67,7 @@ impl<W: World> State<W> {
                 self.pages.set_flags(pfn, inactive);
                 deactivated += pages;
             }
-            self.lru_putback(pfn);
+            self.put_back_isolated(pfn);
         }
         // By shares of rotated pages, those in use count though they are deactivated (own knowledge).
         let counted = if self.alloc.policy.reclaim.cost_model { rotated } else { used };

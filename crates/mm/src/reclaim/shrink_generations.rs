@@ -62,7 +62,7 @@ impl<W: World> Mm<W> {
         }
         let all_dirty = met.unqueued_dirty > 0 && met.unqueued_dirty == met.file;
         if rules.wakes_flushers == FlusherWake::AfterPass && all_dirty {
-            self.env.wake_flushers();
+            self.env.wake_flushers(u64::MAX);
         }
     }
 

@@ -3,18 +3,15 @@
 use super::page_out::Rules;
 use super::throttle::ThrottleReason;
 use super::{Batch, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
-use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags, Work};
+use crate::env::{Env, TaskContext, TaskFlags, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::{LruList, LruvecId};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use crate::swap::sleeping_table_request;
 use alloc::vec::Vec;
-use pagealloc::policy::DirtyPages;
+use pagealloc::policy::{DirtyPages, Throttling};
 use pagealloc::{Counter, Gfp, NodeId, Pfn};
-
-/// `HZ/10`.
-const CONGESTION_WAIT: Nanos = 100_000_000;
 
 impl<W: World> Mm<W> {
     /// Scans up to `quota` pages of an inactive list; base pages reclaimed.
@@ -28,39 +25,50 @@ impl<W: World> Mm<W> {
         task: &TaskContext,
     ) -> u64 {
         let node = self.state.borrow().node_of(id);
-        if self.state.borrow().too_many_isolated(node, list.is_file(), sc) {
+        let persists = self.state.borrow().alloc.policy.reclaim.throttling == Throttling::WhileCongested;
+        let mut waited = false;
+        while self.state.borrow().too_many_isolated(node, list.is_file(), sc) {
+            if waited && !persists {
+                return 0;
+            }
             self.reclaim_throttle(node, ThrottleReason::Isolated, task).await;
+            waited = true;
             if task.flags.contains(TaskFlags::DYING) {
                 // It frees its memory by itself soon.
                 return u64::from(SWAP_CLUSTER_MAX);
             }
-            if self.state.borrow().too_many_isolated(node, list.is_file(), sc) {
-                return 0;
-            }
+        }
+        if !sc.kswapd {
+            self.wake_throttled_isolated(node);
         }
         let now = self.env.now();
+        let device_congested = persists && self.env.congested();
         let (batch, mut writes) = {
             let mut state = self.state.borrow_mut();
             let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
-            let rules = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
+            let mut rules = Rules::new(sc, &state.nodes[node.index()].reclaim, device_congested, now, task);
+            rules.clean_congest = state.alloc.policy.reclaim.dirty_pages == DirtyPages::StayAndStall;
             (state.shrink_inactive_batch(id, list, quota, sc, &rules, &mut writes), writes)
         };
         sc.nr_scanned += u64::from(batch.scanned);
         totals.add(&batch, list.is_file());
         let rule = self.state.borrow().alloc.policy.reclaim.dirty_pages;
         if batch.is_unqueued_dirty() && rule == DirtyPages::MoveAway {
-            self.env.wake_flushers();
+            self.env.wake_flushers(u64::MAX);
         }
         self.settle_batch(&batch, !list.is_file(), &mut writes, task).await;
 
-        let stalls = {
+        let (stalls, congested) = {
             let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
             reclaim.isolated[usize::from(list.is_file())] -= i64::from(batch.taken);
             reclaim.writes = writes;
-            reclaim.note_batch(&batch, rule)
+            (reclaim.note_batch(&batch, rule), reclaim.congested)
         };
         if stalls {
-            self.env.wait(Queue::Congestion, Some(CONGESTION_WAIT)).await;
+            self.congestion_wait().await;
+        }
+        if persists && congested && !sc.kswapd {
+            self.reclaim_throttle(node, ThrottleReason::Congested, task).await;
         }
         u64::from(batch.reclaimed)
     }
@@ -117,7 +125,9 @@ impl<W: World> State<W> {
         let node = self.node_of(id);
         self.nodes[node.index()].reclaim.isolated[usize::from(file)] += i64::from(batch.taken);
         self.judge_pages(&mut taken, rules, &mut batch, writes);
-        self.account_inactive(id, file, &batch);
+        if batch.taken > 0 || !self.alloc.policy.reclaim.cost_model {
+            self.account_inactive(id, file, &batch);
+        }
         self.count_scanned(file, sc, &batch);
         if let LruvecId::Zone(zone) = id {
             self.zones[zone.index()].scanned[usize::from(!sc.kswapd)] += u64::from(batch.examined);
@@ -194,7 +204,7 @@ impl super::NodeReclaim {
 
 impl Batch {
     /// Accounts a file page that has yet to be written. Anonymous pages are reclaim's own to write: nobody stalls on them.
-    pub(super) fn note_dirty(&mut self, flags: PageFlags, pages: u32) {
+    pub(super) fn note_dirty(&mut self, flags: PageFlags, pages: u32, rules: &Rules) {
         if flags.contains(PageFlags::ANON) {
             return;
         }
@@ -205,7 +215,8 @@ impl Batch {
         if dirty && !writeback {
             self.unqueued_dirty += pages;
         }
-        if writeback && flags.contains(PageFlags::RECLAIM) {
+        let waits = rules.congested && (dirty || writeback || rules.clean_congest);
+        if waits || writeback && flags.contains(PageFlags::RECLAIM) {
             self.congested += pages;
         }
     }

@@ -4,11 +4,14 @@ use super::scan_balance::{Balance, Quotas};
 use super::slab::LruShare;
 use super::throttle::ThrottleReason;
 use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
+use crate::compaction::CompactResult;
 use crate::env::TaskContext;
 use crate::lru::{LruList, LruvecId};
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::{CompactionReady, DirtyPages, LruRule, NofsCompaction, SlabPressure};
+use pagealloc::policy::{
+    CompactionReady, ContinueReclaim, DirtyPages, ListsJudged, LruRule, NofsCompaction, SlabPressure,
+};
 use pagealloc::{AllocFlags, Gfp, NodeId, Order, PAGE_ALLOC_COSTLY_ORDER, ZoneId, ZoneType};
 
 impl<W: World> Mm<W> {
@@ -35,13 +38,14 @@ impl<W: World> Mm<W> {
             let mut totals = PassTotals::default();
             self.shrink_lruvec(id, &balance, sc, &mut totals, task).await;
             if slab && !sc.spare_slab {
-                let share = self.state.borrow().lru_share(id, sc, sc.nr_scanned - scanned);
+                let share = self.state.borrow().lru_share(id, sc, sc.nr_scanned - scanned, totals.only);
                 self.shrink_slab(node, share, sc, task).await;
             }
             self.note_node_state(node, sc, &totals, task).await;
             let reclaimed = sc.nr_reclaimed - before;
             progress |= reclaimed > 0;
-            if !self.state.borrow_mut().should_continue_reclaim(id, reclaimed, sc) {
+            let scanned = sc.nr_scanned - scanned;
+            if !self.state.borrow_mut().should_continue_reclaim(id, reclaimed, scanned, sc) {
                 break balance.cache_trim_mode;
             }
         };
@@ -65,7 +69,8 @@ impl<W: World> Mm<W> {
         if let Some(rules) = generations {
             return self.shrink_generations(node, rules, sc, task).await;
         }
-        let counts = self.state.borrow_mut().scan_counts(id, sc, balance);
+        let (counts, only) = self.state.borrow_mut().scan_counts(id, sc, balance);
+        totals.only = only;
         let pass_end = self.state.borrow().alloc.policy.reclaim.pass_end;
         let mut quotas = Quotas::new(counts, sc, pass_end);
         let mut reclaimed = 0;
@@ -98,7 +103,14 @@ impl<W: World> Mm<W> {
         if !list.is_active() {
             return self.shrink_inactive(id, list, bite, sc, totals, task).await;
         }
-        if balance.may_deactivate[usize::from(list.is_file())] {
+        let may_deactivate = match self.state.borrow().alloc.policy.reclaim.lists_judged {
+            ListsJudged::EachBatch => {
+                let state = self.state.borrow();
+                (list.is_file() || state.can_age_anon()) && state.may_deactivate(id, list.is_file(), sc)
+            }
+            ListsJudged::EachPass => balance.may_deactivate[usize::from(list.is_file())],
+        };
+        if may_deactivate {
             self.shrink_active(id, list, bite, sc, task).await;
         } else {
             sc.skipped_deactivate = true;
@@ -106,20 +118,24 @@ impl<W: World> Mm<W> {
         0
     }
 
-    /// What a pass says about the node's dirty pages, and the throttling that follows (10.6).
+    /// What a pass says about the node's dirty pages, and the throttling that follows (10.6); up to 4.10 each batch says it.
     async fn note_node_state(&self, node: NodeId, sc: &ScanControl, totals: &PassTotals, task: &TaskContext) {
-        let (by_pass, congested) = {
+        let congested = {
             let state = &mut *self.state.borrow_mut();
-            let by_pass = state.alloc.policy.reclaim.dirty_pages == DirtyPages::MoveAway;
+            if state.alloc.policy.reclaim.dirty_pages != DirtyPages::MoveAway {
+                return;
+            }
+            let empty_is_dirty = state.alloc.policy.reclaim.empty_pass_is_dirty;
             let reclaim = &mut state.nodes[node.index()].reclaim;
-            if sc.kswapd && by_pass {
+            if sc.kswapd {
                 reclaim.all_writeback |= totals.writeback > 0 && totals.writeback == totals.taken;
-                reclaim.all_dirty |= totals.unqueued_dirty > 0 && totals.unqueued_dirty == totals.file_taken;
+                reclaim.all_dirty |=
+                    (empty_is_dirty || totals.unqueued_dirty > 0) && totals.unqueued_dirty == totals.file_taken;
                 reclaim.congested |= totals.dirty > 0 && totals.dirty == totals.congested;
             }
-            (by_pass, reclaim.congested)
+            reclaim.congested
         };
-        if sc.kswapd && by_pass && totals.immediate > 0 {
+        if sc.kswapd && totals.immediate > 0 {
             self.reclaim_throttle(node, ThrottleReason::Writeback, task).await;
         }
         if !sc.kswapd && congested {
@@ -147,13 +163,19 @@ impl<W: World> State<W> {
     }
 
     /// The share of the lists' pages that a pass has scanned.
-    fn lru_share(&self, id: LruvecId, sc: &ScanControl, scanned: u64) -> LruShare {
+    fn lru_share(&self, id: LruvecId, sc: &ScanControl, scanned: u64, only: Option<usize>) -> LruShare {
         let anon = sc.may_swap && self.can_reclaim_anon();
         let lists = match self.alloc.policy.reclaim.slab_pressure {
             SlabPressure::EachZone => self.lruvecs_up_to(self.node_of(id), sc.reclaim_idx),
             _ => alloc::vec![id],
         };
-        let eligible = || LruList::EVICTABLE.into_iter().filter(|list| anon || list.is_file());
+        // From 3.19 on a kind that was not scanned does not count (read in 4.6.2 and 4.9).
+        let only = only.filter(|_| self.alloc.policy.reclaim.slab_pressure != SlabPressure::EachZone);
+        let counts = |list: &LruList| match only {
+            Some(kind) => kind == usize::from(list.is_file()),
+            None => anon || list.is_file(),
+        };
+        let eligible = || LruList::EVICTABLE.into_iter().filter(counts);
         let on = |id| eligible().map(|list| self.lru_size(id, list, sc.reclaim_idx)).sum::<u64>();
         let pages = lists.into_iter().map(on).sum();
         // A pass that scanned nothing counts as one that scanned a cluster.
@@ -181,31 +203,46 @@ impl<W: World> State<W> {
             && (sc.order > PAGE_ALLOC_COSTLY_ORDER || sc.priority < DEF_PRIORITY - 2)
     }
 
-    /// should_continue_reclaim (10.13).
-    fn should_continue_reclaim(&mut self, id: LruvecId, reclaimed: u64, sc: &ScanControl) -> bool {
-        if reclaimed == 0 || !self.in_reclaim_compaction(sc) {
+    /// should_continue_reclaim (10.13), after a pass that has scanned and reclaimed so many pages.
+    fn should_continue_reclaim(&mut self, id: LruvecId, reclaimed: u64, scanned: u64, sc: &ScanControl) -> bool {
+        if !self.in_reclaim_compaction(sc) {
             return false;
         }
-        for zone in self.zones_under(id) {
-            let info = self.alloc.zone_info(zone);
-            if info.managed > 0 && info.kind <= sc.reclaim_idx && self.order_within_reach(zone, sc) {
-                return false;
-            }
-        }
+        let gap = self.alloc.policy.compaction.gap.pages(sc.order);
         let on = |list: LruList| self.lruvec(id).pages[list as usize];
         let anon = if self.can_reclaim_anon() { on(LruList::InactiveAnon) } else { 0 };
-        on(LruList::InactiveFile) + anon > self.alloc.policy.compaction.gap.pages(sc.order)
+        let inactive = on(LruList::InactiveFile) + anon > gap;
+        match self.alloc.policy.reclaim.continues {
+            ContinueReclaim::UntilTwiceTheOrder => {
+                let persists = sc.gfp.contains(Gfp::RETRY_MAYFAIL) && scanned > 0;
+                (reclaimed > 0 || persists)
+                    && (sc.nr_reclaimed < gap && inactive || !self.any_zone_within_reach(id, sc))
+            }
+            ContinueReclaim::WhileInactive => reclaimed > 0 && inactive && !self.any_zone_within_reach(id, sc),
+        }
+    }
+
+    fn any_zone_within_reach(&mut self, id: LruvecId, sc: &ScanControl) -> bool {
+        self.zones_under(id).any(|zone| {
+            let info = self.alloc.zone_info(zone);
+            info.managed > 0 && info.kind <= sc.reclaim_idx && self.order_within_reach(zone, sc)
+        })
     }
 
     /// A page of the order could be allocated in the zone, or compaction could make one, at the min mark.
     fn order_within_reach(&mut self, zone: ZoneId, sc: &ScanControl) -> bool {
-        let min = self.alloc.wmark(zone, AllocFlags::WMARK_MIN);
-        self.order_test(zone, sc, min) || self.compaction_suitable(zone, sc.order, min, sc.reclaim_idx)
+        let highest = match self.alloc.policy.reclaim.compaction_ready {
+            // Reserves for others counted since 4.8 only (own knowledge).
+            CompactionReady::HighWithMargin => ZoneType::Dma,
+            _ => sc.reclaim_idx,
+        };
+        let result = self.compaction_suit_allocation(zone, sc.order, highest, AllocFlags::WMARK_MIN, false, false);
+        matches!(result, CompactResult::Success | CompactResult::Continue)
     }
 
-    fn order_test(&self, zone: ZoneId, sc: &ScanControl, mark: u64) -> bool {
+    fn free_above(&self, zone: ZoneId, order: Order, mark: u64, highest: ZoneType) -> bool {
         let free = self.alloc.free_pages(zone);
-        self.alloc.watermark_ok(zone, sc.order, mark, sc.reclaim_idx, AllocFlags::NONE, free)
+        self.alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free)
     }
 
     /// compaction_ready (10.4): a direct reclaimer had better compact this zone than reclaim more.
@@ -213,15 +250,20 @@ impl<W: World> State<W> {
         if !self.works_for_compaction(sc.gfp) {
             return false;
         }
-        let high = self.alloc.wmark(zone, AllocFlags::WMARK_HIGH);
+        let [min, high] = [AllocFlags::WMARK_MIN, AllocFlags::WMARK_HIGH].map(|mark| self.alloc.wmark(zone, mark));
         match self.alloc.policy.reclaim.compaction_ready {
             CompactionReady::HighWithMargin => {
                 self.ready_above(zone, sc.order, high + self.balance_margin(zone), ZoneType::Dma)
             }
             CompactionReady::High => self.ready_above(zone, sc.order, high, sc.reclaim_idx),
-            CompactionReady::OrderOrSuitable => {
-                let min = self.alloc.wmark(zone, AllocFlags::WMARK_MIN);
-                self.order_test(zone, sc, min) || self.compaction_suitable(zone, sc.order, high, sc.reclaim_idx)
+            CompactionReady::HighAndGap => {
+                let roomy = high + self.alloc.policy.compaction.gap.pages(sc.order);
+                self.free_above(zone, sc.order, min, sc.reclaim_idx)
+                    || self.order_within_reach(zone, sc) && self.free_above(zone, 0, roomy, sc.reclaim_idx)
+            }
+            CompactionReady::SuitableAboveHigh => {
+                self.free_above(zone, sc.order, min, sc.reclaim_idx)
+                    || self.compaction_suitable(zone, sc.order, high, sc.reclaim_idx)
             }
         }
     }
@@ -229,14 +271,11 @@ impl<W: World> State<W> {
     /// The test up to 4.8: there must be room to compact above a mark, whether compaction is about to start or not. Where it is deferred,
     /// reclaim stops there so that it may succeed later. To ask counts as an attempt that was deferred (own knowledge).
     fn ready_above(&mut self, zone: ZoneId, order: Order, mark: u64, highest: ZoneType) -> bool {
-        let free = self.alloc.free_pages(zone);
-        let ok =
-            |state: &Self, order, mark| state.alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free);
-        let roomy = ok(self, 0, mark + self.alloc.policy.compaction.gap.pages(order));
+        let roomy = self.free_above(zone, 0, mark + self.alloc.policy.compaction.gap.pages(order), highest);
         if self.compaction_deferred(zone, order) {
             return roomy;
         }
         let low = self.alloc.wmark(zone, AllocFlags::WMARK_LOW);
-        roomy && (ok(self, order, low) || self.compaction_suitable(zone, order, low, highest))
+        roomy && (self.free_above(zone, order, low, highest) || self.compaction_suitable(zone, order, low, highest))
     }
 }

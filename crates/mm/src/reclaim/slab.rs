@@ -67,13 +67,16 @@ struct SlabScan {
     /// Left over from earlier calls.
     deferred: u64,
     scanned: u64,
+    /// What the cap of a call cuts off is forgotten (read in 3.11, 4.6.2 and 4.9; 4.20 owes it).
+    kept_capped: bool,
 }
 
 impl SlabScan {
     fn new(freeable: u64, seeks: u32, deferred: u64, pressure: Pressure) -> SlabScan {
         let delta = pressure.delta(freeable, seeks);
         let total = pressure.total(freeable, delta, deferred);
-        SlabScan { freeable, batch: pressure.batch, delta, total, deferred, scanned: 0 }
+        let kept_capped = matches!(pressure.rule, SlabPressure::EachZone | SlabPressure::HighestZone);
+        SlabScan { freeable, batch: pressure.batch, delta, total, deferred, scanned: 0, kept_capped }
     }
 
     /// Objects of the next call: whole batches, or whatever there is when that is all there is.
@@ -90,6 +93,9 @@ impl SlabScan {
 
     /// What is owed to the next call.
     fn left_over(&self) -> u64 {
+        if self.kept_capped {
+            return self.total;
+        }
         (self.deferred + self.delta).saturating_sub(self.scanned).min(2 * self.freeable)
     }
 }

@@ -5,7 +5,11 @@ use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::LruList;
 use crate::state::{Mm, State, World};
+use pagealloc::policy::Throttling;
 use pagealloc::{AllocFlags, Gfp, NodeId, Pfn, Request, ZoneId, ZoneType};
+
+/// `HZ/10`.
+const CONGESTION_WAIT: Nanos = 100_000_000;
 
 /// Why a reclaimer waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -41,13 +45,14 @@ impl ThrottleReason {
         }
     }
 
-    /// Longest wait in ticks.
-    const fn ticks(self, hz: u64) -> u64 {
-        match self {
+    /// Longest wait, whole ticks.
+    const fn timeout(self, hz: u64) -> Nanos {
+        let ticks = match self {
             ThrottleReason::Writeback => hz / 10,
             ThrottleReason::Isolated => hz / 50,
             ThrottleReason::NoProgress | ThrottleReason::Congested => 1,
-        }
+        };
+        ticks * (1_000_000_000 / hz)
     }
 }
 
@@ -82,8 +87,71 @@ impl super::NodeReclaim {
 }
 
 impl<W: World> Mm<W> {
-    /// Waits as 10.14 says. Kernel threads other than kswapd never do.
+    /// Waits, if it is of any use, as the era has it.
     pub(crate) async fn reclaim_throttle(&self, node: NodeId, reason: ThrottleReason, task: &TaskContext) {
+        let rule = self.state.borrow().alloc.policy.reclaim.throttling;
+        match (rule, reason) {
+            (Throttling::ByReason, _) => self.throttle_by_reason(node, reason, task).await,
+            (_, ThrottleReason::Writeback | ThrottleReason::Isolated) => self.congestion_wait().await,
+            (Throttling::WhileCongested, ThrottleReason::Congested) if self.env.congested() => {
+                self.congestion_wait().await;
+            }
+            _ => self.env.work(task, Work::Resched).await,
+        }
+    }
+
+    /// `congestion_wait(BLK_RW_ASYNC, HZ/10)`.
+    pub(crate) async fn congestion_wait(&self) {
+        self.env.wait(Queue::Congestion, Some(CONGESTION_WAIT)).await;
+    }
+
+    /// Compaction's wait while others hold too many isolated pages (11.5.1), kernel threads' too.
+    pub(crate) async fn wait_for_isolated(&self, node: NodeId) {
+        if self.state.borrow().alloc.policy.reclaim.throttling != Throttling::ByReason {
+            return self.congestion_wait().await;
+        }
+        let reason = ThrottleReason::Isolated;
+        self.env.wait(reason.queue(node), Some(reason.timeout(self.env.hz()))).await;
+    }
+
+    /// There are not too many pages isolated: whoever waits for that goes on.
+    pub(crate) fn wake_throttled_isolated(&self, node: NodeId) {
+        let queue = ThrottleReason::Isolated.queue(node);
+        if self.env.has_waiters(queue) {
+            self.env.wake(queue);
+        }
+    }
+
+    /// Up to 4.6, a request waits a fiftieth of a second before it tries again what it reclaimed for, if its first node waits for a congested device
+    /// (`wait_iff_congested(HZ/50)`).
+    pub(crate) async fn wait_before_retry(&self, request: &Request, task: &TaskContext) {
+        let congested = {
+            let state = self.state.borrow();
+            let zone = state.alloc.zonelist(request, 0);
+            zone.is_some_and(|zone| state.nodes[state.alloc.zone_info(zone).node.index()].reclaim.congested)
+        };
+        if congested && self.env.congested() {
+            self.env.wait(Queue::Congestion, Some(CONGESTION_WAIT / 5)).await;
+        } else {
+            self.env.work(task, Work::Resched).await;
+        }
+    }
+
+    /// Before 5.16, a request that reclaimed nothing waits before it tries a zone again if half of what is reclaimable has yet to be written
+    /// (`should_reclaim_retry`). Judged by the node.
+    pub(crate) async fn wait_for_pending_writes(&self, zone: ZoneId) {
+        let pending = {
+            let state = self.state.borrow();
+            state.alloc.policy.reclaim.throttling != Throttling::ByReason
+                && state.writes_pend(state.alloc.zone_info(zone).node)
+        };
+        if pending {
+            self.congestion_wait().await;
+        }
+    }
+
+    /// Waits as 10.14 says. Kernel threads other than kswapd never do.
+    async fn throttle_by_reason(&self, node: NodeId, reason: ThrottleReason, task: &TaskContext) {
         let exempt = task.flags.contains(TaskFlags::KTHREAD) && !task.flags.contains(TaskFlags::KSWAPD);
         let pointless = matches!(reason, ThrottleReason::NoProgress | ThrottleReason::Congested)
             && self.state.borrow().skip_noprogress_throttle(node);
@@ -94,8 +162,7 @@ impl<W: World> Mm<W> {
         if reason == ThrottleReason::Writeback {
             self.state.borrow_mut().nodes[node.index()].reclaim.begin_wait_for_writes();
         }
-        let hz = self.env.hz();
-        let timeout: Nanos = reason.ticks(hz) * (1_000_000_000 / hz);
+        let timeout = reason.timeout(self.env.hz());
         let left = match self.env.wait(reason.queue(node), Some(timeout)).await {
             Woken::Early { left } => left,
             Woken::TimedOut => 0,
@@ -190,9 +257,13 @@ impl<W: World> State<W> {
 
     /// Whether waiting would not help: the node is hopeless, or few of its pages wait for writes (10.14).
     fn skip_noprogress_throttle(&self, node: NodeId) -> bool {
+        self.kswapd_failures(node) >= MAX_RECLAIM_RETRIES || !self.writes_pend(node)
+    }
+
+    /// Whether half of what is reclaimable in a node has yet to be written.
+    fn writes_pend(&self, node: NodeId) -> bool {
         let reclaim = &self.nodes[node.index()].reclaim;
-        let reclaimable: u64 =
-            self.node_zones(node, ZoneType::Movable).map(|zone| self.zone_reclaimable_pages(zone)).sum();
-        self.kswapd_failures(node) >= MAX_RECLAIM_RETRIES || 2 * (reclaim.dirty + reclaim.writeback) <= reclaimable
+        let zones = self.node_zones(node, ZoneType::Movable);
+        2 * (reclaim.dirty + reclaim.writeback) > zones.map(|zone| self.zone_reclaimable_pages(zone)).sum()
     }
 }

@@ -133,8 +133,8 @@ impl<W: World> State<W> {
         Shadow { node, zone, age: generations.min_seq[kind], workingset, uses: uses.saturating_sub(1), swap: None }
     }
 
-    /// A page that reclaim evicted is back, and on its list (7).
-    pub(super) fn generation_refault(&mut self, pfn: Pfn, shadow: Shadow, rules: GenerationRules) {
+    /// A page that reclaim evicted is back, and on its list, by a page fault or not (7).
+    pub(super) fn generation_refault(&mut self, pfn: Pfn, shadow: Shadow, faulted: bool, rules: GenerationRules) {
         let flags = self.pages.flags(pfn);
         let pages = 1u64 << self.alloc.frames.order(pfn);
         let file = !flags.contains(PageFlags::ANON);
@@ -147,7 +147,6 @@ impl<W: World> State<W> {
         let uses = shadow.uses + u8::from(rules.second_look || shadow.workingset);
         let tier = tier_of_uses(uses, shadow.workingset, rules);
         self.generations_mut(shadow.node).feedback[usize::from(file)].refaulted[tier] += pages;
-        let faulted = flags.contains(PageFlags::MAPPED);
         let restored = match rules.second_look {
             true => shadow.workingset,
             false => faulted || usize::from(uses) == MAX_NR_TIERS,

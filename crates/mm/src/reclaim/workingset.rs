@@ -52,13 +52,12 @@ fn is_recent(distance: u64, sizes: [u64; 4], file: bool, swap: bool, anon_workin
 }
 
 impl LruState {
-    /// Adds to the cost of scanning a kind, and halves both costs once they exceed a quarter of the lists (10.15).
-    fn note_cost(&mut self, file: bool, cost: u64) {
+    /// Adds to the cost of scanning a kind, and halves both costs once they exceed a quarter of the lists' `total` (10.15).
+    fn note_cost(&mut self, file: bool, cost: u64, total: u64) {
         if cost == 0 {
             return;
         }
         self.cost[usize::from(file)] += cost;
-        let total: u64 = self.pages[..4].iter().sum();
         if self.cost[ANON] + self.cost[FILE] > total / 4 {
             self.cost = self.cost.map(|cost| cost / 2);
         }
@@ -72,7 +71,8 @@ impl<W: World> State<W> {
             true => written * u64::from(SWAP_CLUSTER_MAX) + rotated,
             false => written,
         };
-        self.lruvec_mut(id).note_cost(file, cost);
+        let total = self.stats(id).pages[..4].iter().sum();
+        self.lruvec_mut(id).note_cost(file, cost, total);
     }
 
     /// What to remember of a page that is being evicted from a zone, and the clock's step (10.16).
@@ -92,13 +92,38 @@ impl<W: World> State<W> {
         self.lruvec_mut(id).nonresident_age += pages;
     }
 
+    /// Puts a page back that reclaim of the classic lists had taken; on an active list, it counts as activated where the kernel has it so.
+    pub(super) fn put_back_isolated(&mut self, pfn: Pfn) {
+        self.lru_putback(pfn);
+        if self.alloc.policy.reclaim.putback_ages && self.pages.flags(pfn).contains(PageFlags::ACTIVE) {
+            self.workingset_activation(pfn);
+        }
+    }
+
     /// A page that reclaim evicted is back and on its list (10.16): activation by refault distance. `shadow` is what
     /// `reclaimed` left. Does nothing where the kernel keeps no shadow of such a page. Swap slots are given back.
     pub fn refault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
-        self.forget_swapped(shadow, cpu);
         if let Some(rules) = self.lru_gen {
-            return self.generation_refault(pfn, shadow, rules);
+            self.forget_swapped(shadow, cpu);
+            let faulted = self.pages.flags(pfn).contains(PageFlags::MAPPED);
+            return self.generation_refault(pfn, shadow, faulted, rules);
         }
+        self.classic_refault(pfn, shadow, cpu);
+    }
+
+    /// The same of a page that was read along by a page fault: with generations it counts as faulted in, mapped or not.
+    pub fn refault_in_fault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
+        match self.lru_gen {
+            Some(rules) => {
+                self.forget_swapped(shadow, cpu);
+                self.generation_refault(pfn, shadow, true, rules);
+            }
+            None => self.classic_refault(pfn, shadow, cpu),
+        }
+    }
+
+    fn classic_refault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
+        self.forget_swapped(shadow, cpu);
         let rules = self.alloc.policy.reclaim;
         let file = !self.pages.flags(pfn).contains(PageFlags::ANON);
         if !rules.workingset || !(file || rules.anon_workingset) {
@@ -178,10 +203,10 @@ mod tests {
 
     #[test]
     fn costs_halve_above_a_quarter_of_the_lists() {
-        let mut lru = LruState { pages: [400, 0, 0, 0, 9999], ..LruState::default() };
-        lru.note_cost(true, 100);
+        let mut lru = LruState::default();
+        lru.note_cost(true, 100, 400);
         assert_eq!(lru.cost, [0, 100], "100 is not above 400/4");
-        lru.note_cost(false, 11);
+        lru.note_cost(false, 11, 400);
         assert_eq!(lru.cost, [5, 50]);
     }
 }

@@ -4,7 +4,7 @@ use super::Slow;
 use crate::compaction::{CompactPriority, CompactResult};
 use crate::env::{Env, TaskContext, TaskFlags};
 use crate::state::{Mm, World};
-use pagealloc::policy::CompactStalls;
+use pagealloc::policy::{CompactDrains, CompactStalls};
 use pagealloc::{Counter, Pfn, Request};
 
 impl<W: World> Mm<W> {
@@ -43,6 +43,9 @@ impl<W: World> Mm<W> {
         };
         if !ran {
             return None;
+        }
+        if self.state.borrow().alloc.policy.compaction.drains == CompactDrains::AfterRun {
+            self.state.borrow_mut().alloc.drain_cpu(slow.task.cpu, None);
         }
         let page = captured.or_else(|| self.attempt(&slow.request, slow.flags));
         let mut state = self.state.borrow_mut();

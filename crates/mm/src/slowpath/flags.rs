@@ -17,7 +17,7 @@ pub(crate) fn slow_flags(policy: &Policy, request: &Request, task: &TaskContext)
     }
     let realtime = task.flags.contains(TaskFlags::REALTIME) && !task.flags.contains(TaskFlags::INTERRUPT);
     flags = match policy.watermark_reserve {
-        WatermarkReserve::MinReserve => privileges(request, flags, realtime),
+        WatermarkReserve::MinReserve => privileges(request, flags, policy.reserve_for_nonblocking, realtime),
         WatermarkReserve::HighHarder => {
             // `__GFP_ATOMIC` (4.4 to 6.2) is read from what it came with: `__GFP_HIGH` without direct reclaim.
             let atomic = gfp.contains(Gfp::HIGH) && !gfp.contains(Gfp::DIRECT_RECLAIM);
@@ -38,11 +38,11 @@ pub(crate) fn slow_flags(policy: &Policy, request: &Request, task: &TaskContext)
     flags
 }
 
-fn privileges(request: &Request, mut flags: AllocFlags, realtime: bool) -> AllocFlags {
+fn privileges(request: &Request, mut flags: AllocFlags, nonblocking: bool, realtime: bool) -> AllocFlags {
     if !request.gfp.contains(Gfp::DIRECT_RECLAIM) {
         if !request.gfp.contains(Gfp::NOMEMALLOC) {
             flags |= AllocFlags::NON_BLOCK;
-            if request.order > 0 && flags.contains(AllocFlags::MIN_RESERVE) {
+            if request.order > 0 && (nonblocking || flags.contains(AllocFlags::MIN_RESERVE)) {
                 flags |= AllocFlags::HIGHATOMIC;
             }
         }
@@ -123,6 +123,15 @@ mod tests {
         assert!(flags(0, Gfp::HIGHUSER_MOVABLE).contains(AllocFlags::CMA));
         let realtime = flags_of(&policy, 0, Gfp::KERNEL, TaskFlags::REALTIME);
         assert!(realtime.contains(AllocFlags::MIN_RESERVE));
+    }
+
+    #[test]
+    fn up_to_6_16_who_cannot_wait_has_the_reserve_whether_it_is_urgent_or_not() {
+        let has =
+            |name, gfp| flags_of(&preset(name).unwrap(), 2, gfp, TaskFlags::NONE).contains(AllocFlags::HIGHATOMIC);
+        let kernels = ["linux-6.1.116", "linux-6.6", "linux-6.12.29", "linux-6.12.65", "linux-6.15", "linux-6.18"];
+        assert_eq!(kernels.map(|name| has(name, Gfp::NOWAIT)), [false, true, true, false, true, false]);
+        assert_eq!(kernels.map(|name| has(name, Gfp::ATOMIC)), [true; 6]);
     }
 
     #[test]

@@ -24,9 +24,12 @@ impl<W: World> Mm<W> {
             slow.no_progress_loops += 1;
         }
         if slow.no_progress_loops <= MAX_RECLAIM_RETRIES {
-            let worth = self.state.borrow_mut().any_zone_worth_reclaiming(slow, order);
+            let worth = self.state.borrow_mut().zone_worth_reclaiming(slow, order);
+            if let Some(zone) = worth.filter(|_| slow.progress == 0) {
+                self.wait_for_pending_writes(zone).await;
+            }
             self.env.work(&slow.task, Work::Resched).await;
-            if worth {
+            if worth.is_some() {
                 return true;
             }
         }
@@ -70,18 +73,18 @@ impl<W: World> Mm<W> {
 }
 
 impl<W: World> State<W> {
-    fn any_zone_worth_reclaiming(&mut self, slow: &Slow, order: Order) -> bool {
+    fn zone_worth_reclaiming(&mut self, slow: &Slow, order: Order) -> Option<ZoneId> {
         let mut index = 0;
         while let Some(zone) = self.alloc.zonelist(&slow.request, index) {
-            if self.zone_worth_reclaiming(slow, order, zone) {
-                return true;
+            if self.is_worth_reclaiming(slow, order, zone) {
+                return Some(zone);
             }
             index += 1;
         }
-        false
+        None
     }
 
-    fn zone_worth_reclaiming(&mut self, slow: &Slow, order: Order, zone: ZoneId) -> bool {
+    fn is_worth_reclaiming(&mut self, slow: &Slow, order: Order, zone: ZoneId) -> bool {
         let reclaimable = self.zone_reclaimable_pages(zone);
         let available = reclaimable + self.retry_free_pages(slow, zone);
         let min_wmark = self.alloc.wmark(zone, AllocFlags::WMARK_MIN);

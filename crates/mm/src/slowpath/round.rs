@@ -147,6 +147,7 @@ impl<W: World> Mm<W> {
         if !gfp.contains(Gfp::NORETRY) {
             slow.reclaimed += slow.progress;
             if slow.progress > 0 && !slow.costly || repeats(slow) {
+                self.wait_before_retry(&slow.request, &slow.task).await;
                 return Round::Retry(Retry::Progress);
             }
             match self.may_oom(&slow.request, AllocFlags::NONE, &mut slow.task) {
@@ -186,6 +187,7 @@ impl<W: World> Mm<W> {
         }
         slow.reclaimed += slow.progress;
         if !gfp.contains(Gfp::NORETRY) && (nofail || !slow.costly || repeats(slow)) {
+            self.wait_before_retry(&slow.request, &slow.task).await;
             return Round::Retry(Retry::Progress);
         }
         self.last_compaction(slow).await

@@ -1,6 +1,7 @@
 //! `mm` end to end on a small machine of its own: tasks, daemons and a clock, without the rest of the laboratory.
 
 mod compaction;
+mod compaction_eras;
 mod kswapd;
 mod migration;
 mod slowpath;

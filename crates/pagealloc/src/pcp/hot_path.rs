@@ -8,7 +8,7 @@ use crate::fallback::RmqueueMode;
 use crate::frames::{FrameList, FrameState};
 use crate::ids::{CpuId, Order, PAGE_ALLOC_COSTLY_ORDER, Pfn, ZoneId, ZoneType};
 use crate::migratetype::{Migratetype, NR_PCP_TYPES};
-use crate::policy::{PcpHigh, PcpOrders};
+use crate::policy::{PcpEmpties, PcpHigh, PcpOrders};
 
 impl<O: Observer> PageAllocator<O> {
     #[inline(always)]
@@ -109,7 +109,7 @@ impl<O: Observer> PageAllocator<O> {
             return self.limit_old_pcp(zone, number, index, order);
         }
         pcp.alloc_factor >>= 1;
-        let free_high = pcp.frees_high_orders(order);
+        let free_high = pcp.frees_high_orders(order, self.policy.pcp.empties);
         if pcp.free_count < pcp.batch << BATCH_SCALE_MAX {
             pcp.free_count += 1 << order;
         }
@@ -152,7 +152,9 @@ impl<O: Observer> PageAllocator<O> {
             }
             return;
         }
-        let free_high = pcp.free_factor != 0 && (1..=PAGE_ALLOC_COSTLY_ORDER).contains(&order);
+        let free_high = self.policy.pcp.empties == PcpEmpties::WhileOnlyFreed
+            && pcp.free_factor != 0
+            && (1..=PAGE_ALLOC_COSTLY_ORDER).contains(&order);
         let high = match () {
             _ if pcp.high == 0 || free_high => 0,
             _ if reclaim_active => (pcp.batch << 2).min(pcp.high),

@@ -3,7 +3,7 @@
 use crate::frames::FrameList;
 use crate::ids::{Order, PAGE_ALLOC_COSTLY_ORDER};
 use crate::migratetype::NR_PCP_TYPES;
-use crate::policy::PcpHigh;
+use crate::policy::{PcpEmpties, PcpHigh};
 
 /// Lists below the huge page lists: three types times orders 0 to 3 (5.1).
 pub(super) const FIRST_THP_LIST: usize = NR_PCP_TYPES * (PAGE_ALLOC_COSTLY_ORDER as usize + 1);
@@ -88,12 +88,10 @@ impl Pcp {
     /// Whether a free of this order shall empty the lists: a long run of high-order frees (5.7). The CPU's cache is
     /// taken to be large enough for `FREE_HIGH_BATCH`.
     #[inline(always)]
-    pub fn frees_high_orders(&mut self, order: Order) -> bool {
+    pub fn frees_high_orders(&mut self, order: Order, rule: PcpEmpties) -> bool {
         let high_order = (1..=PAGE_ALLOC_COSTLY_ORDER).contains(&order);
-        let run = high_order
-            && self.freed_high_order
-            && self.free_count >= self.batch + self.high_min / 2
-            && self.count >= self.batch;
+        let many = self.batch + if rule == PcpEmpties::AfterBatchAndHalfHighMin { self.high_min / 2 } else { 0 };
+        let run = high_order && self.freed_high_order && self.free_count >= many && self.count >= self.batch;
         self.freed_high_order = high_order;
         run
     }

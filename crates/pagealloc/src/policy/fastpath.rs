@@ -164,6 +164,8 @@ pub struct PcpRules {
     pub high: PcpHigh,
     /// Formula of the batch (5.2).
     pub batch: PcpBatch,
+    /// When a run of high-order frees empties the lists (5.7, 5.14).
+    pub empties: PcpEmpties,
     /// Drain whole amounts at once, or in steps of a batch that restart at the given list (6.19).
     pub drain_in_batches: bool,
 }
@@ -188,6 +190,19 @@ pub enum PcpHigh {
     LowWatermark,
     /// 6.7+: tuned between `high_min` and `high_max`.
     AutoTuned,
+}
+
+/// When frees of orders 1 to 3 in a row empty a CPU's lists rather than shorten them (`free_high`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PcpEmpties {
+    /// Never (up to 5.17; read in 5.15.215).
+    Never,
+    /// At each that follows a drain with no allocation in between (5.18 to 6.6).
+    WhileOnlyFreed,
+    /// At each that follows another once a batch was freed (6.7 to 6.15, 6ccdcb6d3a74).
+    AfterBatch,
+    /// Once a batch and half of `high_min` were (6.16+, c544a952ba61).
+    AfterBatchAndHalfHighMin,
 }
 
 /// Formula of the per-CPU batch (5.2).
@@ -270,7 +285,8 @@ pub enum MergeTypes {
 /// What the extfrag event's `change_ownership` is (4.10, 4.11, 15.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtfragOwnership {
-    /// 3.11: whether the request's type equals the type that it fell back to, which is never so.
+    /// Up to 3.11: whether the request's type equals the type that it fell back to. That is put down as the request's own where as much as a
+    /// claim is tried, whatever becomes of it; otherwise the two differ.
     RequestIsFallback,
     /// 3.12+: whether the block is of the request's type afterwards.
     RequestIsBlock,

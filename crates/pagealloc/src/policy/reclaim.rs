@@ -9,10 +9,21 @@ pub struct ReclaimRules {
     pub anon_workingset: bool,
     /// Scan balance by the cost of refaults and writes (5.8+) rather than by the share of rotated pages.
     pub cost_model: bool,
+    /// Base pages that reclaim puts back on an active list are steps of the clock by which refaults are judged (`move_folios_to_lru`, 5.8+), beside
+    /// those that were evicted, activated by use or refaulted.
+    pub putback_ages: bool,
     /// Pages that were scanned in vain have a cost too, one where a refault or a write has 32 (6.2+, 0538a82c39e9).
     pub cost_of_rotations: bool,
     /// When page cache alone is scanned, and when anonymous memory alone.
     pub scan_balance: ScanBalance,
+    /// When lists are compared with one another, and what of them.
+    pub lists_judged: ListsJudged,
+    /// A list's part of what is scanned is rounded up where both kinds are scanned (read in 4.20 and 5.0.1, neither in 4.9 nor in 5.4.301).
+    pub rounds_scan_up: bool,
+    /// What a page of more than one base page counts as.
+    pub counting: ReclaimCounting,
+    /// A pass that takes no page of files counts as one that met nothing but dirty ones (4.11 to 6.13: read in 4.20 to 6.6.57, not in 6.14).
+    pub empty_pass_is_dirty: bool,
     /// When a pass over the lists ends that has reclaimed what it was to.
     pub pass_end: PassEnd,
     /// Milliseconds between two flushes of the statistics by which reclaim compares its lists and notices refaults, before the timer wheel
@@ -55,6 +66,12 @@ pub struct ReclaimRules {
     /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction (6.8+, and stable updates
     /// of kernels before: read in 5.4.301, 5.10.265, 5.15.215, 6.1.192 and 6.6.57). Before, requests that could not compact were left to those that can.
     pub compacts_by_mask: bool,
+    /// How far a pass goes on for the sake of compaction.
+    pub continues: ContinueReclaim,
+    /// How often direct reclaim starts over that has reclaimed nothing.
+    pub rounds: ReclaimRounds,
+    /// What makes a reclaimer sleep, and for how long.
+    pub throttling: Throttling,
     /// When direct reclaim for a costly order leaves a zone to compaction.
     pub compaction_ready: CompactionReady,
     /// When the tables that describe swap slots are allocated.
@@ -73,6 +90,44 @@ pub enum SwapReadahead {
     ByHits,
 }
 
+/// How far a pass over a set of lists goes on that reclaims for compaction (`should_continue_reclaim`, 10.13).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContinueReclaim {
+    /// Until the request has reclaimed the compaction gap, if as much is inactive; then until some zone suits the order. With `RETRY_MAYFAIL`
+    /// a pass that reclaims nothing does not end it, as long as it scans (up to 5.3).
+    UntilTwiceTheOrder,
+    /// Until some zone suits the order, while the gap is inactive (5.4+, 5ee04716c46c).
+    WhileInactive,
+}
+
+/// How often direct reclaim goes over all priorities (`do_try_to_free_pages`, 10.3); each time counts as an `allocstall`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReclaimRounds {
+    /// Once (3.x, and 4.20 to 5.4; read in 3.11, 4.20, 5.0.1 and 5.4.301).
+    One,
+    /// Once more, as before (read in 4.6.2, 4.8.15 and 4.9).
+    Again,
+    /// Once more, deactivating by force, if active lists were skipped and nothing was reclaimed (5.5 to 6.10; b91ac374346b, read in 5.10.265 to
+    /// 6.6.57).
+    AgainByForce,
+    /// Before that once more in any case, over all groups (6.11+, b82b530740b9).
+    AgainAndByForce,
+}
+
+/// What makes a reclaimer sleep, and for how long (10.14).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throttling {
+    /// `congestion_wait` of a tenth of a second: by kswapd for writes, by direct reclaim while others hold too many isolated pages, and while a
+    /// device is congested that it wants written to (up to 4.13; own knowledge).
+    WhileCongested,
+    /// The same, but for isolated pages once, after which it gives up; no device is congested any more (4.14 to 5.15; db73ee0d4637, read in
+    /// 5.4.301 to 5.15.215). A request that reclaimed nothing waits as well before it tries again where half of what is reclaimable has yet to be
+    /// written.
+    Once,
+    /// `reclaim_throttle`: by reason, until what it waits for has happened (5.16+).
+    ByReason,
+}
+
 /// When one kind of pages alone is scanned (10.5, 10.8; own knowledge for kernels up to 4.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanBalance {
@@ -82,9 +137,31 @@ pub enum ScanBalance {
     /// The same, but page cache alone only if its list yields a page at the priority at hand (4.6 to 4.12); where lists are the node's, page
     /// cache has the ratio of inactive to active pages that anonymous memory has (4.8+).
     ByListsAndSize,
-    /// Neither while pages of the kind come back and are activated, and anonymous memory alone only if that much of it is inactive (the rule
-    /// of today; its parts came from 4.12 to 5.5).
+    /// Anonymous memory alone only if that much of it is inactive, too. Pages of the page cache that come back and are activated permit to
+    /// deactivate others, and page cache alone is scanned all the same (4.12 to 5.2).
+    ByListsKept,
+    /// Neither while pages of the kind come back and are activated (5.3+, 2c012a4ad1a2).
     ByDeactivation,
+}
+
+/// When active lists are compared with inactive ones, and pages with priorities (10.5, 10.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListsJudged {
+    /// Before each batch of an active list, by pages of zones that the pass may take (up to 5.4; read in 3.11, 4.6.2, 5.0.1 and 5.4.301).
+    EachBatch,
+    /// Once a pass, by all pages of the lists (5.5+).
+    EachPass,
+}
+
+/// What reclaim counts (`pgscan`, `pgsteal`, `pgrefill`, `pgactivate`, and what it goes by itself).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReclaimCounting {
+    /// Entries of lists, however large; a mapped page, or one of the swap cache, is twice the pressure on slab and priorities (3.x; read in 3.11).
+    Entries,
+    /// The same, but a batch ends with 32 base pages taken (read in 4.6.2 to 5.0.1).
+    EntriesInBatches,
+    /// Base pages (5.4+, 98879b3b9edc).
+    BasePages,
 }
 
 /// When a pass ends that has reclaimed its target (10.9; own knowledge up to 6.0).
@@ -105,11 +182,12 @@ pub enum PassEnd {
 /// What reclaim does about dirty pages of files, and pages under writeback, that it meets (10.6, 10.12; own knowledge up to 4.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirtyPages {
-    /// They stay on the inactive list. From the fourth priority on kswapd writes those of files that it meets; nobody waits, as kswapd may
+    /// They stay on the inactive list, and direct reclaim wakes the flushers with every round that has not reclaimed its target after half as
+    /// much again was scanned; so it is with all rules up to 4.10. From the fourth priority on kswapd writes those of files that it meets; nobody waits, as kswapd may
     /// write to a congested device, and so no zone is ever marked as waiting for one (up to 3.10).
     StayByPriority,
     /// They stay on the inactive list. A batch of nothing but dirty ones makes kswapd write those of the node by itself and every
-    /// reclaimer wait; nobody wakes the flushers (3.11 to 3.15).
+    /// reclaimer wait (3.11 to 3.15).
     StayAndStall,
     /// The same, but only pages that are written too slowly are waited for (3.16 to 4.10).
     Stay,
@@ -127,8 +205,11 @@ pub enum CompactionReady {
     HighWithMargin,
     /// The same without the margin (4.8).
     High,
-    /// The order is there at min, or compaction could start (4.9+).
-    OrderOrSuitable,
+    /// The order is there at min, or compaction could start and free pages are above the high mark and the compaction gap (4.9 to 6.14; read in
+    /// 5.4.301 and 6.6.57).
+    HighAndGap,
+    /// The order is there at min, or compaction could start above the high mark (6.15+).
+    SuitableAboveHigh,
 }
 
 /// How much of the slab caches a pass scans (own knowledge where it differs from 10.19).

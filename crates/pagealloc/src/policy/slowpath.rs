@@ -1,6 +1,6 @@
 //! Rules of the floor above: defrag_mode, kswapd, compaction, retries.
 
-use crate::Order;
+use crate::{Order, ZoneType};
 
 /// What `vm.defrag_mode=1` switches on (13.3, 13.7 to 13.9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,8 @@ pub struct KswapdRules {
     pub sleeps_by_order: bool,
     /// A run that nobody has asked for since the last one began (kswapd could not go to sleep, or was woken by a fragmentation stall
     /// alone) looks at the lowest zone only, as if that were the highest allowed one: it finds it balanced and ends (4.8 to 5.2; own
-    /// knowledge). Later it looks at the zones of the run before.
+    /// knowledge). Later it looks at the zones of the run before. While a request waits that came during a run or the nap after it, the higher
+    /// of both zones counts in these kernels (read in 4.20 and 5.0.1), later the request's.
     pub forgets_zones: bool,
     /// kswapd goes to sleep, and wakes kcompactd, only if every eligible zone is balanced, though its run ends once one of them is (4.8 to 4.11:
     /// "mm, vmscan: fix zone balance check in prepare_kswapd_sleep"). A small zone that is never balanced for the order keeps kcompactd asleep.
@@ -72,6 +73,10 @@ pub struct KswapdRules {
     /// What a run has reclaimed is counted anew at each priority (up to 4.11: "mm: fix 100% CPU kswapd busyloop on unreclaimable nodes",
     /// 4.12), so the order is given up only after twice its pages in one pass, not in the whole run (9.6.6).
     pub counts_each_pass: bool,
+    /// A run falls back to order 0 once twice the order's pages are reclaimed; 4.6 keeps to its order (read in 4.6.2).
+    pub gives_up_order: bool,
+    /// What a pass has reclaimed counts as scanned where that is more, as slab may make it (6.2 to 6.6: read in 6.6.57, not in 6.1.192).
+    pub reclaimed_counts_as_scanned: bool,
     /// Proactive compaction (5.9+).
     pub proactive_compaction: bool,
     /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.
@@ -81,6 +86,17 @@ pub struct KswapdRules {
     pub woken_amid_refill: bool,
     /// A boosted run that reclaims nothing counts as a failure (up to 6.18).
     pub boosted_run_may_fail: bool,
+}
+
+impl KswapdRules {
+    /// Highest zone that kswapd is to look after: `asked` since its last run, which looked after those up to `previous`.
+    pub fn next_zone(&self, asked: Option<ZoneType>, previous: ZoneType) -> ZoneType {
+        match asked {
+            Some(asked) if self.forgets_zones => asked.max(previous),
+            Some(asked) => asked,
+            None => previous,
+        }
+    }
 }
 
 /// When kswapd leaves the rest to compaction (9.9).
@@ -139,6 +155,24 @@ pub struct CompactionRules {
     pub gap: CompactGap,
     /// Fragmentation index is tested for all orders (up to 4.8) or only for costly ones (4.9+).
     pub fragindex_all_orders: bool,
+    /// Mark that isolation of a target must leave order-0 pages above.
+    pub target_mark: TargetMark,
+    /// Where the free scanner stops within a block.
+    pub target_scan: TargetScan,
+    /// A run is over, whatever became of it, once its zone is above the low mark at the order (up to 4.8; direct runs and kcompactd's).
+    pub succeeds_by_mark: bool,
+    /// Async direct compaction leaves off as soon as another task is to run on its CPU, all zones that are left included (up to 5.0,
+    /// `compact_should_abort`).
+    pub async_yields: bool,
+    /// Runs that wait for no writes isolate pages under writeback all the same, and fail to move them (up to 4.6). Later, only full sync runs do.
+    pub light_isolates_writeback: bool,
+    /// Requests with `__GFP_FS` may have a sixteenth of the lists' pages isolated, others half of them (read in 6.6.57); before, half for all (read in
+    /// 6.1.192).
+    pub nofs_isolates_more: bool,
+    /// When lists of the CPU are drained of what a direct run has freed.
+    pub drains: CompactDrains,
+    /// What the scanners remember of earlier runs.
+    pub positions: CachedPositions,
     /// What ends a run (11.14).
     pub finish: CompactFinish,
     /// Where a run goes on after a page that it could not move.
@@ -170,10 +204,48 @@ pub struct KcompactdRules {
     pub spares_highest_zone: bool,
     /// Looks at blocks whatever their hints say, and sets none (up to 4.14).
     pub ignores_hints: bool,
-    /// A zone that is above its low mark at the order counts as success, however the run ended (up to 4.7).
-    pub succeeds_by_mark: bool,
     /// Drains per-CPU lists of the zone after a failure (4.17+).
     pub drains: bool,
+}
+
+/// Mark above which free pages may become targets (`__isolate_free_page`, 3.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetMark {
+    /// low, where pages of CMA do not count (up to 4.8).
+    Low,
+    /// min with its boost, where they do (4.9 to 5.0, 984fdba6a32e and 8348faf91f56).
+    MinBoosted,
+    /// min without (read in 5.4.301 and later).
+    Min,
+}
+
+/// Where the free scanner stops within a block (11.11; read in 3.11, 4.6.2, 4.8.15 and 4.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TargetScan {
+    /// At its end, with all free pages of it that the mark permits (3.x).
+    WholeBlock,
+    /// Once there are targets enough. A page that the mark forbids is passed by, and the run goes on to look, until the scanners meet (4.6).
+    PastTheMark,
+    /// Once there are targets enough, or the mark forbids another one, which ends the run (4.8+).
+    ToTheMark,
+}
+
+/// When per-CPU lists are drained of what direct compaction has freed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactDrains {
+    /// After the run, before the request is tried again (3.x; read in 3.11).
+    AfterRun,
+    /// Whenever the migrate scanner leaves a block of the order in which pages were freed (4.6+).
+    WithinRun,
+}
+
+/// Cached positions of the scanners (11.4; read in 3.11 and 4.6.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CachedPositions {
+    /// One of each, which a run no longer moves once it has isolated something there, and which only a reset of the hints puts back (3.x).
+    One,
+    /// One of the migrate scanner for each of async and sync; all are put back when the scanners meet (4.6+).
+    PerMode,
 }
 
 /// Direct compaction for NOFS requests.
@@ -244,6 +316,8 @@ pub enum CompactFinish {
     OwnTypeLowMark,
     /// 4.6, 4.8: own type or claimable fallback, and the low mark passes.
     ClaimableLowMark,
+    /// 4.9: the same at the mark that the request has to pass itself, min for kcompactd (read in 4.9).
+    ClaimableOwnMark,
     /// 4.20, 5.0: own type or claimable fallback; stealing for non-movable requests finishes the block first.
     FinishBlock,
     /// 5.1+: tested only when the scanner stands at a pageblock boundary.

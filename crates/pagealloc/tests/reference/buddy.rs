@@ -160,7 +160,13 @@ impl Model {
         let Frame::FreeHead(order) = self.frames[pfn.index()] else { panic!("{pfn:?} is not free") };
         let zone = self.zone_of(pfn);
         if self.block_type(pfn) != Migratetype::Isolate {
-            let mark = self.zones[zone].marks[0] + (1 << order);
+            // CMA, which the flag is about, does not occur here.
+            let Zone { marks, boost, .. } = &self.zones[zone];
+            let mark = match self.policy.compaction.target_mark {
+                TargetMark::Low => marks[1] + boost,
+                TargetMark::MinBoosted => marks[0] + boost,
+                TargetMark::Min => marks[0],
+            } + (1 << order);
             if !self.watermark_ok(zone, 0, mark, ZoneType::Dma, AllocFlags::CMA, self.free_pages(zone)) {
                 return 0;
             }

@@ -48,7 +48,7 @@ impl Model {
     /// 4.11.
     pub fn extfrag(&mut self, pfn: Pfn, order: Order, found: Order, wanted: Migratetype, from: Migratetype) {
         let change_ownership = match self.policy.extfrag_ownership {
-            ExtfragOwnership::RequestIsFallback => false,
+            ExtfragOwnership::RequestIsFallback => from == wanted,
             ExtfragOwnership::RequestIsBlock => self.block_type(pfn) == wanted,
         };
         self.events.push(Event::MmPageAllocExtfrag(Extfrag {
@@ -283,7 +283,9 @@ impl Model {
         }
         self.take(zone, head, found);
         self.split(zone, head, found, order, wanted);
-        self.extfrag(head, order, found, wanted, from);
+        let names_itself = self.policy.extfrag_ownership == ExtfragOwnership::RequestIsFallback;
+        let told = if names_itself && self.may_claim(found, wanted) { wanted } else { from };
+        self.extfrag(head, order, found, wanted, told);
         Some(head)
     }
 }

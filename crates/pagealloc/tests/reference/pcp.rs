@@ -168,7 +168,8 @@ impl Model {
     fn limit_low_watermark(&mut self, zone: usize, cpu: usize, order: Order, index: usize) {
         let Zone { batch, high_min, reclaim_active, .. } = self.zones[zone];
         let pcp = &mut self.zones[zone].pcp[cpu];
-        let free_high = pcp.free_factor > 0 && (1..=PAGE_ALLOC_COSTLY_ORDER).contains(&order);
+        let high_order = (1..=PAGE_ALLOC_COSTLY_ORDER).contains(&order);
+        let free_high = high_order && pcp.free_factor > 0 && self.policy.pcp.empties != PcpEmpties::Never;
         let high = if free_high {
             0
         } else if reclaim_active {
@@ -196,8 +197,8 @@ impl Model {
         let pcp = &mut self.zones[zone].pcp[cpu];
         let high_order = (1..=PAGE_ALLOC_COSTLY_ORDER).contains(&order);
         // FREE_HIGH_BATCH: the CPU's cache is taken to be large, so at least a batch must be there.
-        let free_high =
-            high_order && pcp.free_count >= batch + high_min / 2 && pcp.previous_was_high_order && pcp.count >= batch;
+        let run = batch + if self.policy.pcp.empties == PcpEmpties::AfterBatch { 0 } else { high_min / 2 };
+        let free_high = high_order && pcp.free_count >= run && pcp.previous_was_high_order && pcp.count >= batch;
         pcp.previous_was_high_order = high_order;
         if pcp.free_count < batch << SCALE_MAX {
             pcp.free_count += 1 << order;

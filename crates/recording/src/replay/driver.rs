@@ -255,7 +255,7 @@ impl<'a> Driver<'a> {
     #[inline(always)]
     fn is_settled(&self) -> bool {
         let env = &self.mm.env;
-        let asked = !env.nobody_is_ready() || env.flushers_woken.get();
+        let asked = !env.nobody_is_ready() || env.flushers_woken.get() > 0;
         let owner = &self.mm.state.borrow().owner;
         !asked && self.served.borrow().is_empty() && owner.readback.is_empty() && owner.left_over.is_empty()
     }
@@ -270,7 +270,7 @@ impl<'a> Driver<'a> {
         for (beside, next) in self.mm.env.cpus_left() {
             self.mm.state.borrow_mut().alloc.leave_cpu_beside(beside, next);
         }
-        if self.mm.env.flushers_woken.replace(false) {
+        if self.mm.env.flushers_woken.replace(0) > 0 {
             self.flusher.write_all(self.mm);
         }
         self.free_left_over(self.busy_cpu);

@@ -132,7 +132,7 @@ fn what_swap_gives_back_starts_inactive_but_from_4_8_to_5_8() {
 }
 
 #[test]
-fn up_to_4_10_dirty_pages_stay_and_nobody_wakes_the_flushers() {
+fn up_to_4_10_dirty_pages_stay_and_kswapd_wakes_no_flushers() {
     for (rule, waits) in [(DirtyPages::StayAndStall, true), (DirtyPages::Stay, false)] {
         let mut policy = linux_6_18();
         policy.reclaim.dirty_pages = rule;
@@ -177,10 +177,11 @@ fn up_to_3_10_kswapd_writes_page_cache_from_the_fourth_priority_on() {
 }
 
 #[test]
-fn up_to_4_12_the_lists_alone_say_what_is_scanned() {
+fn up_to_5_2_the_lists_alone_say_what_is_scanned() {
     let cases = [
         (ScanBalance::ByLists, [true, true]),
         (ScanBalance::ByListsAndSize, [false, true]),
+        (ScanBalance::ByListsKept, [false, true]),
         // Pages of the kind came back: reclaim looks elsewhere, too.
         (ScanBalance::ByDeactivation, [false, false]),
     ];
@@ -233,7 +234,7 @@ fn up_to_4_8_a_zone_is_left_to_compaction_only_above_high_and_the_gap() {
         let sc = ScanControl::new(ORDER, Gfp::NOFS, ZoneType::Normal);
         mm.state.borrow_mut().compaction_ready(zone, &sc)
     };
-    let rules = [CompactionReady::HighWithMargin, CompactionReady::High, CompactionReady::OrderOrSuitable];
+    let rules = [CompactionReady::HighWithMargin, CompactionReady::High, CompactionReady::HighAndGap];
     assert_eq!(rules.map(|rule| ready(rule, 16)), [false, false, true], "the order is there");
     assert_eq!(rules.map(|rule| ready(rule, 40)), [false, true, true], "above the gap of 32");
     assert_eq!(rules.map(|rule| ready(rule, 100)), [true; 3]);

@@ -35,6 +35,7 @@ pub struct ToyEnv {
     /// Scanned, reclaimed and the folios of these, of all batches.
     pub shrunk: Cell<(u32, u32, u32)>,
     pub clock: Cell<Nanos>,
+    pub congested: Cell<bool>,
 }
 
 impl Env for ToyEnv {
@@ -62,7 +63,10 @@ impl Env for ToyEnv {
     fn start_write(&self, pfn: Pfn, swap: bool, _pages: u64) {
         self.writes.borrow_mut().push((pfn, swap));
     }
-    fn wake_flushers(&self) {
+    fn congested(&self) -> bool {
+        self.congested.get()
+    }
+    fn wake_flushers(&self, _pages: u64) {
         self.flushers_woken.set(self.flushers_woken.get() + 1);
     }
 }

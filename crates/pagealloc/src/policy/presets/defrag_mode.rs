@@ -34,29 +34,29 @@ fn with_rules(name: &'static str, rules: DefragRules, base: Policy) -> Policy {
 
 /// Step 1 as posted: a to d of 13.3, with the retry that never ends (13.7).
 pub(super) fn as_posted() -> Policy {
-    with_rules("linux-6.15+defrag-as-posted", AS_POSTED, v5_v6::linux_6_15())
+    with_rules("linux-6.15+defrag-as-posted", AS_POSTED, v5_v6::linux_6_15_rc1())
 }
 
 /// Step 1 with the OOM fix: what a to d do by themselves.
 pub(super) fn patch1_fixed() -> Policy {
     let rules = DefragRules { retry: DefragRetry::Once, ..AS_POSTED };
-    with_rules("linux-6.15+defrag-patch1-fixed", rules, v5_v6::linux_6_15())
+    with_rules("linux-6.15+defrag-patch1-fixed", rules, v5_v6::linux_6_15_rc1())
 }
 
 /// Step 2: e, kswapd and so kcompactd are woken for whole blocks.
 pub(super) fn kswapd() -> Policy {
-    with_rules("linux-6.15+defrag-kswapd", KSWAPD, v5_v6::linux_6_15())
+    with_rules("linux-6.15+defrag-kswapd", KSWAPD, v5_v6::linux_6_15_rc1())
 }
 
 /// Step 3: f to h, watermarks in whole blocks, for kswapd whatever its order.
 pub(super) fn blocks() -> Policy {
-    with_rules("linux-6.15+defrag-blocks", BLOCKS, v5_v6::linux_6_15())
+    with_rules("linux-6.15+defrag-blocks", BLOCKS, v5_v6::linux_6_15_rc1())
 }
 
 /// Step 4: the OOM fix (13.7).
 pub(super) fn oom_fix() -> Policy {
     let rules = DefragRules { retry: DefragRetry::Once, ..BLOCKS };
-    with_rules("linux-6.15+defrag-oomfix", rules, v5_v6::linux_6_15())
+    with_rules("linux-6.15+defrag-oomfix", rules, v5_v6::linux_6_15_rc1())
 }
 
 /// Step 6: f only while kswapd's order is above 0. As released.

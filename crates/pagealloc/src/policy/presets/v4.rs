@@ -25,13 +25,18 @@ pub(super) fn linux_4_6() -> Policy {
             dirty_pages: DirtyPages::Stay,
             pass_end: PassEnd::ScansProportion,
             scan_balance: ScanBalance::ByListsAndSize,
+            counting: ReclaimCounting::EntriesInBatches,
+            rounds: ReclaimRounds::Again,
             slab_pressure: SlabPressure::HighestZone,
             ..base.reclaim
         },
-        kswapd: KswapdRules { kcompactd: true, hands_over: HandOver::BeforeNap, ..base.kswapd },
+        kswapd: KswapdRules { kcompactd: true, hands_over: HandOver::BeforeNap, gives_up_order: false, ..base.kswapd },
         compaction: CompactionRules {
             finish: CompactFinish::ClaimableLowMark,
             defer_per_zone: true,
+            target_scan: TargetScan::PastTheMark,
+            drains: CompactDrains::WithinRun,
+            positions: CachedPositions::PerMode,
             daemon: KcompactdRules { spares_highest_zone: false, ..base.compaction.daemon },
             ..base.compaction
         },
@@ -95,6 +100,7 @@ pub(super) fn linux_4_8() -> Policy {
         },
         kswapd: KswapdRules {
             wake: KswapdWake::NoZoneBalanced,
+            gives_up_order: true,
             sleeps_by_order: false,
             forgets_zones: true,
             sleeps_when_all_balanced: true,
@@ -102,7 +108,8 @@ pub(super) fn linux_4_8() -> Policy {
         },
         compaction: CompactionRules {
             skip_on_failure: SkipOnFailure::On,
-            daemon: KcompactdRules { succeeds_by_mark: false, ..base.compaction.daemon },
+            target_scan: TargetScan::ToTheMark,
+            light_isolates_writeback: false,
             ..base.compaction
         },
         slowpath: SlowpathRules { scheme: SlowpathScheme::Priorities, ..base.slowpath },
@@ -112,16 +119,20 @@ pub(super) fn linux_4_8() -> Policy {
 }
 
 /// 4.9-rc1, whose mm seed 003 was measured on (its diff is against a `compact_node` that sets `whole_zone`). Since 4.8: mapped stacks; the
-/// fragmentation index judges costly orders only, cheap ones need room above min (11.10); direct reclaim leaves more to compaction (10.4).
+/// fragmentation index judges costly orders only, cheap ones need room above min (11.10), as do targets; direct reclaim leaves zones to compaction
+/// by its own test (10.4).
 pub(super) fn linux_4_9_rc1() -> Policy {
     let base = linux_4_8();
     Policy {
         name: "linux-4.9-rc1",
         stacks: KernelStacks::Mapped,
-        reclaim: ReclaimRules { compaction_ready: CompactionReady::OrderOrSuitable, ..base.reclaim },
+        reclaim: ReclaimRules { compaction_ready: CompactionReady::HighAndGap, ..base.reclaim },
         compaction: CompactionRules {
             suitable_mark: SuitableMark::LowIfCostly,
             fragindex_all_orders: false,
+            target_mark: TargetMark::MinBoosted,
+            finish: CompactFinish::ClaimableOwnMark,
+            succeeds_by_mark: false,
             ..base.compaction
         },
         ..base
@@ -148,7 +159,11 @@ pub(super) fn linux_4_20() -> Policy {
         pcp: PcpRules { batch: PcpBatch::Managed1024, ..base.pcp },
         reclaim: ReclaimRules {
             dirty_pages: DirtyPages::MoveAway,
-            scan_balance: ScanBalance::ByDeactivation,
+            scan_balance: ScanBalance::ByListsKept,
+            throttling: Throttling::Once,
+            rounds: ReclaimRounds::One,
+            rounds_scan_up: true,
+            empty_pass_is_dirty: true,
             slab_pressure: SlabPressure::Priority,
             slab_minimum: true,
             swaps_huge_pages: true,

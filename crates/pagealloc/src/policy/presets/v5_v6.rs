@@ -18,7 +18,8 @@ pub(super) fn linux_5_0() -> Policy {
 
 /// 5.4 with its stable updates (read in 5.4.301), as distributions ship it. Since 5.0: fast search and capture, which find targets anywhere
 /// and end at block boundaries (5.1; 11.7, 11.13, 11.14), every request that compacts directly is a stall (5.1), NOFRAGMENT really set (5.2, 7.6), kswapd
-/// remembers the zones of the run before and slab is shrunk while boosting (5.3), huge pages of other nodes in a second attempt, and none
+/// remembers the zones of the run before and slab is shrunk while boosting (5.3), passes go on for
+/// compaction while enough is inactive, and page cache that comes back opens anonymous memory to scanning (5.4, 5.3; 10.13, 10.8), huge pages of other nodes in a second attempt, and none
 /// for who finds no zone to compact (5.4; 8.12, 8.13), more priority for compaction that was withdrawn (5.4; 8.7), no boost in small zones (5.7, 4.9).
 pub(super) fn linux_5_4() -> Policy {
     let base = linux_5_0();
@@ -26,13 +27,23 @@ pub(super) fn linux_5_4() -> Policy {
         name: "linux-5.4",
         nofragment: NoFragment::Normal,
         boost: Boost::EveryFallbackGuarded,
-        reclaim: ReclaimRules { boost_skips_slab: false, compacts_by_mask: true, ..base.reclaim },
+        reclaim: ReclaimRules {
+            boost_skips_slab: false,
+            compacts_by_mask: true,
+            scan_balance: ScanBalance::ByDeactivation,
+            continues: ContinueReclaim::WhileInactive,
+            counting: ReclaimCounting::BasePages,
+            rounds_scan_up: false,
+            ..base.reclaim
+        },
         kswapd: KswapdRules { forgets_zones: false, ..base.kswapd },
         compaction: CompactionRules {
             fast_search: true,
             search_marks_source: true,
             capture: true,
             finish: CompactFinish::AtBlockBoundary,
+            target_mark: TargetMark::Min,
+            async_yields: false,
             ..base.compaction
         },
         slowpath: SlowpathRules {
@@ -46,7 +57,8 @@ pub(super) fn linux_5_4() -> Policy {
     }
 }
 
-/// 5.10 with its stable updates (read in 5.10.265). Since 5.4: cost model and swappiness up to 200 (5.8, 10.8), collapses of shared pages (5.8; 12.3),
+/// 5.10 with its stable updates (read in 5.10.265). Since 5.4: cost model and swappiness up to 200 (5.8, 10.8), a clock of refaults that activations by reclaim move (5.8; 10.16), forced deactivation in a second
+/// round (5.5; 10.3), collapses of shared pages (5.8; 12.3),
 /// anonymous working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), and passes that end one round
 /// after the cut to proportion (6.1; 10.9).
 pub(super) fn linux_5_10() -> Policy {
@@ -60,6 +72,9 @@ pub(super) fn linux_5_10() -> Policy {
             anon_workingset: true,
             swap_in_activates: false,
             cost_model: true,
+            putback_ages: true,
+            rounds: ReclaimRounds::AgainByForce,
+            lists_judged: ListsJudged::EachPass,
             pass_end: PassEnd::OneKindDone,
             ..base.reclaim
         },
@@ -84,7 +99,8 @@ pub(super) fn linux_5_15() -> Policy {
     }
 }
 
-/// 6.1. Since 5.15: inodes with page cache left alone by their shrinker (5.16), no merges across unmergeable types and large folios of XFS (5.18),
+/// 6.1. Since 5.15: inodes with page cache left alone by their shrinker (5.16), throttling by reason (5.16; 10.14), lists of a CPU emptied by
+/// high-order frees (5.18; 5.14), no merges across unmergeable types and large folios of XFS (5.18),
 /// collapses that wait for no page from swap (6.0; 12.3), the multi-generational LRU (6.1).
 pub(super) fn linux_6_1() -> Policy {
     let base = linux_5_15();
@@ -92,8 +108,10 @@ pub(super) fn linux_6_1() -> Policy {
         name: "linux-6.1",
         merge_types: MergeTypes::Mergeable,
         large_folios: LargeFolios::Xfs,
+        pcp: PcpRules { empties: PcpEmpties::WhileOnlyFreed, ..base.pcp },
         reclaim: ReclaimRules {
             inodes_with_cache: false,
+            throttling: Throttling::ByReason,
             compacts_by_mask: false,
             generations: Some(GENERATIONS_6_1),
             ..base.reclaim
@@ -159,6 +177,7 @@ pub(super) fn linux_6_6() -> Policy {
         scheduler: Scheduler::Eevdf,
         lowmem_zones: LowmemZones::AllButHighMemAndMovable,
         watermark_reserve: WatermarkReserve::MinReserve,
+        reserve_for_nonblocking: true,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
         reclaim: ReclaimRules {
             generations: Some(GENERATIONS_6_6),
@@ -172,8 +191,10 @@ pub(super) fn linux_6_6() -> Policy {
             counts_stepped_over: true,
             counts_proactive: true,
             search_marks_source: false,
+            nofs_isolates_more: true,
             ..base.compaction
         },
+        kswapd: KswapdRules { reclaimed_counts_as_scanned: true, ..base.kswapd },
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
         thp: ThpRules { counts_khugepaged: true, ..base.thp },
         ..base
@@ -181,19 +202,24 @@ pub(super) fn linux_6_6() -> Policy {
 }
 
 /// 6.12. Since 6.6: tuned per-CPU lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types
-/// (6.10; 3.8, 4.10), reclaim by flushed statistics (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
+/// (6.10; 3.8, 4.10), reclaim by flushed statistics and over all groups in a second round (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
 /// read: all that 6.14 has of these came by 6.12.
 pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_6();
     Policy {
         name: "linux-6.12",
-        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_12), stats_flush_ms: 2_000, ..base.reclaim },
+        reclaim: ReclaimRules {
+            generations: Some(GENERATIONS_6_12),
+            stats_flush_ms: 2_000,
+            rounds: ReclaimRounds::AgainAndByForce,
+            ..base.reclaim
+        },
         reserve: Reserve::HighAtomicOnePercent,
         reserve_held_back: ReserveHeldBack::FreePages,
         fallback: Fallback::FreeAndAlikeStrict,
         list_types: ListTypes::Strict,
         merge_retype: MergeRetype::FirstBlock,
-        pcp: PcpRules { high: PcpHigh::AutoTuned, ..base.pcp },
+        pcp: PcpRules { high: PcpHigh::AutoTuned, empties: PcpEmpties::AfterBatch, ..base.pcp },
         compaction: CompactionRules {
             moves_compound: true,
             targets_by_order: true,
@@ -204,7 +230,7 @@ pub(super) fn linux_6_12() -> Policy {
     }
 }
 
-/// 6.12 with 6.15's "don't steal single pages from biggest buddy" and 6.16's "speed up fallbacks in rmqueue_bulk()", which its
+/// 6.12 with 6.15's "don't steal single pages from biggest buddy" and 6.15-rc3's "speed up fallbacks in rmqueue_bulk()", which its
 /// stable tree took together: claim, else steal, over a batch (4.4 to 4.7), and the boost on claim attempts only (4.9b).
 /// Recordings of 6.12.117 show it: single pages come from free blocks of orders 0 and 1, not from the largest.
 pub(super) fn linux_6_12_29() -> Policy {
@@ -216,40 +242,56 @@ pub(super) fn linux_6_12_29() -> Policy {
     }
 }
 
-/// And with 6.19's "change all pageblocks migrate type on coalescing" (3.9).
+/// And with 6.19's "change all pageblocks migrate type on coalescing" (3.9), and the reserve for those with `__GFP_HIGH` only (6.17; read in 6.12.117).
 pub(super) fn linux_6_12_65() -> Policy {
-    Policy { name: "linux-6.12.65", merge_retype: MergeRetype::WholeRange, ..linux_6_12_29() }
+    Policy {
+        name: "linux-6.12.65",
+        merge_retype: MergeRetype::WholeRange,
+        reserve_for_nonblocking: false,
+        ..linux_6_12_29()
+    }
 }
 
 /// 6.14.0: the multi-generational LRU reworked.
 pub(super) fn linux_6_14() -> Policy {
     let base = linux_6_12();
-    Policy { name: "linux-6.14", reclaim: ReclaimRules { generations: Some(GENERATIONS_6_14), ..base.reclaim }, ..base }
+    Policy {
+        name: "linux-6.14",
+        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_14), empty_pass_is_dirty: false, ..base.reclaim },
+        ..base
+    }
 }
 
-/// 6.15, interpolated between the trees of 6.14 and 6.18: claim, else steal (4.4 to 4.7), boost on claim attempts only
+/// 6.15-rc1, near what seed 002 was measured on; interpolated between the trees of 6.14 and 6.18: claim, else steal (4.4 to 4.7), boost on claim attempts only
 /// (4.9b), the caller's mark in the suitability test (11.10), lists of page tables, and defrag_mode (chapter 13), off by default.
-pub(super) fn linux_6_15() -> Policy {
+pub(super) fn linux_6_15_rc1() -> Policy {
     let base = linux_6_14();
     Policy {
-        name: "linux-6.15",
+        name: "linux-6.15-rc1",
         page_tables_apart: true,
         fallback: Fallback::ClaimThenSteal { batch_mode: false },
         boost: Boost::ClaimAttempt,
         defrag: Some(defrag_mode::RELEASED),
+        reclaim: ReclaimRules { compaction_ready: CompactionReady::SuitableAboveHigh, ..base.reclaim },
         compaction: CompactionRules { suitable_mark: SuitableMark::Caller, ..base.compaction },
         ..base
     }
 }
 
-/// 6.18.2: the fallback mode persists over a batch (6.16, 4.4); nodes with a busy kswapd come second (7.1d); ext4 has large folios (6.16);
+/// 6.15: since rc3, the fallback mode persists over a batch (90abee6d7895; 4.4).
+pub(super) fn linux_6_15() -> Policy {
+    Policy { name: "linux-6.15", fallback: Fallback::ClaimThenSteal { batch_mode: true }, ..linux_6_15_rc1() }
+}
+
+/// 6.18.2: per-CPU lists emptied later (6.16), nodes with a busy kswapd come second (7.1d); ext4 has large folios (6.16);
 /// disks that rotate are read ahead further (6.17).
 pub(super) fn linux_6_18() -> Policy {
     let base = linux_6_15();
     Policy {
         name: "linux-6.18",
-        fallback: Fallback::ClaimThenSteal { batch_mode: true },
+        pcp: PcpRules { empties: PcpEmpties::AfterBatchAndHalfHighMin, ..base.pcp },
         skip_kswapd_nodes: true,
+        reserve_for_nonblocking: false,
         large_folios: LargeFolios::XfsAndExt4,
         reclaim: ReclaimRules {
             swap_tables: SwapTableRule::PerCluster,

@@ -1,0 +1,99 @@
+//! What scanners remember, where they stop, and who ends a run, era by era.
+
+use crate::support::*;
+use mm::compaction::{CompactPriority, CompactResult};
+use mm::{MmEvent, PageFlags};
+use pagealloc::policy::{CachedPositions, TargetScan};
+use pagealloc::{BlockId, Counter, FrameState, Gfp, Pfn, Policy};
+
+const MIB_OF_TESTS: u32 = 64;
+
+fn checkerboard(policy: Policy, flags: impl Fn(Pfn) -> PageFlags) -> TestMachine {
+    let machine = TestMachine::new(policy, MIB_OF_TESTS);
+    populate(&machine, 0, |page| page.0.is_multiple_of(2).then(|| flags(page)));
+    machine
+}
+
+/// The first frame that the migrate scanner looks at in each run.
+fn starts(machine: &TestMachine) -> Vec<u32> {
+    let begin = |event: &MmEvent| match event {
+        MmEvent::CompactionBegin { migrate_pfn, .. } => Some(migrate_pfn.0),
+        _ => None,
+    };
+    machine.watched(|seen| seen.mm.iter().filter_map(begin).collect())
+}
+
+#[test]
+fn since_5_1_positions_are_kept_one_block_further_than_runs_have_come() {
+    let mut machine = stubborn(policy("linux-6.18", |_| ()), |page| page.0 % 512 < 100);
+    // Who finds a lock taken ends with the first block. Its end is rounded up once more.
+    machine.mm.env.take_locks();
+    for _ in 0..2 {
+        compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::Async);
+    }
+    assert_eq!(starts(&machine)[1], 1024);
+}
+
+/// Memory of which all pages stay but those that `moves` names.
+fn stubborn(policy: Policy, moves: impl Fn(Pfn) -> bool) -> TestMachine {
+    checkerboard(policy, |page| if moves(page) { PageFlags::ANON } else { PageFlags::ANON.with(PageFlags::PINNED) })
+}
+
+#[test]
+fn up_to_5_0_a_scan_for_nothing_hints_its_block_wherever_it_began() {
+    // The first 32 pages are taken in one scan, the second begins amid the block and finds nothing.
+    let mut machine = stubborn(policy("linux-4.20", |_| ()), |page| page.0 < 64);
+    compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    assert!(machine.mm.state.borrow().alloc.skip(BlockId(0)));
+}
+
+#[test]
+fn a_position_that_all_runs_share_is_moved_no_more_once_pages_are_isolated() {
+    let starts_with = |positions| {
+        let policy = policy("linux-4.6", |policy| policy.compaction.positions = positions);
+        let mut machine = stubborn(policy, |page| (1024..1088).contains(&page.0));
+        // The first run defers the next ones.
+        while starts(&machine).len() < 2 {
+            compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+        }
+        starts(&machine)
+    };
+    assert_eq!(starts_with(CachedPositions::PerMode), [0, 0], "the scanners met");
+    assert_eq!(starts_with(CachedPositions::One), [0, 512], "the last block in vain before pages were isolated");
+}
+
+#[test]
+fn a_target_that_the_mark_forbids_ends_the_run_since_4_8() {
+    let ends_with = |scan| {
+        let mut machine =
+            checkerboard(policy("linux-4.8", |policy| policy.compaction.target_scan = scan), |_| PageFlags::ANON);
+        let free = machine.free();
+        machine.mm.state.borrow_mut().alloc.set_watermarks(ZONE, free - 8, free - 4, free, free);
+        let mm = machine.mm.clone();
+        machine.complete(1_000 * MS, async move { mm.compact_node(NODE, &task(1)).await });
+        let end = |event: &MmEvent| match event {
+            MmEvent::CompactionEnd { status, .. } => Some(*status),
+            _ => None,
+        };
+        machine.watched(|seen| seen.mm.iter().filter_map(end).next_back())
+    };
+    assert_eq!(ends_with(TargetScan::ToTheMark), Some(CompactResult::Contended));
+    assert_eq!(ends_with(TargetScan::PastTheMark), Some(CompactResult::Complete));
+}
+
+#[test]
+fn light_runs_of_4_6_isolate_what_is_being_written_and_fail_to_move_it() {
+    let failed = |name: &str| {
+        let mut machine = checkerboard(policy(name, |_| ()), |_| PageFlags::ANON);
+        let mut state = machine.mm.state.borrow_mut();
+        for pfn in (0..state.alloc.frames.len()).map(Pfn) {
+            if state.alloc.frames.state(pfn) == FrameState::LRU {
+                state.set_writeback(pfn);
+            }
+        }
+        drop(state);
+        compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+        machine.counter(Counter::PgmigrateFail) > 0
+    };
+    assert_eq!(["linux-4.6", "linux-4.8"].map(failed), [true, false]);
+}
