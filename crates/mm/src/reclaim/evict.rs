@@ -75,7 +75,7 @@ impl<W: World> Mm<W> {
             };
             met.note(&scan, kind);
             let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
-            let limits = Rules::new(sc, &state.nodes[node.index()].reclaim, false, now, task);
+            let limits = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
             (state.evict_scanned(node, scan, kind, sc, &limits, &mut writes), kind, progress, writes)
         };
         sc.nr_scanned += u64::from(batch.scanned);

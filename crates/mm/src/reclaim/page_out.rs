@@ -10,6 +10,17 @@ use alloc::vec::Vec;
 use pagealloc::policy::{DirtyPages, GenerationRules, ReclaimCounting};
 use pagealloc::{Counter, Gfp, Pfn};
 
+/// Pages of files that count as waiting for the disk, besides those that waited when reclaim met them before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Congested {
+    /// No others: the disk's queue has room.
+    None,
+    /// What is dirty or being written.
+    Unwritten,
+    /// All of them, clean ones too (3.11 to 3.15; read in 3.11).
+    All,
+}
+
 /// What the run permits, and the surroundings of the batch.
 pub(crate) struct Rules {
     gfp: Gfp,
@@ -21,15 +32,14 @@ pub(crate) struct Rules {
     all_dirty: bool,
     /// Page cache has resisted for three priorities.
     in_trouble: bool,
-    /// The disk's queue says that it is congested; and clean pages that could go there count, too (3.11 to 3.15).
-    pub congested: bool,
-    pub clean_congest: bool,
+    /// Which pages count as waiting for a congested disk.
+    pub congested: Congested,
     now: Nanos,
     task: TaskContext,
 }
 
 impl Rules {
-    pub fn new(sc: &ScanControl, node: &NodeReclaim, congested: bool, now: Nanos, task: &TaskContext) -> Rules {
+    pub fn new(sc: &ScanControl, node: &NodeReclaim, now: Nanos, task: &TaskContext) -> Rules {
         Rules {
             gfp: sc.gfp,
             may_writepage: sc.may_writepage,
@@ -38,8 +48,7 @@ impl Rules {
             all_writeback: node.all_writeback,
             all_dirty: node.all_dirty,
             in_trouble: sc.priority < DEF_PRIORITY - 2,
-            congested,
-            clean_congest: false,
+            congested: Congested::None,
             now,
             task: *task,
         }

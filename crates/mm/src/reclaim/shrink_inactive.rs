@@ -1,6 +1,6 @@
 //! What becomes of a batch of inactive pages? (10.11, 10.12)
 
-use super::page_out::Rules;
+use super::page_out::{Congested, Rules};
 use super::throttle::ThrottleReason;
 use super::{Batch, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
 use crate::env::{Env, TaskContext, TaskFlags, Work};
@@ -25,29 +25,17 @@ impl<W: World> Mm<W> {
         task: &TaskContext,
     ) -> u64 {
         let node = self.state.borrow().node_of(id);
-        let persists = self.state.borrow().alloc.policy.reclaim.throttling == Throttling::WhileCongested;
-        let mut waited = false;
-        while self.state.borrow().too_many_isolated(node, list.is_file(), sc) {
-            if waited && !persists {
-                return 0;
-            }
-            self.reclaim_throttle(node, ThrottleReason::Isolated, task).await;
-            waited = true;
-            if task.flags.contains(TaskFlags::DYING) {
-                // It frees its memory by itself soon.
-                return u64::from(SWAP_CLUSTER_MAX);
-            }
-        }
-        if !sc.kswapd {
-            self.wake_throttled_isolated(node);
+        if let Some(reclaimed) = self.stand_back(node, list.is_file(), sc, task).await {
+            return reclaimed;
         }
         let now = self.env.now();
-        let device_congested = persists && self.env.congested();
+        let by_congestion = self.state.borrow().alloc.policy.reclaim.throttling == Throttling::WhileCongested;
+        let device_congested = by_congestion && self.env.congested();
         let (batch, mut writes) = {
             let mut state = self.state.borrow_mut();
             let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
-            let mut rules = Rules::new(sc, &state.nodes[node.index()].reclaim, device_congested, now, task);
-            rules.clean_congest = state.alloc.policy.reclaim.dirty_pages == DirtyPages::StayAndStall;
+            let mut rules = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
+            rules.congested = state.congestion(device_congested);
             (state.shrink_inactive_batch(id, list, quota, sc, &rules, &mut writes), writes)
         };
         sc.nr_scanned += u64::from(batch.scanned);
@@ -67,10 +55,31 @@ impl<W: World> Mm<W> {
         if stalls {
             self.congestion_wait().await;
         }
-        if persists && congested && !sc.kswapd {
+        if by_congestion && congested && !sc.kswapd {
             self.reclaim_throttle(node, ThrottleReason::Congested, task).await;
         }
         u64::from(batch.reclaimed)
+    }
+
+    /// Waits while others hold too many isolated pages (10.11). What the batch came to, if there is none for that.
+    async fn stand_back(&self, node: NodeId, file: bool, sc: &ScanControl, task: &TaskContext) -> Option<u64> {
+        let persists = self.state.borrow().alloc.policy.reclaim.throttling == Throttling::WhileCongested;
+        let mut waited = false;
+        while self.state.borrow().too_many_isolated(node, file, sc) {
+            if waited && !persists {
+                return Some(0);
+            }
+            self.reclaim_throttle(node, ThrottleReason::Isolated, task).await;
+            waited = true;
+            if task.flags.contains(TaskFlags::DYING) {
+                // It frees its memory by itself soon.
+                return Some(u64::from(SWAP_CLUSTER_MAX));
+            }
+        }
+        if !sc.kswapd {
+            self.wake_throttled_isolated(node);
+        }
+        None
     }
 
     /// What follows a batch: kswapd is woken for a swap table that could not be had, writes go to their device, and the
@@ -96,6 +105,14 @@ impl<W: World> Mm<W> {
 }
 
 impl<W: World> State<W> {
+    fn congestion(&self, device_congested: bool) -> Congested {
+        match self.alloc.policy.reclaim.dirty_pages {
+            _ if !device_congested => Congested::None,
+            DirtyPages::StayAndStall => Congested::All,
+            DirtyPages::StayByPriority | DirtyPages::Stay | DirtyPages::MoveAway => Congested::Unwritten,
+        }
+    }
+
     /// too_many_isolated (10.11): whether a direct reclaimer should wait for the others to put their pages back.
     fn too_many_isolated(&self, node: NodeId, file: bool, sc: &ScanControl) -> bool {
         if sc.kswapd {
@@ -215,7 +232,11 @@ impl Batch {
         if dirty && !writeback {
             self.unqueued_dirty += pages;
         }
-        let waits = rules.congested && (dirty || writeback || rules.clean_congest);
+        let waits = match rules.congested {
+            Congested::None => false,
+            Congested::Unwritten => dirty || writeback,
+            Congested::All => true,
+        };
         if waits || writeback && flags.contains(PageFlags::RECLAIM) {
             self.congested += pages;
         }
