@@ -114,7 +114,9 @@ fn policies_are_listed() {
     assert_snapshot("linux-6.18.txt", &stdout(&["policies", "linux-6.18"]));
     assert_eq!(
         stdout(&["policies", "linux-6.12.29", "linux-6.12.65"]),
-        "name          linux-6.12.29  linux-6.12.65\nmerge_retype  FirstBlock     WholeRange\n"
+        "name                     linux-6.12.29  linux-6.12.65\n\
+         merge_retype             FirstBlock     WholeRange\n\
+         reserve_for_nonblocking  true           false\n"
     );
 }
 
