@@ -53,17 +53,24 @@ fn files_are_readable_in_one_sitting() {
     assert_none("a file answers one question in at most 600 lines", findings.collect());
 }
 
+/// Whether a line begins a function, whoever may call it and however.
+fn opens_function(code: &str) -> bool {
+    let shown = match code.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ").map_or("", |(_, rest)| rest),
+        Some(rest) => rest.trim_start(),
+        None => code,
+    };
+    let mut words = shown.split(' ').skip_while(|word| ["const", "async", "unsafe", "extern", "\"C\""].contains(word));
+    words.next() == Some("fn")
+}
+
 /// Functions longer than the limit, found by indentation: rustfmt closes a function at the column where it opened.
 fn long_functions(text: &str) -> Vec<(usize, usize)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
     for (start, line) in lines.iter().enumerate() {
         let code = line.trim_start();
-        let is_function =
-            ["fn ", "pub fn ", "async fn ", "pub async fn ", "pub(crate) fn ", "const fn ", "pub const fn "]
-                .iter()
-                .any(|opening| code.starts_with(opening));
-        if !is_function || code.ends_with(';') || code.ends_with('}') {
+        if !opens_function(code) || code.ends_with(';') || code.ends_with('}') {
             continue;
         }
         let indent = line.len() - code.len();
@@ -88,6 +95,11 @@ fn functions_do_one_thing() {
 fn the_rule_on_functions_bites() {
     let long = format!("    fn long() {{\n{}    }}\n", "        let _ = 0;\n".repeat(MAX_FUNCTION_LINES));
     assert_eq!(long_functions(&long), [(1, MAX_FUNCTION_LINES + 2)]);
+    for opening in ["pub fn f(", "pub(super) async fn f(", "pub(in crate::a) const fn f(", "unsafe extern \"C\" fn f("]
+    {
+        assert!(opens_function(opening), "{opening}");
+    }
+    assert!(!opens_function("const LONG: [u8; 200] = [") && !opens_function("public fn"));
     assert!(long_functions("fn short() {\n}\n").is_empty());
 }
 

@@ -2,7 +2,7 @@
 
 use super::Builder;
 use crate::Record;
-use crate::event::Event;
+use crate::event::{Event, VmscanLruShrinkInactive};
 use crate::pagelog::shrink_cost::Shrunk;
 use crate::pagelog::speed::ANON_BATCH;
 use crate::pagelog::turns::LONGEST_STEP_NS;
@@ -72,16 +72,7 @@ impl Builder<'_> {
                 self.attribution.targets_returned += state.unsettled.drain(..).count() as u64;
                 self.works(task, None);
             }
-            Event::VmscanLruShrinkInactive(shrink) => {
-                let anon = shrink.reclaim_flags & ANON_BATCH != 0;
-                self.measured.judged(shrink);
-                self.noticed.judged(ts, anon, shrink.nr_scanned, shrink.priority);
-                let worked = std::mem::take(&mut state.worked_since_step);
-                let folios = std::mem::take(&mut state.folios_since_step);
-                if state.last_failure.take().is_none() {
-                    self.measured.shrank(state.kswapd, anon, Shrunk { ns: worked, pages: shrink.nr_scanned, folios });
-                }
-            }
+            Event::VmscanLruShrinkInactive(shrink) => self.shrank_inactive(ts, task, shrink),
             Event::CompactionFinished(finished) => {
                 let contended = finished.ret == crate::CompactResult::Contended;
                 self.measured.async_contended += u64::from(state.async_compaction && contended);
@@ -105,6 +96,19 @@ impl Builder<'_> {
                 self.measured.migrate.add(std::mem::take(&mut state.worked_since_step), pages);
             }
             _ => {}
+        }
+    }
+
+    /// A task has judged a batch of inactive pages.
+    fn shrank_inactive(&mut self, ts: u64, task: usize, shrink: &VmscanLruShrinkInactive) {
+        let anon = shrink.reclaim_flags & ANON_BATCH != 0;
+        self.measured.judged(shrink);
+        self.noticed.judged(ts, anon, shrink.nr_scanned, shrink.priority);
+        let state = self.tasks.get(task);
+        let worked = std::mem::take(&mut state.worked_since_step);
+        let folios = std::mem::take(&mut state.folios_since_step);
+        if state.last_failure.take().is_none() {
+            self.measured.shrank(state.kswapd, anon, Shrunk { ns: worked, pages: shrink.nr_scanned, folios });
         }
     }
 
