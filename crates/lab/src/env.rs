@@ -71,7 +71,7 @@ pub struct VirtualEnv {
     pub(crate) leavings: Leavings,
     /// Turns on the lanes.
     pub(crate) turns: RefCell<TurnsTaken>,
-    /// Reclaim met nothing but dirty pages (10.12) and wants all of them written.
+    /// Dirty pages that reclaim wants written (10.12): so many, or all.
     pub flushers_woken: Cell<u64>,
     /// Who holds a lock at a moment is not known.
     pub(crate) chance: Chance,

@@ -168,7 +168,7 @@ impl<W: World> Mm<W> {
         let status = self.compact_zone(&mut control).await;
         let mut state = self.state.borrow_mut();
         match status {
-            _ if by_mark && state.above_low_mark(zone, order) => {
+            _ if by_mark && state.above_low_mark(zone, order, ZoneType::Dma, AllocFlags::NONE) => {
                 state.compaction_defer_reset(zone, order, false);
             }
             CompactResult::Success => state.compaction_defer_reset(zone, order, false),
@@ -199,7 +199,7 @@ impl<W: World> Mm<W> {
             self.compact_zone(&mut control).await;
             let mut state = self.state.borrow_mut();
             // Async runs see only part of the blocks, so a failure defers nothing.
-            if state.above_low_mark(zone, order) {
+            if state.above_low_mark(zone, order, ZoneType::Dma, AllocFlags::NONE) {
                 state.compaction_defer_reset(zone, order, false);
             }
         }
@@ -233,10 +233,10 @@ impl<W: World> State<W> {
         highest.is_some_and(|highest| kind_of(zone) < highest)
     }
 
-    /// Whether a request of that order would be served without going below the low mark.
-    fn above_low_mark(&self, zone: ZoneId, order: Order) -> bool {
+    /// Whether a request of that order, for zones up to `highest` and with these flags, would be served without going below the low mark.
+    pub(crate) fn above_low_mark(&self, zone: ZoneId, order: Order, highest: ZoneType, flags: AllocFlags) -> bool {
         let (low, free) = (self.alloc.wmark(zone, AllocFlags::WMARK_LOW), self.alloc.free_pages(zone));
-        self.alloc.watermark_ok(zone, order, low, ZoneType::Dma, AllocFlags::NONE, free)
+        self.alloc.watermark_ok(zone, order, low, highest, flags, free)
     }
 
     /// Whether a run could start in some zone.

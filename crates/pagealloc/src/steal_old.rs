@@ -23,11 +23,12 @@ impl<O: Observer> PageAllocator<O> {
             (order..=self.geometry.max_order).rev().find_map(|found| self.fallback_candidate(zone, found, wanted))?;
         let FreeBlock { pfn, order: found, list: source } = candidate;
         let block = self.geometry.block_of(pfn);
+        let claims = source != Migratetype::Cma && self.may_claim(found, wanted);
         if source == Migratetype::Cma {
             // CMA blocks stay CMA.
         } else if found >= self.geometry.pageblock_order {
             self.retype_blocks(pfn, found, wanted);
-        } else if self.may_claim(found, wanted) {
+        } else if claims {
             let moved = self.move_free_pages(zone, block, wanted);
             if moved >= self.geometry.pageblock_pages() / 2 || self.grouping_disabled {
                 self.blocks.set_migratetype(block, wanted);
@@ -36,7 +37,6 @@ impl<O: Observer> PageAllocator<O> {
         let rest = if source == Migratetype::Cma { source } else { wanted };
         let list = self.frames.state(pfn).free_list_type(); // It may have moved along with its block.
         self.zones[zone.index()].take(&mut self.frames, FreeBlock { list, ..candidate }, order, rest);
-        let claims = source != Migratetype::Cma && self.may_claim(found, wanted);
         let renamed = claims && self.policy.extfrag_ownership == ExtfragOwnership::RequestIsFallback;
         let traced = FreeBlock { list: if renamed { wanted } else { source }, ..candidate };
         self.trace_fallback(pfn, order, wanted, &traced);

@@ -59,7 +59,7 @@ impl<W: World> State<W> {
             *cached = (*cached).min(below);
             self.alloc.set_skip(block, true);
         } else if taken == 0 && !control.ignore_skip {
-            // Up to 5.0 only a block that gave nothing was passed by (own knowledge).
+            // Up to 5.0 only a block that gave nothing is passed by (read in 3.11).
             if !control.free_frozen {
                 *cached = (*cached).min(self.alloc.geometry.block_start(block));
             }

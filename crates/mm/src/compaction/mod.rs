@@ -167,8 +167,7 @@ impl<W: World> Mm<W> {
             return (CompactResult::Deferred, None);
         }
         let mut overall = CompactResult::Skipped;
-        let yields = priority == CompactPriority::Async && self.state.borrow().alloc.policy.compaction.async_yields;
-        let preempted = self.env.preemptions();
+        let began = self.yields_from(priority == CompactPriority::Async);
         for index in 0.. {
             let Some(zone) = self.state.borrow().alloc.zonelist(request, index) else { break };
             let ran = self.compact_for(request, flags, priority, order, zone, task).await;
@@ -176,8 +175,7 @@ impl<W: World> Mm<W> {
             if ran.status == CompactResult::Success {
                 return (overall, ran.page);
             }
-            let leaves = yields && self.env.preemptions() != preempted;
-            if ran.served || leaves || task.flags.contains(crate::TaskFlags::DYING) {
+            if ran.served || self.had_to_yield(began) || task.flags.contains(crate::TaskFlags::DYING) {
                 break;
             }
         }
@@ -207,7 +205,7 @@ impl<W: World> Mm<W> {
         }
         let mut state = self.state.borrow_mut();
         let by_mark = state.alloc.policy.compaction.succeeds_by_mark;
-        let served = by_mark && state.above_low(zone, order, &control);
+        let served = by_mark && state.above_low_mark(zone, order, control.highest, control.alloc_flags);
         if served || status == CompactResult::Success {
             // Not certain yet: the caller confirms once it has the page (8.4).
             state.compaction_defer_reset(zone, order, false);
@@ -215,6 +213,17 @@ impl<W: World> Mm<W> {
             state.defer_compaction(zone, order);
         }
         Ran { status, page: control.captured, served }
+    }
+
+    /// Preemptions so far, if compaction of this mode is to leave off at the next one.
+    fn yields_from(&self, is_async: bool) -> Option<u64> {
+        let yields = is_async && self.state.borrow().alloc.policy.compaction.async_yields;
+        yields.then(|| self.env.preemptions())
+    }
+
+    /// Whether another task has had the CPU since compaction began that leaves off for that.
+    fn had_to_yield(&self, began: Option<u64>) -> bool {
+        began.is_some_and(|began| self.env.preemptions() != began)
     }
 
     /// Compacts all zones of a node entirely (`compact_memory`, 11.2).
@@ -250,12 +259,6 @@ impl<W: World> State<W> {
     /// must not fragment (13.9). Deferral and retry decisions follow this order.
     fn work_order_of(&self, request: &Request, flags: AllocFlags) -> Order {
         work_order(&self.alloc.policy, &self.alloc.geometry, request, flags)
-    }
-
-    /// Whether the zone is above its low mark at the order, for this run's request.
-    fn above_low(&self, zone: ZoneId, order: Order, control: &CompactControl) -> bool {
-        let (low, free) = (self.alloc.wmark(zone, AllocFlags::WMARK_LOW), self.alloc.free_pages(zone));
-        self.alloc.watermark_ok(zone, order, low, control.highest, control.alloc_flags, free)
     }
 
     fn enter_direct_compaction(&mut self, request: &Request, flags: AllocFlags, priority: CompactPriority) -> Order {

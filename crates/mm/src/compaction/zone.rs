@@ -31,8 +31,7 @@ impl<W: World> Mm<W> {
         if let Some(result) = refused {
             return result;
         }
-        let yields = control.mode == CompactMode::Async && self.state.borrow().alloc.policy.compaction.async_yields;
-        let preempted = self.env.preemptions();
+        let began = self.yields_from(control.mode == CompactMode::Async);
         let result = loop {
             control.kswapd_running = control.proactive && !self.env.has_waiters(Queue::Kswapd(control.node));
             // A batch that failed is followed by the rest of its block, whatever the free lists say by now (11.12).
@@ -42,7 +41,7 @@ impl<W: World> Mm<W> {
                     break verdict;
                 }
             }
-            if yields && self.env.preemptions() != preempted {
+            if self.had_to_yield(began) {
                 break CompactResult::Contended;
             }
             if !self.wait_for_room(control).await {
@@ -291,7 +290,7 @@ impl<W: World> State<W> {
         self.alloc.observer.mm(&MmEvent::CompactionEnd { zone, migrate_pfn, free_pfn, mode, status });
     }
 
-    /// too_many_isolated of compaction (11.5.1). Requests without FS may go beyond since 6.x, or they could wait for one another.
+    /// too_many_isolated of compaction (11.5.1). Requests without FS may go beyond (`nofs_isolates_more`), or they could wait for one another.
     fn compaction_too_many_isolated(&self, control: &CompactControl) -> bool {
         let on_lists: u64 = (self.alloc.zones_of(control.node))
             .map(|zone| self.zones[zone as usize].lru_pages[..4].iter().sum::<u64>())

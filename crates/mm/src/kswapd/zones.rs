@@ -42,9 +42,8 @@ impl<W: World> Mm<W> {
             attempted = run.sc.nr_to_reclaim.saturating_add(attempted);
         }
         // Its order is given up before it compacts, once enough for the order was reclaimed (read in 3.11).
-        let got = run.sc.nr_reclaimed - before;
-        let keeps_order = got < self.state.borrow().alloc.policy.compaction.gap.pages(run.sc.order);
-        if needs_compaction && keeps_order && got > attempted {
+        let keeps_order = !self.state.borrow().leaves_rest_to_compaction(run, before);
+        if needs_compaction && keeps_order && run.sc.nr_reclaimed - before > attempted {
             self.compact_pgdat(run.node, run.sc.order, task).await;
         }
         enough_scanned
@@ -124,12 +123,9 @@ impl<W: World> State<W> {
 
     /// No zone up to `end` has a block of the order at low, and nobody else will make one (9.13).
     pub(super) fn needs_compaction(&self, run: &Run, end: ZoneType) -> bool {
-        let (order, alloc) = (run.sc.order, &self.alloc);
-        let at_low = |zone| {
-            let mark = alloc.wmark(zone, AllocFlags::WMARK_LOW);
-            alloc.watermark_ok(zone, order, mark, run.highest, AllocFlags::NONE, alloc.free_pages(zone))
-        };
-        order > 0 && !alloc.policy.kswapd.kcompactd && !self.managed_zones_up_to(run.node, end).any(at_low)
+        let order = run.sc.order;
+        let at_low = |zone| self.above_low_mark(zone, order, run.highest, AllocFlags::NONE);
+        order > 0 && !self.alloc.policy.kswapd.kcompactd && !self.managed_zones_up_to(run.node, end).any(at_low)
     }
 
     fn wants_shrinking(&mut self, run: &Run, zone: ZoneId, end: ZoneType) -> bool {

@@ -32,7 +32,7 @@ impl<W: World> State<W> {
             let Some(pfn) = lru.lists[list as usize].pop_tail(frames) else { break };
             let pages = 1 << frames.order(pfn);
             let zone = self.alloc.zone_of(pfn);
-            let counted = if counting == ReclaimCounting::BasePages { pages } else { 1 };
+            let counted = counting.of(pages);
             result.examined += counted;
             if self.alloc.zone_info(zone).kind > sc.reclaim_idx && aside.len() < MAX_SKIPPED {
                 aside.push_head(&mut self.alloc.frames, pfn);

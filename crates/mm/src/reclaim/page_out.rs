@@ -98,8 +98,7 @@ impl<W: World> State<W> {
         self.load_owners(taken.pages.iter(&self.alloc.frames));
         while let Some(pfn) = taken.next(&mut self.alloc.frames) {
             let fate = self.judge(pfn, taken, rules, batch, writes);
-            let pages = self.pages_in(pfn);
-            let counted = if counting == ReclaimCounting::BasePages { pages } else { 1 };
+            let counted = counting.of(self.pages_in(pfn));
             batch.scanned += counted;
             match fate {
                 Fate::Keep => self.put_back(pfn),

@@ -276,6 +276,8 @@ impl<W: World> State<W> {
             return roomy;
         }
         let low = self.alloc.wmark(zone, AllocFlags::WMARK_LOW);
-        roomy && (self.free_above(zone, order, low, highest) || self.compaction_suitable(zone, order, low, highest))
+        roomy
+            && (self.above_low_mark(zone, order, highest, AllocFlags::NONE)
+                || self.compaction_suitable(zone, order, low, highest))
     }
 }

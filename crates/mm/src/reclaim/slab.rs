@@ -67,16 +67,19 @@ struct SlabScan {
     /// Left over from earlier calls.
     deferred: u64,
     scanned: u64,
-    /// What the cap of a call cuts off is forgotten (read in 3.11, 4.6.2 and 4.9; 4.20 owes it).
-    kept_capped: bool,
+    /// What is owed with this call. What its cap cuts off is forgotten in 3.11, 4.6.2 and 4.9, and owed in 4.20.
+    owed: u64,
 }
 
 impl SlabScan {
     fn new(freeable: u64, seeks: u32, deferred: u64, pressure: Pressure) -> SlabScan {
         let delta = pressure.delta(freeable, seeks);
         let total = pressure.total(freeable, delta, deferred);
-        let kept_capped = matches!(pressure.rule, SlabPressure::EachZone | SlabPressure::HighestZone);
-        SlabScan { freeable, batch: pressure.batch, delta, total, deferred, scanned: 0, kept_capped }
+        let owed = match pressure.rule {
+            SlabPressure::EachZone | SlabPressure::HighestZone => total,
+            SlabPressure::Priority | SlabPressure::PriorityOfAll => deferred + delta,
+        };
+        SlabScan { freeable, batch: pressure.batch, delta, total, deferred, scanned: 0, owed }
     }
 
     /// Objects of the next call: whole batches, or whatever there is when that is all there is.
@@ -93,10 +96,7 @@ impl SlabScan {
 
     /// What is owed to the next call.
     fn left_over(&self) -> u64 {
-        if self.kept_capped {
-            return self.total;
-        }
-        (self.deferred + self.delta).saturating_sub(self.scanned).min(2 * self.freeable)
+        self.owed.saturating_sub(self.scanned).min(2 * self.freeable)
     }
 }
 

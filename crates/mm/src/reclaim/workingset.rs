@@ -103,27 +103,23 @@ impl<W: World> State<W> {
     /// A page that reclaim evicted is back and on its list (10.16): activation by refault distance. `shadow` is what
     /// `reclaimed` left. Does nothing where the kernel keeps no shadow of such a page. Swap slots are given back.
     pub fn refault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
-        if let Some(rules) = self.lru_gen {
-            self.forget_swapped(shadow, cpu);
-            let faulted = self.pages.flags(pfn).contains(PageFlags::MAPPED);
-            return self.generation_refault(pfn, shadow, faulted, rules);
-        }
-        self.classic_refault(pfn, shadow, cpu);
+        self.refault_by(pfn, shadow, self.pages.flags(pfn).contains(PageFlags::MAPPED), cpu);
     }
 
     /// The same of a page that was read along by a page fault: with generations it counts as faulted in, mapped or not.
     pub fn refault_in_fault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
+        self.refault_by(pfn, shadow, true, cpu);
+    }
+
+    fn refault_by(&mut self, pfn: Pfn, shadow: Shadow, faulted: bool, cpu: CpuId) {
+        self.forget_swapped(shadow, cpu);
         match self.lru_gen {
-            Some(rules) => {
-                self.forget_swapped(shadow, cpu);
-                self.generation_refault(pfn, shadow, true, rules);
-            }
-            None => self.classic_refault(pfn, shadow, cpu),
+            Some(rules) => self.generation_refault(pfn, shadow, faulted, rules),
+            None => self.classic_refault(pfn, shadow),
         }
     }
 
-    fn classic_refault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
-        self.forget_swapped(shadow, cpu);
+    fn classic_refault(&mut self, pfn: Pfn, shadow: Shadow) {
         let rules = self.alloc.policy.reclaim;
         let file = !self.pages.flags(pfn).contains(PageFlags::ANON);
         if !rules.workingset || !(file || rules.anon_workingset) {

@@ -38,7 +38,7 @@ pub struct ReclaimRules {
     pub boost_skips_slab: bool,
     /// Workingset (refault) detection at all (3.15+).
     pub workingset: bool,
-    /// Page cache that is brought back to be written to is a refault as well (up to 4.6). Since 4.7 (f0281a00fe80) it is not:
+    /// Page cache that is brought back to be written to is a refault as well (up to 4.6), and to write to a page is to use it. Since 4.7 (f0281a00fe80) it is not:
     /// what had been there is replaced, so keeping it would have saved nothing.
     pub writes_refault: bool,
     /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
@@ -162,6 +162,17 @@ pub enum ReclaimCounting {
     EntriesInBatches,
     /// Base pages (5.4+, 98879b3b9edc).
     BasePages,
+}
+
+impl ReclaimCounting {
+    /// What a page of that many base pages counts as.
+    #[inline(always)]
+    pub const fn of(self, pages: u32) -> u32 {
+        match self {
+            ReclaimCounting::Entries | ReclaimCounting::EntriesInBatches => 1,
+            ReclaimCounting::BasePages => pages,
+        }
+    }
 }
 
 /// When a pass ends that has reclaimed its target (10.9; own knowledge up to 6.0).

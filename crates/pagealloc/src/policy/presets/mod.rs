@@ -56,7 +56,7 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-6.1.116", "6.1's stable updates: a second list of huge pages, the reserve by kind of request", v5_v6::linux_6_1_116),
     entry("linux-6.6", "6.6 with its stable updates: reserve by kind of request, generations of whole nodes, EEVDF", v5_v6::linux_6_6),
     entry("linux-6.12", "strict free list types, tuned per-CPU lists", v5_v6::linux_6_12),
-    entry("linux-6.12.29", "6.12's stable updates: claim, else steal, as in 6.16", v5_v6::linux_6_12_29),
+    entry("linux-6.12.29", "6.12's stable updates: claim, else steal, as in 6.15", v5_v6::linux_6_12_29),
     entry("linux-6.12.65", "and merges retype whole ranges", v5_v6::linux_6_12_65),
     entry("linux-6.14", "the multi-generational LRU reworked", v5_v6::linux_6_14),
     entry("linux-6.15-rc1", "claim, else steal, decided for each page; defrag_mode is there but off", v5_v6::linux_6_15_rc1),
