@@ -44,7 +44,7 @@ impl Boot {
         let Boot { image, unmovable, reclaimable, mlocked } = Boot::GUEST;
         Boot {
             image: pages(image),
-            unmovable: pages(unmovable + more),
+            unmovable: pages(unmovable.saturating_add(more)),
             reclaimable: pages(reclaimable),
             mlocked: pages(mlocked),
         }

@@ -2,10 +2,9 @@
 //! in them are the runs'.
 
 use super::check::{Outcome, Test};
-use super::definition::Statistic;
 use super::expression::Expression;
-use super::judge::estimate;
 use super::results::{CellId, Results};
+use super::statistic::{Statistic, estimate};
 use crate::text::number;
 use serde::Deserialize;
 use std::collections::BTreeMap;

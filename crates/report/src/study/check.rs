@@ -1,9 +1,8 @@
 //! What shall hold of a study's runs: bars with a name, each computed from the runs and printed with what was measured.
 
-use super::definition::Statistic;
 use super::expression::Expression;
-use super::judge::{ALPHA, estimate, ratio, slope};
 use super::results::{CellId, Results};
+use super::statistic::{ALPHA, Statistic, estimate, ratio, slope};
 use crate::stats::{self, Interval};
 use crate::text::number;
 use serde::Deserialize;

@@ -5,6 +5,7 @@ use super::check::Check;
 use super::expression::Expression;
 use super::plot::Plot;
 use super::results::CellId;
+use super::statistic::Statistic;
 use serde::Deserialize;
 use workload::{TomlError, read_toml};
 
@@ -116,33 +117,6 @@ pub(super) const FACTOR: f64 = 2.0;
 
 fn factor() -> f64 {
     FACTOR
-}
-
-/// What is said of a figure over the runs of a cell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Statistic {
-    /// Smallest.
-    Min,
-    /// Arithmetic mean.
-    #[default]
-    Mean,
-    /// Largest.
-    Max,
-    /// Standard deviation.
-    Stddev,
-}
-
-impl Statistic {
-    /// Of samples; `None` of too few.
-    pub fn of(self, samples: &[f64]) -> Option<f64> {
-        match self {
-            Statistic::Min => samples.iter().copied().reduce(f64::min),
-            Statistic::Mean => crate::stats::mean(samples),
-            Statistic::Max => samples.iter().copied().reduce(f64::max),
-            Statistic::Stddev => crate::stats::stddev(samples),
-        }
-    }
 }
 
 /// A row of one value a repetition, such as the builds in a row; what is compared is its trend.

@@ -2,17 +2,12 @@
 //! the change from the first column: same direction and ranking where the authors call a row a result, and a ratio within a factor
 //! of two unless the row says otherwise. Shares are compared as they are.
 
-use super::definition::{FACTOR, Row, Series, Statistic, Study, Table};
+use super::definition::{FACTOR, Row, Series, Study, Table};
 use super::results::{CellId, Results};
-use crate::stats::{self, Interval, bootstrap};
+use super::statistic::{ALPHA, estimate, ratio, slope};
+use crate::stats::Interval;
 use crate::text::number;
 
-/// Level of the intervals.
-pub(super) const CONFIDENCE: f64 = 0.95;
-/// Level of tests.
-pub(super) const ALPHA: f64 = 0.05;
-/// Seed of intervals that are drawn: the same runs always give the same.
-const SEED: u64 = 1;
 /// What fell to zero where it was published may be left with this share of the first column's.
 const NEXT_TO_NOTHING: f64 = 0.01;
 
@@ -72,24 +67,6 @@ pub fn verdicts(study: &Study, results: &Results) -> Vec<Verdict> {
 /// A row's samples in every column.
 pub(super) fn samples(table: &Table, row: &Row, results: &Results) -> Vec<Vec<f64>> {
     table.cells(row).iter().map(|cell| results.samples(cell, &row.figure)).collect()
-}
-
-/// A statistic with its interval.
-pub(super) fn estimate(samples: &[f64], statistic: Statistic) -> (Option<f64>, Option<Interval>) {
-    let interval = match statistic {
-        Statistic::Mean => stats::mean_interval(samples, CONFIDENCE),
-        _ => bootstrap::one(samples, |drawn| statistic.of(drawn), CONFIDENCE, SEED),
-    };
-    (statistic.of(samples), interval)
-}
-
-/// Ratio of two samples' statistics, with its interval.
-pub(super) fn ratio(base: &[f64], values: &[f64], statistic: Statistic) -> (Option<f64>, Option<Interval>) {
-    let figure = |a: &[f64], b: &[f64]| {
-        let (a, b) = (statistic.of(a)?, statistic.of(b)?);
-        (a != 0.0).then(|| b / a)
-    };
-    (figure(base, values), bootstrap::two(base, values, figure, CONFIDENCE, SEED))
 }
 
 fn of_row(table: &Table, row: &Row, results: &Results) -> Vec<Verdict> {
@@ -206,13 +183,6 @@ fn ranking(row: &Row, column: usize, ours: &[Option<f64>]) -> Option<String> {
     (0..row.published.len())
         .find_map(swapped)
         .map(|other| format!("another ranking: on the other side of column {}", other + 1))
-}
-
-/// Trend of a series, as a share of its mean.
-pub(super) fn slope(series: &[f64]) -> Option<(f64, Interval, f64)> {
-    let (trend, mean) = (stats::trend(series, CONFIDENCE)?, stats::mean(series).filter(|mean| *mean != 0.0)?);
-    let interval = Interval { low: trend.interval.low / mean, high: trend.interval.high / mean };
-    Some((trend.slope / mean, interval, trend.p))
 }
 
 /// A trend that the published series has must be there, within the usual factor; one that it has not must not.

@@ -2,8 +2,9 @@
 
 use super::check::Outcome;
 use super::definition::{Percent, Row, Series, Study, Table};
-use super::judge::{Verdict, estimate, samples, slope, verdicts};
+use super::judge::{Verdict, samples, verdicts};
 use super::results::Results;
+use super::statistic::{estimate, slope};
 use crate::compare::{Better, change, improvement};
 use crate::stats::Interval;
 use crate::text::{heading, number};
@@ -116,7 +117,7 @@ fn interval_of_change(row: &Row, samples: &[Vec<f64>]) -> String {
         |interval: Interval, unit: &str| format!("  [{}, {}]{unit}", number(interval.low), number(interval.high));
     match samples {
         [base, .., last] if row.points.is_none() => {
-            let (_, interval) = super::judge::ratio(base, last, row.statistic);
+            let (_, interval) = super::statistic::ratio(base, last, row.statistic);
             let percent = |share: f64| (1000.0 * (share - 1.0)).round() / 10.0;
             let change = interval.map(|i| Interval { low: percent(i.low), high: percent(i.high) });
             change.map(|change| between(change, "%")).unwrap_or_default()

@@ -11,10 +11,11 @@ mod layout;
 mod page;
 mod plot;
 mod results;
+mod statistic;
 
 pub use answer::{Answer, Quantity};
 pub use check::{Check, Finding, Outcome, Test};
-pub use definition::{Percent, Row, Series, Statistic, Study, StudyError, Table};
+pub use definition::{Percent, Row, Series, Study, StudyError, Table};
 pub use expression::{Expression, ExpressionError};
 pub use figures::RunFigures;
 pub use judge::{Kind, Verdict, verdicts};
@@ -22,6 +23,7 @@ pub use layout::text;
 pub use page::{index, json, page};
 pub use plot::{Line, Plot};
 pub use results::{CellId, FailedRun, Results};
+pub use statistic::Statistic;
 
 /// Documents that come with fraglab, by name.
 pub const PAPERS: &[(&str, &str)] = &[

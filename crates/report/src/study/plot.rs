@@ -1,9 +1,8 @@
 //! Plots as small SVG files, drawn here: lines with points, 95 % intervals where several runs tell, and nothing else.
 
-use super::definition::Statistic;
 use super::expression::Expression;
-use super::judge::estimate;
 use super::results::{CellId, Results};
+use super::statistic::{Statistic, estimate};
 use crate::text::number;
 use serde::Deserialize;
 use std::fmt::Write;

@@ -129,8 +129,10 @@ struct Worker {
 impl Worker {
     fn new(parameters: Parameters, spawn: &Spawn) -> Worker {
         let (turn, number) = ((spawn.argument >> 16) as u32, spawn.argument as u32 & 0xffff);
-        let made = turn * parameters.files.get();
-        Worker { parameters, number, made, end: made + parameters.files.get(), random: Random::of(spawn) }
+        // Names are of 32 bits: beyond them it makes none.
+        let made = turn.saturating_mul(parameters.files.get());
+        let end = made.saturating_add(parameters.files.get());
+        Worker { parameters, number, made, end, random: Random::of(spawn) }
     }
 }
 
@@ -153,7 +155,7 @@ impl Script for Worker {
         // Nobody tells how it varies: from nothing to twice the mean.
         ops.push(Op::Compute { nanos: self.random.range(0, 2 * mean) });
         let kept = u64::from(self.parameters.name_bytes);
-        let offset = u64::from(self.made + self.parameters.files.get() - self.end) * kept;
+        let offset = u64::from(self.parameters.files.get() - (self.end - self.made)) * kept;
         ops.push(Op::Touch { region: NAMES, offset, bytes: u64::from(count) * kept, access: Access::Write });
         ops.push(Op::CreateMany { directory: self.number * DIRECTORIES + turn, first, count });
         let traced = u64::from(self.parameters.trace_bytes);

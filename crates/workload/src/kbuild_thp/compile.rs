@@ -2,7 +2,7 @@
 
 use super::programs::Which;
 use super::tree::{Kind, file, measured, random_of, read_whole, write_new};
-use super::{AS, CC1, FIXDEP, KIB, MIB, Parameters, SH};
+use super::{AS, CC1, Cc1, FIXDEP, KIB, MIB, Parameters, SH};
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
 use std::sync::Arc;
@@ -39,6 +39,12 @@ pub(super) fn map_and_write(ops: &mut Vec<Op>, region: RegionId, bytes: u64) {
 fn heap(parameters: &Parameters, source: u64, seed: u64) -> u64 {
     const HEAP: u64 = 100;
     parameters.cc1.heap_kib.draw(&mut random_of(HEAP, source, seed)) * KIB / 4096 * 4096
+}
+
+/// CPU time that it takes to compile, or to assemble, with so many bytes of memory, in nanoseconds.
+fn cpu_time(cc1: &Cc1, bytes: u64) -> u64 {
+    let nanos = u128::from(bytes) * u128::from(cc1.cpu_us_per_mib) * 1_000 / u128::from(MIB);
+    nanos.try_into().unwrap_or(u64::MAX)
 }
 
 /// The shell that runs the commands of one target.
@@ -149,7 +155,7 @@ impl Script for Compiler {
         let bytes = heap(&self.parameters, source, seed);
         let steps = self.steps(bytes);
         let count = steps.len() as u64;
-        let nanos = bytes * u64::from(cc1.cpu_us_per_mib) * 1_000 / MIB / count;
+        let nanos = cpu_time(&cc1, bytes) / count;
         let share = |whole: u32, step: u64| u64::from(whole) * (step + 1) / count - u64::from(whole) * step / count;
         for (number, step) in (0..).zip(steps) {
             for _ in 0..share(cc1.headers, number) {
@@ -197,7 +203,7 @@ impl Script for Assemble {
         for number in 0..bytes.div_ceil(BRK) {
             map_and_write(ops, RegionId(regions(AS) + number as u32), BRK);
         }
-        ops.push(Op::Compute { nanos: bytes * u64::from(parameters.cc1.cpu_us_per_mib) * 1_000 / MIB });
+        ops.push(Op::Compute { nanos: cpu_time(&parameters.cc1, bytes) });
         write_new(
             ops,
             file(Kind::Object, source),

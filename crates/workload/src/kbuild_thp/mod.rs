@@ -192,7 +192,7 @@ impl KbuildThp {
 
     fn burst(&self) -> burst::Process {
         let Bursts { mib, period_ms } = self.parameters.bursts;
-        let unit_kib = NonZero::new(mib * 1024).unwrap_or(NonZero::<u32>::MIN);
+        let unit_kib = NonZero::new(mib.saturating_mul(1024)).unwrap_or(NonZero::<u32>::MIN);
         burst::Process::new(burst::Bursts { mib, unit_kib, period_ms, rounds: 0 })
     }
 }

@@ -3,6 +3,7 @@
 //! The two take turns on a connection, so one task stands for both: what they compute for a request is one time.
 
 use super::{MIB, OPS_A_REQUEST, POPULATE, Parameters, REQUESTS, Share};
+use crate::bounds::Bounded;
 use crate::rounds::Script;
 use crate::{Access, Op, Random, RegionId, Scale, Spawn};
 use serde::Deserialize;
@@ -19,7 +20,7 @@ pub struct Client {
     /// What an item counts as when the client works out how many fit into the pool.
     pub item_bytes: NonZero<u32>,
     /// What an item takes in the server: the chunk of a slab.
-    pub chunk_bytes: NonZero<u32>,
+    pub chunk_bytes: Bounded<1, { SLAB as u32 }>,
     /// Share of requests that write.
     pub sets_percent: Share,
     /// Length of the measurement, milliseconds.

@@ -77,7 +77,7 @@ impl Make {
 
     /// Rounds that are owed: the compilations, and the removal of the tree.
     pub fn rounds(&self) -> u32 {
-        self.parameters.compiles + 1
+        self.parameters.compiles.saturating_add(1)
     }
 
     fn tree(&self) -> u64 {

@@ -1,0 +1,34 @@
+//! Numbers at the end of what their type holds are refused with a reason, or run.
+
+use workload::{Scenario, Workload};
+
+/// Operations that are looked at, of each root.
+const OPS: usize = 5_000;
+
+fn with(scenario: &str, from: &str, to: &str) -> Result<Scenario, String> {
+    let text = Scenario::shipped_text(scenario).expect("it is shipped");
+    assert!(text.contains(from), "{scenario}: `{from}`");
+    Scenario::parse(&text.replace(from, to)).map_err(|error| error.to_string())
+}
+
+#[test]
+fn greatest_numbers_run() {
+    for (scenario, from, to) in [
+        ("fsmark-xfs64k", "files = 100000", "files = 4294967295"),
+        ("kbuild-thp", "cpu_us_per_mib = 8300", "cpu_us_per_mib = 4294967295"),
+        ("stress-highalloc", "compiles = 490", "compiles = 4294967295"),
+        ("parallelio-memcachetest", "chunk_bytes = 17352", "chunk_bytes = 1048576"),
+    ] {
+        let scenario = with(scenario, from, to).expect(to);
+        let workload = scenario.workload();
+        let taken: Vec<usize> =
+            workload.roots().iter().map(|root| workload.program(&root.spawn).take(OPS).count()).collect();
+        assert!(taken.iter().sum::<usize>() > 0, "{to}: {taken:?}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_a_slab_is_refused() {
+    let said = with("parallelio-memcachetest", "chunk_bytes = 17352", "chunk_bytes = 1048577").expect_err("refused");
+    assert!(said.contains("1048577 is not within 1 to 1048576"), "{said}");
+}
