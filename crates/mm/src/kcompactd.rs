@@ -29,6 +29,15 @@ pub struct Kcompactd {
 }
 
 // ---- requests
+/// What a run over one zone leaves to the one over the next: the kernel has one `compact_control` for them. Once a zone was begun where the
+/// last whole pass over it began, the zones behind it are taken from end to end.
+#[derive(Clone, Copy)]
+struct Carried {
+    whole_zone: bool,
+    fast_search_fail: u32,
+    search_order: Order,
+}
+
 impl<W: World> Mm<W> {
     /// wakeup_kcompactd (11.17).
     pub fn wakeup_kcompactd(&self, node: NodeId, order: Order, highest: ZoneType) {
@@ -140,13 +149,20 @@ impl<W: World> Mm<W> {
 
     async fn kcompactd_do_work(&self, node: NodeId, task: &TaskContext) {
         let (order, highest, zones) = self.state.borrow_mut().kcompactd_begin(node);
+        let mut carried = Carried { whole_zone: false, fast_search_fail: 0, search_order: order };
         for zone in zones.map(ZoneId) {
-            self.kcompactd_zone(zone, order, highest, task).await;
+            carried = self.kcompactd_zone(zone, (order, highest), carried, task).await;
         }
         self.state.borrow_mut().nodes[node.index()].kcompactd.served(order, highest);
     }
 
-    async fn kcompactd_zone(&self, zone: ZoneId, order: Order, highest: Option<ZoneType>, task: &TaskContext) {
+    async fn kcompactd_zone(
+        &self,
+        zone: ZoneId,
+        (order, highest): (Order, Option<ZoneType>),
+        carried: Carried,
+        task: &TaskContext,
+    ) -> Carried {
         let (rules, by_mark) = {
             let rules = self.state.borrow().alloc.policy.compaction;
             (rules.daemon, rules.succeeds_by_mark)
@@ -155,15 +171,17 @@ impl<W: World> Mm<W> {
             let mut state = self.state.borrow_mut();
             let kind = state.alloc.zone_info(zone).kind;
             if !state.kcompactd_works_on(zone, highest) || state.compaction_deferred(zone, order) {
-                return;
+                return carried;
             }
             let flags = state.kcompactd_flags();
             if state.compaction_suit_allocation(zone, order, kind, flags, true, false) != CompactResult::Continue {
-                return;
+                return carried;
             }
             let highest = highest.unwrap_or(ZoneType::Movable);
             let control = state.daemon_control(zone, order, highest, flags, CompactMode::SyncLight, task);
-            CompactControl { ignore_skip: rules.ignores_hints, ..control }
+            let Carried { whole_zone, fast_search_fail, search_order } = carried;
+            let ignore_skip = rules.ignores_hints;
+            CompactControl { ignore_skip, whole_zone, fast_search_fail, search_order, ..control }
         };
         let status = self.compact_zone(&mut control).await;
         let mut state = self.state.borrow_mut();
@@ -182,6 +200,8 @@ impl<W: World> Mm<W> {
             _ => {}
         }
         state.count_daemon_scans(&control);
+        let CompactControl { whole_zone, fast_search_fail, search_order, .. } = control;
+        Carried { whole_zone, fast_search_fail, search_order }
     }
 
     /// What kswapd does itself where there is no kcompactd (9.13): all zones of the node, not waiting for anything.

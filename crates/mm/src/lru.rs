@@ -31,7 +31,7 @@ mod moves;
 
 pub(crate) use flushed_stats::FlushedStats;
 pub use generations::{GenBits, Generations, MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS};
-pub(crate) use generations::{index_of, is_full, tier_of, tier_of_uses, uses};
+pub(crate) use generations::{MAX_REFS, index_of, is_full, tier_of, tier_of_uses, uses};
 
 use crate::owner::Tag;
 use crate::pages::PageFlags;

@@ -68,11 +68,23 @@ pub trait Owner {
     fn page_table(&mut self, tag: Tag) -> u32 {
         tag.0 / ENTRIES_A_TABLE
     }
+    /// When the address space that a mapped page lies in began (`lru_gen_add_mm`): a walk takes in all of one that is newer than the walk
+    /// before it. Of owners that don't know, before the first walk.
+    fn address_space_since(&self, tag: Tag) -> Nanos {
+        let _ = tag;
+        0
+    }
+    /// Entries of a page table whose pages are on swap: walks look at them as well.
+    fn swapped_entries(&self, table: u32) -> u32 {
+        let _ = table;
+        0
+    }
     /// Pushes the pages that are mapped next to a mapped one: of its page table and mapping, within a window of 64 entries
-    /// around its own (`lru_gen_look_around`). Which of them are in use is asked of each. Owners that don't know leave
-    /// `near` empty.
-    fn neighbours(&mut self, tag: Tag, near: &mut Vec<Pfn>) {
+    /// around its own (`lru_gen_look_around`). Which of them are in use is asked of each. Returns how many other entries of the window are of
+    /// pages on swap. Owners that don't know leave `near` empty.
+    fn neighbours(&mut self, tag: Tag, near: &mut Vec<Pfn>) -> u32 {
         let _ = (tag, near);
+        0
     }
     /// The page left memory: dropped (file) or swapped out (anonymous). Its frame is free after the call. `shadow` is to
     /// be kept in its place and given to [`State::refault`](crate::State::refault) when the page is read back.

@@ -31,7 +31,7 @@ fn eras() -> Vec<Policy> {
             high: PcpHigh::SixBatches,
             batch: PcpBatch::Managed1024Half,
             empties: PcpEmpties::Never,
-            drain_in_batches: false,
+            steps: PcpSteps::Never,
         },
         ..linux_6_18()
     };

@@ -123,7 +123,7 @@ fn a_wrong_rule_is_noticed() {
         ("pcp.empties", "linux-6.1", |p| p.pcp.empties = PcpEmpties::Never),
         ("pcp.empties, run", "linux-6.18", |p| p.pcp.empties = PcpEmpties::AfterBatch),
         ("target_mark", "linux-4.8", |p| p.compaction.target_mark = TargetMark::Min),
-        ("pcp.drain_in_batches", "linux-6.18", |p| p.pcp.drain_in_batches = true),
+        ("pcp.steps", "linux-6.18", |p| p.pcp.steps = PcpSteps::All),
         ("defrag_mode", "linux-6.18+defrag", |p| p.sysctl.defrag_mode = 0),
         ("watermark_boost_factor", "linux-6.18", |p| p.sysctl.watermark_boost_factor = 10000),
     ];

@@ -194,6 +194,10 @@ impl<W: World> State<W> {
                 self.alloc.vmstat.add(Counter::CompactIsolated, pages.into());
                 return Some(pfn);
             }
+            // Enough is held, though not in blocks of the size that is wanted.
+            if control.targets.pages >= control.nr_sources && self.alloc.nr_free(control.zone, at) > 0 {
+                return None;
+            }
             if walk.scanned >= search.limit {
                 search.limit = (search.limit >> 1).max(1);
             }

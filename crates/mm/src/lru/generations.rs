@@ -18,7 +18,7 @@ pub const MAX_NR_GENS: u64 = 4;
 /// Tiers of a generation, by the number of uses through file descriptors.
 pub const MAX_NR_TIERS: usize = 4;
 /// Largest count of further uses that a page's bits hold.
-const MAX_REFS: u8 = 3;
+pub(crate) const MAX_REFS: u8 = 3;
 
 /// A page's byte: bits 0-1 generation, 2-3 generation whose list it hangs on, 4-5 uses beyond those that flags tell, 6 whether a
 /// batch of eviction holds it.
@@ -165,12 +165,13 @@ impl Generations {
         let unready = flags.contains(PageFlags::ANON) && !flags.contains(PageFlags::SWAPCACHE)
             || flags.contains(PageFlags::RECLAIM) && flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK));
         if rules.second_look {
-            let in_workingset = u64::from(flags.contains(PageFlags::WORKINGSET));
+            let in_workingset = flags.contains(PageFlags::WORKINGSET);
+            let known = in_workingset || !rules.faults_activate && flags.contains(PageFlags::REFERENCED);
             let age = match () {
-                () if active => 1 - in_workingset,
+                () if active => 1 - u64::from(in_workingset),
                 () if oldest => MAX_NR_GENS - 1,
                 () if unready => 1,
-                () => MAX_NR_GENS - 1 - in_workingset,
+                () => MAX_NR_GENS - 1 - u64::from(known),
             };
             return (self.max_seq - age.min(self.max_seq)).max(min_seq);
         }
@@ -356,10 +357,22 @@ impl<W: World> State<W> {
         }
     }
 
-    /// A use through a page table, where a second look decides: whether this was the second (2).
-    pub(crate) fn second_use(&mut self, pfn: Pfn) -> bool {
-        let known = PageFlags::REFERENCED.with(PageFlags::WORKINGSET);
-        let second = self.pages.flags(pfn).intersects(known);
+    /// A use through a page table that eviction finds, where a second look decides: whether this was the second (lru_gen_set_refs; 2).
+    pub(crate) fn second_look(&mut self, pfn: Pfn, rules: GenerationRules) -> bool {
+        let (flags, bits) = (self.pages.flags(pfn), self.pages.bits(pfn));
+        let known = flags.intersects(PageFlags::REFERENCED.with(PageFlags::WORKINGSET));
+        if !rules.faults_activate && known && uses(flags, bits, rules) < 2 {
+            self.count_use(pfn, rules);
+            return true;
+        }
+        self.second_use(pfn, rules)
+    }
+
+    /// A use through a page table that a walk finds: whether this was the second (folio_update_gen; 2).
+    fn second_use(&mut self, pfn: Pfn, rules: GenerationRules) -> bool {
+        let flags = self.pages.flags(pfn);
+        let at_once = rules.exec_at_once && flags.contains(PageFlags::EXEC) && !flags.contains(PageFlags::ANON);
+        let second = at_once || flags.intersects(PageFlags::REFERENCED.with(PageFlags::WORKINGSET));
         self.clear_refs(pfn);
         self.pages.clear_flags(pfn, PageFlags::REFERENCED);
         self.pages.add_flags(pfn, if second { PageFlags::WORKINGSET } else { PageFlags::REFERENCED });
@@ -370,7 +383,7 @@ impl<W: World> State<W> {
     /// before the second time.
     pub(crate) fn promote(&mut self, pfn: Pfn, rules: GenerationRules) {
         if rules.second_look {
-            if !self.second_use(pfn) {
+            if !self.second_use(pfn, rules) {
                 return;
             }
         } else {
@@ -412,7 +425,9 @@ impl<W: World> State<W> {
         if !self.pages.flags(pfn).contains(PageFlags::REFERENCED) {
             self.forget_uses(pfn, rules);
         }
-        self.pages.clear_flags(pfn, PageFlags::RECLAIM);
+        if rules.sorts_dirty {
+            self.pages.clear_flags(pfn, PageFlags::RECLAIM);
+        }
         if !rules.second_look {
             self.pages.clear_flags(pfn, PageFlags::REFERENCED);
         }

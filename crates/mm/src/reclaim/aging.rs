@@ -43,6 +43,8 @@ pub struct Walk {
     left: u32,
     /// What the next one is worth.
     pub(super) worth: WorthWalking,
+    /// When the last one began.
+    began: Nanos,
 }
 
 /// Entries that a walker takes at a time. The kernel's unit is a task's address space; a smaller one has nobody who comes late
@@ -108,7 +110,9 @@ impl<W: World> State<W> {
 
     /// Looks at the mapped pages of the node whose page tables are worth it, and promotes those in use: how many entries that takes.
     fn walk_page_tables(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules, now: Nanos) -> u32 {
-        let mut tables = Tables::to_walk(core::mem::take(&mut self.generations_mut(node).walk.worth));
+        let walk = &mut self.generations_mut(node).walk;
+        let before = core::mem::replace(&mut walk.began, now);
+        let mut tables = Tables::to_walk(core::mem::take(&mut walk.worth), before);
         for zone in self.alloc.zones_of(node).map(ZoneId) {
             let info = self.alloc.zone_info(zone);
             for pfn in (info.start.0..info.end.0).map(Pfn) {
@@ -117,6 +121,7 @@ impl<W: World> State<W> {
                 }
             }
         }
+        tables.looked_at_swapped(|table| self.owner.swapped_entries(table));
         self.generations_mut(node).walk.worth = tables.worth_another();
         tables.entries()
     }
@@ -133,7 +138,7 @@ impl<W: World> State<W> {
         let (tag, order) = (self.pages.tag(pfn), self.alloc.frames.order(pfn));
         // The entry of a huge page lies in the table above.
         let table = (order < self.alloc.geometry.pmd_order).then(|| self.owner.page_table(tag));
-        if !tables.take_in(table) {
+        if !tables.take_in(table, self.owner.address_space_since(tag)) {
             return;
         }
         let used = self.owner.walked(tag, pfn, now);
@@ -198,7 +203,8 @@ impl<W: World> State<W> {
         }
         if swappiness > 0 {
             min_seq = if rules.kinds_apart {
-                hold_together(min_seq, max_seq)
+                let held = hold_together(min_seq, max_seq);
+                [ANON, FILE].map(|kind| held[kind].max(generations.min_seq[kind]))
             } else {
                 anon_not_younger(min_seq, generations.min_seq)
             };

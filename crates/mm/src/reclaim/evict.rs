@@ -23,6 +23,8 @@ const MAX_BATCH: u64 = 4096;
 #[derive(Default)]
 struct Scan {
     pages: FrameList,
+    /// Base pages that a scan before it looked at and put elsewhere, all of them.
+    in_vain: u32,
     /// Base pages looked at, taken, and put elsewhere.
     looked_at: u32,
     taken: u32,
@@ -64,7 +66,7 @@ impl<W: World> Mm<W> {
             if rules.quota == PassQuota::Once {
                 state.drop_empty_generations(node, swappiness, rules);
             }
-            let (scan, kind) = state.scan_kinds(node, quota, swappiness, rules, sc, now);
+            let (scan, kind) = state.scan_kinds(node, quota, swappiness, rules, (sc, met), now);
             let dropped = state.drop_empty_generations(node, swappiness, rules);
             let out_of_old =
                 state.evictable_min_seq(node, swappiness, rules) + MIN_NR_GENS > state.generations(node).max_seq;
@@ -73,7 +75,6 @@ impl<W: World> Mm<W> {
                 _ if out_of_old => 0,
                 _ => scan.progress(rules) + u64::from(dropped),
             };
-            met.note(&scan, kind);
             let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
             let limits = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
             (state.evict_scanned(node, scan, kind, sc, &limits, &mut writes), kind, progress, writes)
@@ -103,29 +104,33 @@ impl Scan {
     /// Nothing, where pages were looked at in vain and there are no more, and no quota makes the pass end.
     fn progress(&self, rules: GenerationRules) -> u64 {
         let counts = rules.quota == PassQuota::Once || self.taken > 0 || self.remaining == 0;
-        if counts { u64::from(self.looked_at) } else { 0 }
+        if counts { u64::from(self.in_vain) + u64::from(self.looked_at) } else { 0 }
     }
 }
 
 impl<W: World> State<W> {
-    /// Scans the kind that is to be evicted from; the other one if it has nothing to look at.
+    /// Scans the kind that is to be evicted from; the other one if it has nothing to look at. With one quota a pass, a kind of which all that
+    /// was looked at went elsewhere is scanned once more: it is not short of pages.
     fn scan_kinds(
         &mut self,
         node: NodeId,
         quota: u64,
         swappiness: u64,
         rules: GenerationRules,
-        sc: &ScanControl,
+        (sc, met): (&ScanControl, &mut Met),
         now: Nanos,
     ) -> (Scan, usize) {
         let fresh = || Scan { remaining: quota, now, ..Scan::default() };
         let generations = self.generations(node);
         let (mut kind, mut tier) = choose_kind(&generations.feedback, generations.min_seq, swappiness, rules);
         let mut scan = self.scan_oldest(node, kind, tier, rules, sc, fresh());
-        if scan.progress(rules) == 0 && evictable_kinds(swappiness).contains(&(1 - kind)) {
-            kind = 1 - kind;
+        met.note(&scan, kind);
+        let in_vain = if rules.quota == PassQuota::Once && scan.taken == 0 { scan.looked_at } else { 0 };
+        if (in_vain > 0 || scan.progress(rules) == 0) && evictable_kinds(swappiness).contains(&(1 - kind)) {
+            kind = if in_vain > 0 { kind } else { 1 - kind };
             tier = self.generations(node).feedback[kind].evictable_tier(rules);
-            scan = self.scan_oldest(node, kind, tier, rules, sc, fresh());
+            scan = self.scan_oldest(node, kind, tier, rules, sc, Scan { in_vain, ..fresh() });
+            met.note(&scan, kind);
         }
         (scan, kind)
     }
@@ -174,7 +179,7 @@ impl<W: World> State<W> {
             scan.remaining -= 1;
             if self.sort(node, pfn, kind, tier, rules, sc, scan) {
                 scan.sorted += pages;
-            } else if self.may_take(pfn, sc) {
+            } else if self.may_take(pfn, sc, rules) {
                 self.isolate_from_generation(pfn, rules);
                 scan.pages.push_head(&mut self.alloc.frames, pfn);
                 scan.taken += pages;
@@ -228,7 +233,8 @@ impl<W: World> State<W> {
         let (tier, full) = (tier_of(flags, bits, rules), is_full(flags, bits, rules));
         if tier > evictable_tier || full {
             let next = self.grow_younger(pfn, rules);
-            self.rehang(pfn, next, true);
+            // The next one's head since 6.14.
+            self.rehang(pfn, next, rules.second_look);
             self.note_protected(node, kind, tier, pages, full, rules);
             return true;
         }
@@ -271,20 +277,22 @@ impl<W: World> State<W> {
         full: bool,
         rules: GenerationRules,
     ) {
-        if !rules.second_look {
+        if !rules.node_at_once {
+            // Up to 6.2; from then on refaults are counted.
             let counter = if kind == FILE { Counter::WorkingsetActivateFile } else { Counter::WorkingsetActivateAnon };
             self.alloc.vmstat.add(counter, pages);
-        } else if full {
+        }
+        if rules.second_look && full {
             return;
         }
         self.generations_mut(node).feedback[kind].note_protected(tier, pages);
     }
 
-    /// Whether the run may take the page: without I/O, only what needs none.
-    fn may_take(&self, pfn: Pfn, sc: &ScanControl) -> bool {
+    /// Whether the run may take the page: without I/O, only what needs none, where dirty pages are not judged like others.
+    fn may_take(&self, pfn: Pfn, sc: &ScanControl, rules: GenerationRules) -> bool {
         let flags = self.pages.flags(pfn);
-        let needs_io = flags.contains(PageFlags::DIRTY)
-            || flags.contains(PageFlags::ANON) && !flags.contains(PageFlags::SWAPCACHE);
+        let needs_io = rules.sorts_dirty && flags.contains(PageFlags::DIRTY)
+            || rules.sorts_dirty && flags.contains(PageFlags::ANON) && !flags.contains(PageFlags::SWAPCACHE);
         (sc.gfp.contains(Gfp::IO) || !needs_io) && (sc.may_unmap || !flags.contains(PageFlags::MAPPED))
     }
 

@@ -14,8 +14,8 @@ impl<W: World> State<W> {
     /// used together lies together. Where many are young the next walk looks, too.
     pub(super) fn look_around(&mut self, pfn: Pfn, tag: Tag, limits: &Rules, rules: GenerationRules) {
         let mut near = core::mem::take(&mut self.near);
-        self.owner.neighbours(tag, &mut near);
-        let mut window = Entries { looked_at: 1, used: 1 };
+        let swapped = self.owner.neighbours(tag, &mut near);
+        let mut window = Entries { looked_at: 1 + swapped, used: 1 };
         for pfn in near.drain(..) {
             let young = self.may_be_young(pfn) && self.owner.walked(self.pages.tag(pfn), pfn, limits.now());
             window.note(1, young);
@@ -43,7 +43,7 @@ impl<W: World> State<W> {
     fn found_young(&mut self, pfn: Pfn, limits: &Rules, rules: GenerationRules) {
         if limits.is_kswapd() {
             self.promote(pfn, rules);
-        } else if !rules.second_look || self.second_use(pfn) {
+        } else if !rules.second_look || self.second_look(pfn, rules) {
             let node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node;
             if self.pages.bits(pfn).generation() != index_of(self.generations(node).max_seq) {
                 self.activate(pfn);

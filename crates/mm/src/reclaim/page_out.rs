@@ -7,7 +7,7 @@ use crate::owner::{Owner, References};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::{DirtyPages, GenerationRules, ReclaimCounting};
+use pagealloc::policy::{DirtyPages, FileWrites, GenerationRules, ReclaimCounting};
 use pagealloc::{Counter, Gfp, Pfn};
 
 /// Pages of files that count as waiting for the disk, besides those that waited when reclaim met them before.
@@ -244,14 +244,16 @@ impl<W: World> State<W> {
         }
         let tag = self.pages.tag(pfn);
         let references = self.owner.referenced(tag, pfn, limits.now);
-        if matches!(references, References::Ptes(1..)) {
+        // Around the entry of a huge page there is no table to look at.
+        let in_table = self.alloc.frames.order(pfn) < self.alloc.geometry.pmd_order;
+        if in_table && matches!(references, References::Ptes(1..)) {
             self.look_around(pfn, tag, limits, rules);
         }
         match references {
             References::Contended => Use::Keep,
             References::None | References::Ptes(0) => Use::Reclaim,
             References::Ptes(_) if rules.second_look => {
-                if self.second_use(pfn) {
+                if self.second_look(pfn, rules) {
                     Use::Activate
                 } else {
                     Use::Keep
@@ -301,9 +303,12 @@ impl<W: World> State<W> {
     fn meet_dirty(&mut self, pfn: Pfn, usage: Use, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) -> Fate {
         let (flags, pages) = (self.pages.flags(pfn), self.pages_in(pfn));
         let stays = self.alloc.policy.reclaim.dirty_pages != DirtyPages::MoveAway;
-        let kswapd_writes =
-            self.alloc.policy.reclaim.kswapd_writes_file && rules.kswapd && self.is_time_to_write(flags, rules);
-        if !flags.contains(PageFlags::ANON) && !kswapd_writes {
+        let anon = flags.contains(PageFlags::ANON);
+        let file_writes = match self.alloc.policy.reclaim.kswapd_file_writes {
+            by_kswapd if rules.kswapd && self.is_time_to_write(flags, rules) => by_kswapd,
+            _ => FileWrites::Never,
+        };
+        if !anon && file_writes == FileWrites::Never {
             self.alloc.vmstat.add(Counter::NrVmscanImmediateReclaim, u64::from(pages));
             self.pages.add_flags(pfn, PageFlags::RECLAIM);
             return self.out_of_the_way();
@@ -311,9 +316,12 @@ impl<W: World> State<W> {
         if usage == Use::ReclaimClean || !rules.may_enter_fs(flags) || !rules.may_writepage {
             return Fate::Keep;
         }
+        if !anon && file_writes == FileWrites::Activates {
+            return Fate::Activate;
+        }
         self.count_write(pfn, flags, pages);
         // Not asked since 4.11, where kswapd comes to write next to none.
-        if stays && !flags.contains(PageFlags::ANON) && !self.owner.writes_for_reclaim(self.pages.tag(pfn)) {
+        if stays && !anon && !self.owner.writes_for_reclaim(self.pages.tag(pfn)) {
             self.pages.clear_flags(pfn, PageFlags::RECLAIM);
             return Fate::Keep;
         }

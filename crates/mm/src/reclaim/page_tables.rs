@@ -1,5 +1,6 @@
 //! Which page tables is a walk worth? Those that the one before it, or eviction since, found densely used (docs/mglru.md, 4).
 
+use crate::env::Nanos;
 use alloc::vec::Vec;
 
 /// A table is worth the next walk if as many of its entries are in use as it has cache lines, which hold eight entries each.
@@ -52,20 +53,23 @@ impl WorthWalking {
 /// The tables of a walk.
 pub(super) struct Tables {
     worth: WorthWalking,
+    /// When the walk before it began.
+    before: Nanos,
     seen: Vec<Entries>,
     /// Entries of the tables above, of which no walk passes any.
     huge: u32,
 }
 
 impl Tables {
-    /// A walk through those that are worth it begins.
-    pub fn to_walk(worth: WorthWalking) -> Tables {
-        Tables { worth, seen: Vec::new(), huge: 0 }
+    /// A walk through those that are worth it begins; the one before it began at `before`.
+    pub fn to_walk(worth: WorthWalking, before: Nanos) -> Tables {
+        Tables { worth, before, seen: Vec::new(), huge: 0 }
     }
 
-    /// Whether the walk takes in a table; `None`: one above.
-    pub fn take_in(&self, table: Option<u32>) -> bool {
-        table.is_none_or(|table| self.worth.has(table))
+    /// Whether the walk takes in a table of an address space that began `since` then; `None`: one above. Of those that are new, it
+    /// takes in all (`force_scan`).
+    pub fn take_in(&self, table: Option<u32>, since: Nanos) -> bool {
+        table.is_none_or(|table| since > self.before || self.worth.has(table))
     }
 
     /// It looked at the entries of a folio of so many pages there.
@@ -79,6 +83,12 @@ impl Tables {
             self.seen.resize(index + 1, Entries::default());
         }
         self.seen[index].note(pages, used);
+    }
+
+    /// And at those of the same tables whose pages are on swap.
+    pub fn looked_at_swapped(&mut self, of: impl Fn(u32) -> u32) {
+        let tables = self.seen.iter_mut().enumerate().filter(|(_, entries)| entries.looked_at > 0);
+        tables.for_each(|(table, entries)| entries.note(of(table as u32), false));
     }
 
     /// How many entries it looked at.
@@ -107,7 +117,7 @@ mod tests {
 
     #[test]
     fn tables_of_which_an_eighth_is_in_use_are_walked_again() {
-        let mut tables = Tables::to_walk(WorthWalking::default());
+        let mut tables = Tables::to_walk(WorthWalking::default(), 0);
         for entry in 0..512 {
             tables.looked_at(Some(0), 1, entry < 64);
             tables.looked_at(Some(1), 1, entry < 63);
@@ -120,7 +130,19 @@ mod tests {
         worth.add(9);
         worth.add(1);
         assert_eq!([1, 8, 9, 10].map(|table| worth.has(table)), [true, false, true, false]);
-        let tables = Tables::to_walk(worth);
-        assert_eq!([Some(9), Some(8), None].map(|table| tables.take_in(table)), [true, false, true]);
+        let tables = Tables::to_walk(worth, 1_000);
+        assert_eq!([Some(9), Some(8), None].map(|table| tables.take_in(table, 1_000)), [true, false, true]);
+        assert!(tables.take_in(Some(8), 1_001), "an address space that began after the last walk");
+    }
+
+    #[test]
+    fn entries_on_swap_make_a_table_sparse() {
+        let mut tables = Tables::to_walk(WorthWalking::default(), 0);
+        tables.looked_at(Some(0), 1, true);
+        tables.looked_at(Some(2), 1, true);
+        tables.looked_at_swapped(|table| [8, 100, 7][table as usize]);
+        assert_eq!(tables.entries(), 1 + 8 + 1 + 7, "table 1 was not walked");
+        let worth = tables.worth_another();
+        assert_eq!([0, 1, 2].map(|table| worth.has(table)), [false, false, true]);
     }
 }

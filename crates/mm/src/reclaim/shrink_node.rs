@@ -120,31 +120,33 @@ impl<W: World> Mm<W> {
 
     /// What a pass says about the node's dirty pages, and the throttling that follows (10.6); up to 4.10 each batch says it.
     async fn note_node_state(&self, node: NodeId, sc: &ScanControl, totals: &PassTotals, task: &TaskContext) {
-        let congested = {
-            let state = &mut *self.state.borrow_mut();
-            if state.alloc.policy.reclaim.dirty_pages != DirtyPages::MoveAway {
-                return;
+        if self.state.borrow().alloc.policy.reclaim.dirty_pages != DirtyPages::MoveAway {
+            return;
+        }
+        if !sc.kswapd {
+            if self.state.borrow().nodes[node.index()].reclaim.congested {
+                self.reclaim_throttle(node, ThrottleReason::Congested, task).await;
             }
-            let empty_is_dirty = state.alloc.policy.reclaim.empty_pass_is_dirty;
-            let reclaim = &mut state.nodes[node.index()].reclaim;
-            if sc.kswapd {
-                reclaim.all_writeback |= totals.writeback > 0 && totals.writeback == totals.taken;
-                reclaim.all_dirty |=
-                    (empty_is_dirty || totals.unqueued_dirty > 0) && totals.unqueued_dirty == totals.file_taken;
-                reclaim.congested |= totals.dirty > 0 && totals.dirty == totals.congested;
-            }
-            reclaim.congested
-        };
-        if sc.kswapd && totals.immediate > 0 {
+            return;
+        }
+        self.state.borrow_mut().note_dirty(node, totals);
+        if totals.immediate > 0 {
             self.reclaim_throttle(node, ThrottleReason::Writeback, task).await;
         }
-        if !sc.kswapd && congested {
-            self.reclaim_throttle(node, ThrottleReason::Congested, task).await;
-        }
+        let congested = totals.dirty > 0 && totals.dirty == totals.congested;
+        self.state.borrow_mut().nodes[node.index()].reclaim.congested |= congested;
     }
 }
 
 impl<W: World> State<W> {
+    fn note_dirty(&mut self, node: NodeId, totals: &PassTotals) {
+        let empty_is_dirty = self.alloc.policy.reclaim.empty_pass_is_dirty;
+        let reclaim = &mut self.nodes[node.index()].reclaim;
+        reclaim.all_writeback |= totals.writeback > 0 && totals.writeback == totals.taken;
+        reclaim.all_dirty |=
+            (empty_is_dirty || totals.unqueued_dirty > 0) && totals.unqueued_dirty == totals.file_taken;
+    }
+
     /// The sets of lists that reclaim of a node's zones up to `highest` works on, ascending.
     pub(crate) fn lruvecs_up_to(&self, node: NodeId, highest: ZoneType) -> Vec<LruvecId> {
         match self.alloc.policy.reclaim.lru {

@@ -6,7 +6,7 @@
 
 use super::workingset::Shadow;
 use super::{ANON, FILE};
-use crate::lru::{MAX_NR_GENS, MAX_NR_TIERS, tier_of, tier_of_uses, uses};
+use crate::lru::{MAX_NR_GENS, MAX_NR_TIERS, MAX_REFS, tier_of, tier_of_uses, uses};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use pagealloc::policy::GenerationRules;
@@ -139,9 +139,14 @@ impl<W: World> State<W> {
         let pages = 1u64 << self.alloc.frames.order(pfn);
         let file = !flags.contains(PageFlags::ANON);
         self.count_refault(Refault::Any, file, pages);
+        // What a fault reads back comes by way of the swap cache, used once.
+        let enters_used = faulted && !file && !rules.faults_activate;
         if self.alloc.zone_info(self.alloc.zone_of(pfn)).node != shadow.node
             || !self.is_recent(shadow.node, shadow.age, file, rules)
         {
+            if enters_used {
+                self.enter_used(pfn);
+            }
             return;
         }
         let uses = shadow.uses + u8::from(rules.second_look || shadow.workingset);
@@ -149,26 +154,44 @@ impl<W: World> State<W> {
         self.generations_mut(shadow.node).feedback[usize::from(file)].refaulted[tier] += pages;
         let restored = match rules.second_look {
             true => shadow.workingset,
-            false => faulted || usize::from(uses) == MAX_NR_TIERS,
+            false => faulted || usize::from(uses) >= MAX_NR_TIERS - 1,
         };
         let young = faulted && (rules.faults_activate || restored);
-        if young || !rules.second_look {
+        if young || !rules.second_look && rules.node_at_once {
             self.count_refault(Refault::Activated, file, pages);
         }
         if restored {
             self.count_refault(Refault::Restored, file, pages);
         }
-        if restored || rules.second_look {
-            self.enter_again(pfn, restored, shadow.uses, young || faulted && !file);
+        if enters_used && !restored {
+            self.enter_used(pfn);
+        } else if restored || rules.second_look {
+            self.enter_again(pfn, restored, shadow.uses, young, rules);
         }
     }
 
+    /// Puts an anonymous page that a fault read back where one in the swap cache enters.
+    fn enter_used(&mut self, pfn: Pfn) {
+        self.lru_del(pfn);
+        self.pages.clear_flags(pfn, PageFlags::ACTIVE);
+        self.pages.set_bits(pfn, self.pages.bits(pfn).with_refs(0));
+        self.pages.add_flags(pfn, PageFlags::REFERENCED.with(PageFlags::SWAPCACHE));
+        self.lru_putback(pfn);
+        self.pages.clear_flags(pfn, PageFlags::SWAPCACHE);
+    }
+
     /// Puts the page where it would have entered had its past been known: in the workingset, or with its uses.
-    fn enter_again(&mut self, pfn: Pfn, workingset: bool, uses: u8, young: bool) {
+    fn enter_again(&mut self, pfn: Pfn, workingset: bool, uses: u8, young: bool, rules: GenerationRules) {
         self.lru_del(pfn);
         self.pages.clear_flags(pfn, PageFlags::ACTIVE);
         if workingset {
             self.pages.add_flags(pfn, PageFlags::WORKINGSET);
+            if !rules.faults_activate {
+                self.pages.clear_flags(pfn, PageFlags::REFERENCED);
+            }
+            if !rules.second_look {
+                self.pages.set_bits(pfn, self.pages.bits(pfn).with_refs(MAX_REFS));
+            }
         } else {
             self.pages.set_bits(pfn, self.pages.bits(pfn).with_refs(uses));
         }

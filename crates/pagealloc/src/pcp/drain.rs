@@ -7,17 +7,14 @@ use crate::event::{Event, Observer};
 use crate::frames::FrameState;
 use crate::ids::{CpuId, Pfn, ZoneId};
 use crate::migratetype::{Migratetype, NR_PCP_TYPES};
-use crate::policy::{ListTypes, MigratetypeNumbers, PcpHigh, PcpOrders};
+use crate::policy::{ListTypes, MigratetypeNumbers, PcpHigh, PcpOrders, PcpSteps};
 
 /// Ticks that a remote zone's lists may lie idle (5.11).
 const REMOTE_EXPIRE_TICKS: u8 = 3;
 
 impl<O: Observer> PageAllocator<O> {
-    /// Drains about `amount` pages, beginning with list `first` (5.10); since 6.19 in steps that begin there again.
+    /// Drains about `amount` pages in steps of a batch, each of which begins with list `first` (6.19).
     pub(crate) fn drain_pcp_stepwise(&mut self, zone: ZoneId, number: usize, first: usize, amount: u32) {
-        if !self.policy.pcp.drain_in_batches {
-            return self.drain_pcp_from(zone, number, first, amount);
-        }
         let mut left = amount.min(self.pcps[number].count);
         let step = self.pcps[number].batch.max(1);
         while left > 0 {
@@ -162,8 +159,9 @@ impl<O: Observer> PageAllocator<O> {
             pcp.high = by_count.max(pcp.high - (pcp.high >> 3)).max(pcp.high_min);
         }
         let excess = pcp.count.saturating_sub(pcp.high);
-        if excess > 0 {
-            self.drain_pcp_stepwise(zone, number, 0, excess);
+        match self.policy.pcp.steps {
+            PcpSteps::Never => self.drain_pcp_from(zone, number, 0, excess),
+            PcpSteps::Decay | PcpSteps::All => self.drain_pcp_stepwise(zone, number, 0, excess),
         }
     }
 

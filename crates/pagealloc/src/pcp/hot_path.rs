@@ -8,7 +8,7 @@ use crate::fallback::RmqueueMode;
 use crate::frames::{FrameList, FrameState};
 use crate::ids::{CpuId, Order, PAGE_ALLOC_COSTLY_ORDER, Pfn, ZoneId, ZoneType};
 use crate::migratetype::{Migratetype, NR_PCP_TYPES};
-use crate::policy::{PcpEmpties, PcpHigh, PcpOrders};
+use crate::policy::{PcpEmpties, PcpHigh, PcpOrders, PcpSteps};
 
 impl<O: Observer> PageAllocator<O> {
     #[inline(always)]
@@ -129,7 +129,10 @@ impl<O: Observer> PageAllocator<O> {
             return;
         }
         let amount = pcp.amount_to_free(high, free_high);
-        self.drain_pcp_stepwise(zone, number, index, amount);
+        match self.policy.pcp.steps {
+            PcpSteps::All => self.drain_pcp_stepwise(zone, number, index, amount),
+            PcpSteps::Never | PcpSteps::Decay => self.drain_pcp_from(zone, number, index, amount),
+        }
         let lists = &self.zones[zone.index()];
         if lists.below_high {
             let mark = lists.mark(AllocFlags::WMARK_HIGH.wmark());

@@ -166,8 +166,19 @@ pub struct PcpRules {
     pub batch: PcpBatch,
     /// When a run of high-order frees empties the lists (5.7, 5.14).
     pub empties: PcpEmpties,
-    /// Drain whole amounts at once, or in steps of a batch that restart at the given list (6.19).
-    pub drain_in_batches: bool,
+    /// What is drained in steps of a batch, each of which begins at the first list again.
+    pub steps: PcpSteps,
+}
+
+/// Drains of per-CPU lists in steps of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PcpSteps {
+    /// None: each drain takes its whole amount at once.
+    Never,
+    /// Those of a tick (6.18.7 and 6.12.67, by their distributor's changelogs; read in 6.18.15 and 6.12.117).
+    Decay,
+    /// Those of frees beyond the limit as well (6.19).
+    All,
 }
 
 /// Orders that per-CPU lists cache (5.1).

@@ -30,8 +30,8 @@ pub struct ReclaimRules {
     /// rounds them up; 0: they are always up to date. With `CONFIG_MEMCG` they are the root group's, summed up over CPUs; since 6.11 reclaim
     /// leaves that to the worker that does it every two seconds (own knowledge).
     pub stats_flush_ms: u32,
-    /// Whether kswapd writes dirty file pages that it meets (up to 6.18 in the rare case of 10.12).
-    pub kswapd_writes_file: bool,
+    /// What kswapd does with dirty pages of files that it comes to write (10.12).
+    pub kswapd_file_writes: FileWrites,
     /// Where dirty pages of files and pages under writeback go that reclaim meets.
     pub dirty_pages: DirtyPages,
     /// Boosted kswapd runs don't shrink slab (5.0 to 5.2).
@@ -276,7 +276,22 @@ pub struct GenerationRules {
     /// What a fault brings in starts as young as what is activated (up to 7.1: "mm/mglru: use folio_mark_accessed to replace
     /// folio_set_active"). Later it starts where it would without, as if it had been used once. So the next look that finds it in use is the second:
     /// of the anonymous pages that eviction judged in six recordings of 7.3 38,367 were activated and 10,840 kept, in two of 6.18 4,748 and 29,169.
+    /// A page that was used once enters one generation younger than one that was not, and a second use that eviction finds is one more use, and
+    /// no proof of belonging to the workingset (read in 7.3.4).
     pub faults_activate: bool,
+    /// The first use through a page table promotes executable page cache (read in 7.3.4, not in 6.18.15; not known of 7.2).
+    pub exec_at_once: bool,
+}
+
+/// What kswapd does with a dirty page of a file in a node full of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileWrites {
+    /// Writes it (read up to 6.1.192, where ext4 has a `writepage`; none of 6.6.57 on has).
+    Writes,
+    /// Activates it, as one that can't be written (6.6 to 6.18).
+    Activates,
+    /// Leaves it to the flushers, as in any other node (6.19+).
+    Never,
 }
 
 /// When a pass over generations wakes the flushers.

@@ -129,14 +129,14 @@ impl Model {
         let allowed = !matches!(ours, Migratetype::Cma | Migratetype::Isolate)
             && (order >= self.geometry.pageblock_order
                 || ours != Migratetype::Movable
-                || capture.migratetype == Migratetype::Movable);
+                || capture.migratetype == Migratetype::Movable && self.policy.list_types == ListTypes::Strict);
         if !wanted || !allowed {
             return false;
         }
         capture.page = Some(pfn);
         let alloc_migratetype = capture.migratetype;
         self.prepare(pfn, order);
-        if alloc_migratetype != ours && matches!(self.policy.fallback, Fallback::ClaimThenSteal { .. }) {
+        if alloc_migratetype != ours && self.policy.defrag.is_some() {
             self.extfrag(pfn, order, order, alloc_migratetype, ours);
         }
         true

@@ -215,7 +215,7 @@ impl Model {
         } else {
             clamp(pcp.free_count, batch, high - batch)
         };
-        if self.policy.pcp.drain_in_batches {
+        if self.policy.pcp.steps == PcpSteps::All {
             self.drain_in_steps(zone, cpu, pages, index);
         } else {
             self.drain(zone, cpu, pages, index);
@@ -353,7 +353,7 @@ impl Model {
                 pcp.high = pcp.count.saturating_sub(batch << SCALE_MAX).max(slow).max(high_min);
             }
             let surplus = pcp.count.saturating_sub(pcp.high);
-            if self.policy.pcp.drain_in_batches {
+            if self.policy.pcp.steps != PcpSteps::Never {
                 self.drain_in_steps(zone, cpu, surplus, 0);
             } else {
                 self.drain(zone, cpu, surplus, 0);

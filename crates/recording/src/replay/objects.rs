@@ -193,6 +193,7 @@ impl Objects {
         let shadows = self.piece_shadows.remove(&object).unwrap_or_default();
         if self.of(object).class == Class::Anon {
             self.swapped = self.swapped.saturating_sub(shadows.len() as u64);
+            shadows.iter().for_each(|_| self.page_tables.left_swap(object));
         }
         shadows
     }
@@ -208,6 +209,7 @@ impl Objects {
         let shadow = self.shadows.take(&mut self.slots[object as usize].shadow)?;
         if self.of(object).class == Class::Anon {
             self.swapped = self.swapped.saturating_sub(1);
+            self.page_tables.left_swap(object);
         }
         Some(shadow)
     }
@@ -375,9 +377,23 @@ impl Owner for Objects {
         self.page_tables.table_of(tag.0)
     }
 
-    fn neighbours(&mut self, tag: Tag, near: &mut Vec<Pfn>) {
-        let beside = self.page_tables.beside(tag.0, self.log.askers[tag.0 as usize]);
-        near.extend(beside.filter_map(|object| self.frame(object)));
+    fn address_space_since(&self, tag: Tag) -> Nanos {
+        self.page_tables.since(tag.0, self.log.askers[tag.0 as usize])
+    }
+
+    fn swapped_entries(&self, table: u32) -> u32 {
+        self.page_tables.swapped(table)
+    }
+
+    fn neighbours(&mut self, tag: Tag, near: &mut Vec<Pfn>) -> u32 {
+        let mut swapped = 0;
+        for object in self.page_tables.beside(tag.0, self.log.askers[tag.0 as usize]) {
+            match self.frame(object) {
+                Some(pfn) => near.push(pfn),
+                None => swapped += u32::from(self.slots[object as usize].shadow.is_some()),
+            }
+        }
+        swapped
     }
 
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, now: Nanos, shadow: Shadow) {
@@ -385,6 +401,7 @@ impl Owner for Objects {
         let of = self.of(object);
         if of.class == Class::Anon {
             self.swapped += 1;
+            self.page_tables.swapped_out(object);
         }
         if self.place(object) == PIECES && self.forget_piece(object, pfn) {
             self.piece_shadows.entry(object).or_default().push(shadow);

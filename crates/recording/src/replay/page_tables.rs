@@ -1,8 +1,8 @@
 //! Which anonymous pages lie in one page table, and which beside each other? Addresses are not in a trace: a task's pages are taken to lie in
 //! the order in which it asked for them.
 
-use crate::pagelog::{Class, Object, ObjectId, PageLog, UNIT};
-use mm::ENTRIES_A_TABLE;
+use crate::pagelog::{Class, Object, ObjectId, OpKind, PageLog, UNIT};
+use mm::{ENTRIES_A_TABLE, Nanos};
 
 /// Neighbours to either side that a look at a page takes in (half of what a batch of eviction takes).
 const NEIGHBOURS: usize = 32;
@@ -20,6 +20,10 @@ pub(super) struct PageTables {
     starts: Vec<u32>,
     /// By object, the table that it lies in; the first one for what lies in none.
     tables: Vec<u32>,
+    /// By task, when its address space began, as far as that shows; of those from before the recording, and where it does not, at 0.
+    began: Vec<Nanos>,
+    /// By table, how many of its pages are on swap.
+    swapped: Vec<u16>,
 }
 
 impl PageTables {
@@ -40,7 +44,32 @@ impl PageTables {
             next[task] += 1;
         }
         let tables = number_tables(&objects, &starts, log.objects.len());
-        PageTables { first: log.start.used.len() as ObjectId, objects, starts, tables }
+        let swapped = vec![0; tables.iter().max().map_or(0, |&last| last as usize + 1)];
+        PageTables { first: log.start.used.len() as ObjectId, objects, starts, tables, began: began(log), swapped }
+    }
+
+    /// When the address space began in which an object lies that `task` asked for.
+    pub fn since(&self, object: ObjectId, task: u16) -> Nanos {
+        if object < self.first { 0 } else { self.began[usize::from(task)] }
+    }
+
+    /// A page of an object is swapped out.
+    pub fn swapped_out(&mut self, object: ObjectId) {
+        if let Some(swapped) = self.tables.get(object as usize).map(|&table| &mut self.swapped[table as usize]) {
+            *swapped = swapped.saturating_add(1);
+        }
+    }
+
+    /// One is no longer on swap.
+    pub fn left_swap(&mut self, object: ObjectId) {
+        if let Some(swapped) = self.tables.get(object as usize).map(|&table| &mut self.swapped[table as usize]) {
+            *swapped = swapped.saturating_sub(1);
+        }
+    }
+
+    /// How many pages of a table are on swap.
+    pub fn swapped(&self, table: u32) -> u32 {
+        self.swapped.get(table as usize).copied().unwrap_or(0).into()
     }
 
     /// The table that an object lies in.
@@ -58,6 +87,19 @@ impl PageTables {
         let before = before.iter().rev().take_while(near).take_while(|&&other| other >= self.first).take(NEIGHBOURS);
         before.chain(behind.iter().take_while(near).take(NEIGHBOURS)).copied()
     }
+}
+
+/// A task's address space begins with its fork; its first anonymous page is what shows of that.
+fn began(log: &PageLog) -> Vec<Nanos> {
+    let mut began = vec![0; log.tasks.len()];
+    let forked = |task: usize| log.parents.get(task).is_some_and(Option::is_some);
+    for op in log.ops.iter().filter(|op| matches!(op.kind, OpKind::Alloc | OpKind::ThpFault)) {
+        let task = usize::from(op.task);
+        if began[task] == 0 && forked(task) && log.objects[op.object as usize].class == Class::Anon {
+            began[task] = op.ts;
+        }
+    }
+    began
 }
 
 /// Tables are full before a task has the next, and no two tasks share one.
@@ -78,13 +120,32 @@ mod tests {
 
     fn of_tasks(first: ObjectId, objects: Vec<ObjectId>, starts: Vec<u32>) -> PageTables {
         let all = objects.iter().max().map_or(0, |&last| last as usize + 1);
-        PageTables { first, tables: number_tables(&objects, &starts, all), objects, starts }
+        let (tables, began) = (number_tables(&objects, &starts, all), vec![7; starts.len()]);
+        let swapped = vec![0; all.div_ceil(ENTRIES_A_TABLE as usize) + starts.len()];
+        PageTables { first, tables, objects, starts, began, swapped }
     }
 
     #[test]
     fn a_table_holds_512_pages_of_one_task() {
         let two = of_tasks(0, (0..1_000).step_by(2).chain((1..1_201).step_by(2)).collect(), vec![0, 500, 500, 1_100]);
         assert_eq!([0, 998, 1, 1_023, 1_025, 1_199].map(|object| two.table_of(object)), [0, 0, 1, 1, 2, 2]);
+    }
+
+    #[test]
+    fn what_is_from_before_the_recording_has_no_beginning() {
+        let two = of_tasks(10, vec![8, 10, 11], vec![0, 2, 3]);
+        assert_eq!([two.since(8, 0), two.since(10, 0), two.since(11, 1)], [0, 7, 7]);
+    }
+
+    #[test]
+    fn pages_on_swap_are_counted_by_table() {
+        let mut two = of_tasks(0, (0..600).collect(), vec![0, 600]);
+        [1, 2, 513].into_iter().for_each(|object| two.swapped_out(object));
+        two.left_swap(2);
+        assert_eq!([0, 1, 2].map(|table| two.swapped(table)), [1, 1, 0]);
+        let mut none = PageTables::default();
+        none.swapped_out(3);
+        assert_eq!(none.swapped(0), 0, "classic lists don't ask");
     }
 
     #[test]

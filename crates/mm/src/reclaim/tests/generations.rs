@@ -73,7 +73,7 @@ fn tags_evicted(mm: &Mm<Toy>) -> Vec<u32> {
 #[test]
 fn pages_enter_by_how_they_came() {
     for (era, faulted, read, mapped) in
-        [("linux-6.1", 3, 1, 3), ("linux-6.14", 2, 0, 2), ("linux-6.18", 2, 0, 2), ("linux-7.2", 2, 0, 0)]
+        [("linux-6.1", 3, 1, 3), ("linux-6.14", 2, 0, 2), ("linux-6.18", 2, 0, 2), ("linux-7.2", 2, 0, 1)]
     {
         let mm = machine(generational(era));
         let anon = mm.fill(1, 0, FAULTED, 0)[0];
@@ -479,6 +479,50 @@ fn refaults_count_while_their_generation_is_recent() {
     assert_eq!(mm.count(Counter::WorkingsetRefaultAnon), 2);
     assert_eq!(mm.count(Counter::WorkingsetActivateAnon), 1, "evicted too long ago");
     mm.check();
+}
+
+#[test]
+fn since_7_2_what_a_fault_reads_back_from_swap_enters_as_used_once() {
+    for (era, told, recent, old) in [("linux-6.18", false, 2, 2), ("linux-7.2", false, 1, 1), ("linux-7.2", true, 3, 1)]
+    {
+        let mm = machine(generational(era));
+        let shadow = |age| crate::reclaim::Shadow { age, workingset: told, uses: 2, ..Default::default() };
+        let back = [0, 100].map(|age| {
+            let page = mm.fill(1, 0, FAULTED, age as u32)[0];
+            mm.state.borrow_mut().refault(page, shadow(age), CPU);
+            page
+        });
+        assert_eq!(back.map(|page| seq(&mm, page)), [recent, old], "{era}, {told}");
+        let flags = mm.state.borrow().pages.flags(back[0]);
+        assert!(!flags.contains(PageFlags::SWAPCACHE) && flags.contains(PageFlags::WORKINGSET) == told, "{era}");
+        mm.check();
+    }
+}
+
+#[test]
+fn since_7_2_a_second_look_is_one_more_use() {
+    // Of 7.2 the fault was the first use.
+    for (era, looks) in [("linux-6.18", [(false, false), (true, true)]), ("linux-7.2", [(true, false), (true, true)])] {
+        let mm = machine(generational(era));
+        let rules = mm.state.borrow().lru_gen.expect("generations");
+        let page = mm.fill(1, 0, FAULTED, 0)[0];
+        let mut state = mm.state.borrow_mut();
+        let seen =
+            looks.map(|_| (state.second_look(page, rules), state.pages.flags(page).contains(PageFlags::WORKINGSET)));
+        assert_eq!(seen, looks, "{era}: activated, and in the workingset");
+    }
+}
+
+#[test]
+fn since_7_3_the_first_use_promotes_programs() {
+    for (era, at_once) in [("linux-7.2", false), ("linux-7.3", true)] {
+        let mm = machine(generational(era));
+        let rules = mm.state.borrow().lru_gen.expect("generations");
+        let program = mm.fill(1, 0, PageFlags::EXEC, 0)[0];
+        mm.state.borrow_mut().promote(program, rules);
+        assert_eq!(seq(&mm, program) == max_seq(&mm), at_once, "{era}");
+        mm.check();
+    }
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::pages::PageFlags;
 use crate::reclaim::{PassTotals, ScanControl, cache_refaults};
 use crate::state::{Mm, State};
 use alloc::vec;
-use pagealloc::policy::{CompactionReady, DirtyPages, LruRule, Policy, ScanBalance, preset};
+use pagealloc::policy::{CompactionReady, DirtyPages, FileWrites, LruRule, Policy, ScanBalance, preset};
 use pagealloc::{AllocFlags, Counter, Gfp, Machine, Order, PageAllocator, Pfn, ZoneId, ZoneSpan, ZoneType};
 
 /// DMA32 with 256 pages below Normal with 768.
@@ -92,9 +92,10 @@ fn before_5_9_one_use_activates_anonymous_pages() {
 
 #[test]
 fn kswapd_of_old_writes_page_cache_in_a_dirty_node() {
-    for (writes, expected) in [(true, 32), (false, 0)] {
+    let eras = [(FileWrites::Writes, 32, 32), (FileWrites::Activates, 0, 32), (FileWrites::Never, 0, 64)];
+    for (rule, expected, immediate) in eras {
         let mut policy = linux_6_18();
-        policy.reclaim.kswapd_writes_file = writes;
+        policy.reclaim.kswapd_file_writes = rule;
         let mm = machine(policy);
         let pages = mm.fill(32, 0, PageFlags::DIRTY, 0);
         let write = |mm: &Mm<Toy>| {
@@ -107,7 +108,8 @@ fn kswapd_of_old_writes_page_cache_in_a_dirty_node() {
             mm.state.borrow_mut().deactivate(pfn);
         }
         write(&mm);
-        assert_eq!(mm.env.writes.borrow().len(), expected);
+        assert_eq!(mm.env.writes.borrow().len(), expected, "{rule:?}");
+        assert_eq!(mm.count(Counter::NrVmscanImmediateReclaim), immediate, "{rule:?}");
         assert_eq!(mm.count(Counter::PswpOut), 0);
         mm.check();
     }
@@ -136,6 +138,7 @@ fn up_to_4_10_dirty_pages_stay_and_kswapd_wakes_no_flushers() {
     for (rule, waits) in [(DirtyPages::StayAndStall, true), (DirtyPages::Stay, false)] {
         let mut policy = linux_6_18();
         policy.reclaim.dirty_pages = rule;
+        policy.reclaim.kswapd_file_writes = FileWrites::Writes;
         let mm = machine(policy);
         mm.fill(32, 0, PageFlags::DIRTY, 0);
         let pass = || {
@@ -162,6 +165,7 @@ fn up_to_3_10_kswapd_writes_page_cache_from_the_fourth_priority_on() {
     for (priority, kswapd, writes) in [(12, true, 0), (10, true, 0), (9, true, 32), (0, true, 32), (0, false, 0)] {
         let mut policy = linux_6_18();
         policy.reclaim.dirty_pages = DirtyPages::StayByPriority;
+        policy.reclaim.kswapd_file_writes = FileWrites::Writes;
         let mm = machine(policy);
         mm.fill(32, 0, PageFlags::DIRTY, 0);
         let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);

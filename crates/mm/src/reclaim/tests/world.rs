@@ -77,6 +77,7 @@ pub struct ToyOwner {
     pub hot: Vec<Tag>,
     /// Frames that lie next to any page in page tables, whatever is in them.
     pub near: Vec<Pfn>,
+    pub near_swapped: u32,
     /// Read three times meanwhile.
     pub read_meanwhile: Vec<Tag>,
     pub swap_free: u64,
@@ -97,8 +98,9 @@ impl Owner for ToyOwner {
     fn uses_meanwhile(&mut self, tag: Tag, _pfn: Pfn, _now: Nanos) -> u8 {
         if self.read_meanwhile.contains(&tag) { 3 } else { 0 }
     }
-    fn neighbours(&mut self, _tag: Tag, near: &mut Vec<Pfn>) {
+    fn neighbours(&mut self, _tag: Tag, near: &mut Vec<Pfn>) -> u32 {
         near.extend(&self.near);
+        self.near_swapped
     }
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, _now: Nanos, shadow: Shadow) {
         self.evicted.push((tag, pfn, shadow));

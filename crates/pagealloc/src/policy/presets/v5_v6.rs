@@ -146,6 +146,7 @@ const GENERATIONS_6_1: GenerationRules = GenerationRules {
     quota: PassQuota::Anew,
     sorts_dirty: true,
     faults_activate: true,
+    exec_at_once: false,
 };
 
 /// 6.6: passes over whole nodes (6.3), first priority of 6 at least (6.11, and 6.6.57).
@@ -181,6 +182,7 @@ pub(super) fn linux_6_6() -> Policy {
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
         reclaim: ReclaimRules {
             generations: Some(GENERATIONS_6_6),
+            kswapd_file_writes: FileWrites::Activates,
             compacts_by_mask: true,
             cost_of_rotations: true,
             ..base.reclaim
@@ -242,13 +244,16 @@ pub(super) fn linux_6_12_29() -> Policy {
     }
 }
 
-/// And with 6.19's "change all pageblocks migrate type on coalescing" (3.9), and the reserve for those with `__GFP_HIGH` only (6.17; read in 6.12.117).
+/// And with 6.19's "change all pageblocks migrate type on coalescing" (3.9), the reserve for those with `__GFP_HIGH` only (6.17, 6.12.54), and stepwise
+/// drains of ticks (6.12.67).
 pub(super) fn linux_6_12_65() -> Policy {
+    let base = linux_6_12_29();
     Policy {
         name: "linux-6.12.65",
         merge_retype: MergeRetype::WholeRange,
         reserve_for_nonblocking: false,
-        ..linux_6_12_29()
+        pcp: PcpRules { steps: PcpSteps::Decay, ..base.pcp },
+        ..base
     }
 }
 
@@ -303,9 +308,15 @@ pub(super) fn linux_6_18() -> Policy {
     }
 }
 
-/// 6.18 with 6.19's "change all pageblocks migrate type on coalescing" (3.9).
+/// 6.18 with 6.19's "change all pageblocks migrate type on coalescing" (3.9), and with the stepwise drains of ticks that 6.18.7 took.
 pub(super) fn linux_6_18_5() -> Policy {
-    Policy { name: "linux-6.18.5", merge_retype: MergeRetype::WholeRange, ..linux_6_18() }
+    let base = linux_6_18();
+    Policy {
+        name: "linux-6.18.5",
+        merge_retype: MergeRetype::WholeRange,
+        pcp: PcpRules { steps: PcpSteps::Decay, ..base.pcp },
+        ..base
+    }
 }
 
 /// 6.19.0: the list at the end of chapter 16.
@@ -314,8 +325,8 @@ pub(super) fn linux_6_19() -> Policy {
     Policy {
         name: "linux-6.19",
         merge_retype: MergeRetype::WholeRange,
-        pcp: PcpRules { batch: PcpBatch::Managed4096, drain_in_batches: true, ..base.pcp },
-        reclaim: ReclaimRules { kswapd_writes_file: false, ..base.reclaim },
+        pcp: PcpRules { batch: PcpBatch::Managed4096, steps: PcpSteps::All, ..base.pcp },
+        reclaim: ReclaimRules { kswapd_file_writes: FileWrites::Never, ..base.reclaim },
         kswapd: KswapdRules { boosted_run_may_fail: false, ..base.kswapd },
         ..base
     }

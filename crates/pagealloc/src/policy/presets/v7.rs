@@ -36,7 +36,14 @@ pub(super) fn linux_7_2() -> Policy {
     }
 }
 
-/// 7.3: defrag_mode without reclaim storms.
+/// 7.3: defrag_mode without reclaim storms; executable page cache is young at its first use.
 pub(super) fn linux_7_3() -> Policy {
-    Policy { name: "linux-7.3", defrag: Some(DEFRAG_7_3), ..linux_7_2() }
+    let base = linux_7_2();
+    let generations = base.reclaim.generations.map(|rules| GenerationRules { exec_at_once: true, ..rules });
+    Policy {
+        name: "linux-7.3",
+        defrag: Some(DEFRAG_7_3),
+        reclaim: ReclaimRules { generations, ..base.reclaim },
+        ..base
+    }
 }
