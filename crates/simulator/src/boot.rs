@@ -15,6 +15,7 @@ use crate::swap::Slots;
 use crate::xfs::Xfs;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
+use pagealloc::policy::SwapsHugePages;
 use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, ZoneId};
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -109,7 +110,11 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         busy_pages: spec.costs.speeds.busy_pages,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
         inodes_with_cache: policy.reclaim.inodes_with_cache,
-        swaps_huge_pages: policy.reclaim.swaps_huge_pages && spec.device(true).2 == 0,
+        swaps_huge_pages: match policy.reclaim.swaps_huge_pages {
+            SwapsHugePages::Never => false,
+            SwapsHugePages::NotRotating => !spec.rotates(true),
+            SwapsHugePages::Always => true,
+        },
         chance: Chance::new(seed ^ 0x5eed),
         scale: spec.scale,
         xfs: (spec.disks.filesystem == Filesystem::Xfs).then(|| {

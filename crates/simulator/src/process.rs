@@ -9,8 +9,8 @@ use crate::sim::{Birth, FAULT, NOMEM, Sim};
 use crate::slab::{Cache, Object};
 use crate::windows::Window;
 use mm::{PageFlags, State};
-use pagealloc::Gfp;
 use pagealloc::policy::KernelStacks;
+use pagealloc::{Gfp, Order};
 use workload::{Access, Errno, RegionId, Spawn};
 
 /// What a process has in slab caches: itself, its address space with a handful of mappings, its files.
@@ -110,6 +110,7 @@ impl Sim {
         let (order, blocks) = match self.mm.state.borrow().alloc.policy.stacks {
             KernelStacks::Block(order) => (order.saturating_sub(self.spec.geometry.page_shift - 12), 1),
             KernelStacks::Mapped => (0, size.fill(STACK_BYTES) as usize),
+            KernelStacks::MappedInBlocks => (0, self.stack_in_blocks(pid, size.fill(STACK_BYTES)).await? as usize),
         };
         let stack = std::iter::repeat_n((order, STACK, KernelUse::Stack), blocks);
         let tables = std::iter::repeat_n((0, PAGE_TABLE, KernelUse::PageTable), other_tables(size));
@@ -118,6 +119,24 @@ impl Sim {
             self.with_process(pid, |process| process.own_pages.push(id))?;
         }
         Ok(())
+    }
+
+    /// A stack in blocks, as far as they can be had without reclaim, the largest first: how many of its pages are left
+    /// (vm_area_alloc_pages).
+    async fn stack_in_blocks(&self, pid: Pid, pages: u32) -> Result<u32, Errno> {
+        let gfp = (STACK | Gfp::NOWARN).without(Gfp::DIRECT_RECLAIM);
+        let (mut left, mut most) = (pages, Order::MAX);
+        while left > 1 && most > 0 {
+            let order = (left.ilog2() as Order).min(most);
+            match self.kernel_page(order, gfp, pid, KernelUse::Stack).await {
+                Some(id) => {
+                    self.with_process(pid, |process| process.own_pages.push(id))?;
+                    left -= 1 << order;
+                }
+                None => most = order - 1,
+            }
+        }
+        Ok(left)
     }
 
     /// `fork`: the child has copies of the page tables and shares what they map.

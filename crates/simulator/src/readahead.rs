@@ -26,11 +26,14 @@ impl Readahead {
 }
 
 impl Sim {
-    /// A page of a mapped file is missing: reads it with what lies around it.
-    pub async fn read_around(&self, pid: Pid, at: Stretch, flags: PageFlags) -> Result<(), Errno> {
-        let size = self.readahead_pages();
-        let start = at.index.saturating_sub(size / 2);
-        self.set_readahead(at.file, Readahead { start, size, async_size: size / 4, order: 0 });
+    /// A page of a mapped file is missing: reads it with what lies around it, or of a program with what lies behind it up to `ends`.
+    pub async fn read_around(&self, pid: Pid, at: Stretch, ends: Option<u32>, flags: PageFlags) -> Result<(), Errno> {
+        let most = self.readahead_pages();
+        let (start, size, async_size) = match ends {
+            Some(end) => (at.index, most.min(end.saturating_sub(at.index)), 0),
+            None => (at.index.saturating_sub(most / 2), most, most / 4),
+        };
+        self.set_readahead(at.file, Readahead { start, size, async_size, order: 0 });
         self.read_window(pid, Stretch { index: start, end: start + size, ..at }, 0, flags).await;
         self.read_alone(pid, at, flags).await
     }

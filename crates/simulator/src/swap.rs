@@ -37,8 +37,8 @@ struct Readahead {
 }
 
 impl Readahead {
-    /// Slots to read at a miss: two more than hits, rounded up; without hits one, or a few for a neighbour of the last miss;
-    /// never less than half of the last time.
+    /// Slots to read at a miss: two more than hits, rounded up; without hits one, or two for a neighbour of the last miss;
+    /// never less than half of the last time (`__swapin_nr_pages`).
     fn window(&mut self, slot: u32, rule: SwapReadahead) -> u32 {
         if rule == SwapReadahead::Always {
             return READAHEAD_SLOTS;
@@ -47,6 +47,7 @@ impl Readahead {
         let neighbour = slot.abs_diff(self.last) == 1;
         let wanted = match hits {
             0 if !neighbour => 1,
+            0 => 2,
             _ => (hits + 2).next_power_of_two().max(4),
         };
         if hits == 0 {
@@ -268,7 +269,7 @@ mod tests {
             readahead.hits = hits;
             readahead.window(slot, SwapReadahead::ByHits)
         };
-        assert_eq!([miss(100, 0), miss(101, 0)], [1, 4], "the second is its neighbour");
+        assert_eq!([miss(100, 0), miss(101, 0)], [1, 2], "the second is its neighbour");
         assert_eq!([miss(300, 3), miss(400, 7)], [8, 8]);
         assert_eq!([miss(900, 0), miss(700, 0), miss(500, 0), miss(300, 0)], [4, 2, 1, 1]);
         assert_eq!(Slots { readahead, ..Slots::default() }.around(302, SwapReadahead::ByHits), 302..303);

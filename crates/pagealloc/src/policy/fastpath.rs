@@ -246,6 +246,8 @@ pub enum KernelStacks {
     Block(crate::Order),
     /// Four single pages that `vmalloc` maps (4.9+).
     Mapped,
+    /// The same memory in the largest blocks that can be had without reclaim, then single pages (6.19, by a later patch's message; read in 7.3.4).
+    MappedInBlocks,
 }
 
 /// How the tasks of a CPU share it. Own knowledge.

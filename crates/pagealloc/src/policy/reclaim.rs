@@ -44,15 +44,17 @@ pub struct ReclaimRules {
     /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
     /// knowledge.
     pub inodes_with_cache: bool,
-    /// A huge page is written to swap as it is, where the device does not seek, and its frame is free as a block then (4.14+;
-    /// own knowledge for the version); before, it is split first.
-    pub swaps_huge_pages: bool,
+    /// To which devices a huge page is written as it is, so that its frame is free as a block then; for others it is split first.
+    pub swaps_huge_pages: SwapsHugePages,
     /// What is read along with a page that is missed, from a swap device that rotates.
     pub swap_readahead: SwapReadahead,
     /// How far files are read ahead at most where the disk says that it rotates, KiB (`read_ahead_kb`): 128, as on any other; since 6.17
     /// twice the largest request ("block: improve read ahead size for rotational devices"; 9b8b84879d4a raises that to 4 MiB). Measured on
     /// guests of 6.18 and 7.3, whose virtio disks say so; those of 6.1 have 128.
     pub rotating_readahead_kib: u32,
+    /// A fault on a program reads from its page on to the window's or the mapping's end, and nothing ahead of that (6.17+). Before, it reads
+    /// around the page, as a fault on any mapped file does.
+    pub programs_read_forward: bool,
     /// A page that is read back from swap is activated when it is mapped (4.8 to 5.8). Before, it starts on the inactive list, and so do
     /// those read ahead in all of these kernels (own knowledge).
     pub swap_in_activates: bool,
@@ -281,6 +283,17 @@ pub struct GenerationRules {
     pub faults_activate: bool,
     /// The first use through a page table promotes executable page cache (read in 7.3.4, not in 6.18.15; not known of 7.2).
     pub exec_at_once: bool,
+}
+
+/// Swap devices that take huge pages whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SwapsHugePages {
+    /// None (up to 4.13).
+    Never,
+    /// Those that don't rotate: only they are divided into clusters (4.14, own knowledge; read up to 6.12.117).
+    NotRotating,
+    /// All (read in 6.14, not in 6.12.117).
+    Always,
 }
 
 /// What kswapd does with a dirty page of a file in a node full of them.

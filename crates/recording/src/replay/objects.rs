@@ -15,7 +15,7 @@ use crate::pagelog::{Class, LEAVE_SHIFT, NEVER, ONCE, Object, ObjectId, PageLog,
 use lab::Chance;
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
-use pagealloc::policy::Policy;
+use pagealloc::policy::{Policy, SwapsHugePages};
 use pagealloc::{NodeId, Pfn};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -70,6 +70,8 @@ pub(super) struct Objects {
     shrinkers: Shrinkers,
     swapped: u64,
     swap_total: u64,
+    /// Huge pages are swapped whole. The swap device is taken for one that rotates, as those of virtual machines say they do.
+    swaps_huge_pages: bool,
     chance: Chance,
     waiting: Waiting,
     /// When reclaim last looked at page tables, and whether the lock that leads there was taken then.
@@ -116,6 +118,7 @@ impl Objects {
             piece_shadows: BTreeMap::new(),
             swapped: 0,
             swap_total,
+            swaps_huge_pages: policy.reclaim.swaps_huge_pages == SwapsHugePages::Always,
             chance: Chance::new(seed),
             rmap: (Nanos::MAX, false),
             readback: Vec::new(),
@@ -488,6 +491,10 @@ impl Owner for Objects {
 
     fn total_swap_pages(&self) -> u64 {
         self.swap_total
+    }
+
+    fn add_to_swap(&mut self, _: Tag, _: Pfn, pages: u32) -> bool {
+        (pages == 1 || self.swaps_huge_pages) && self.free_swap_pages() >= u64::from(pages)
     }
 
     fn oom_kill(&mut self, _: Nanos, _: &mut Vec<Pfn>) -> Option<u32> {

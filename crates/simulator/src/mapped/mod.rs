@@ -211,10 +211,16 @@ impl Sim {
                         self.mm.state.borrow_mut().alloc.vmstat.bump(Counter::Pgmajfault);
                         self.map_around(at, region, backing, around);
                     }
-                    self.read_around(at.pid, page, self.faulted()).await?;
+                    self.read_around(at.pid, page, self.ends(region, backing), self.faulted()).await?;
                 }
             }
         }
+    }
+
+    /// Where reading for a fault on a program ends: with the mapping. `None` of other mappings.
+    fn ends(&self, region: Region, backing: Backing) -> Option<u32> {
+        let forward = self.mm.state.borrow().alloc.policy.reclaim.programs_read_forward;
+        (forward && backing.mapping == FileMapping::Exec).then_some(region.pages)
     }
 
     /// Flags of pages that are read within a fault: with generations they start young.

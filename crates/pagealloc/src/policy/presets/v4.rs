@@ -166,7 +166,7 @@ pub(super) fn linux_4_20() -> Policy {
             empty_pass_is_dirty: true,
             slab_pressure: SlabPressure::Priority,
             slab_minimum: true,
-            swaps_huge_pages: true,
+            swaps_huge_pages: SwapsHugePages::NotRotating,
             ..base.reclaim
         },
         kswapd: KswapdRules {

@@ -262,7 +262,12 @@ pub(super) fn linux_6_14() -> Policy {
     let base = linux_6_12();
     Policy {
         name: "linux-6.14",
-        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_14), empty_pass_is_dirty: false, ..base.reclaim },
+        reclaim: ReclaimRules {
+            generations: Some(GENERATIONS_6_14),
+            empty_pass_is_dirty: false,
+            swaps_huge_pages: SwapsHugePages::Always,
+            ..base.reclaim
+        },
         ..base
     }
 }
@@ -301,6 +306,7 @@ pub(super) fn linux_6_18() -> Policy {
         reclaim: ReclaimRules {
             swap_tables: SwapTableRule::PerCluster,
             rotating_readahead_kib: 8192,
+            programs_read_forward: true,
             generations: Some(GENERATIONS_6_18),
             ..base.reclaim
         },
@@ -326,6 +332,7 @@ pub(super) fn linux_6_19() -> Policy {
         name: "linux-6.19",
         merge_retype: MergeRetype::WholeRange,
         pcp: PcpRules { batch: PcpBatch::Managed4096, steps: PcpSteps::All, ..base.pcp },
+        stacks: KernelStacks::MappedInBlocks,
         reclaim: ReclaimRules { kswapd_file_writes: FileWrites::Never, ..base.reclaim },
         kswapd: KswapdRules { boosted_run_may_fail: false, ..base.kswapd },
         ..base
