@@ -52,7 +52,7 @@ const ROWS: &[Row] = &[
     row!("boot free order", ["5.10"], boot_release, tail_placement),
     row!("compaction in slow path", ["4.6", "4.8"], slowpath.scheme),
     row!("initial compaction", ["4.20"], slowpath.initial_compaction_nonmovable),
-    row!("NORETRY bails on SKIPPED", ["5.4"], slowpath.noretry_bails_on_skipped),
+    row!("8.1.4 NORETRY leaves", ["5.4", "5.10", "6.1", "7.2"], slowpath.noretry_leaves),
     row!("8.7 retry form", ["5.4", "6.6"], slowpath.compact_retry),
     row!("skip on isolation failure", ["4.8"], compaction.skip_on_failure),
     row!("fast search / capture", ["5.4"], compaction.fast_search, compaction.capture),

@@ -209,6 +209,21 @@ fn a_request_that_compaction_skips_is_a_stall_in_3_x_only() {
 }
 
 #[test]
+fn a_huge_page_of_any_node_is_reclaimed_for_once_since_7_0_though_compaction_was_skipped() {
+    for (name, node, reclaims) in [("linux-6.18", Gfp(0), 0), ("linux-7.3", Gfp(0), 1), ("linux-7.3", Gfp::THISNODE, 0)]
+    {
+        let (mut machine, _) = out_of_memory_without_request(name);
+        let mm = machine.mm.clone();
+        let request = request(9, Gfp::TRANSHUGE | Gfp::NORETRY | node);
+        let page = machine.complete(SECOND, async move { mm.alloc_pages(&request, &task(2)).await });
+        assert_eq!(page, Some(None));
+        let seen =
+            machine.watched(|seen| seen.count(|event| matches!(event, MmEvent::VmscanDirectReclaimBegin { .. })));
+        assert_eq!(seen, reclaims, "{name}, {node:?}");
+    }
+}
+
+#[test]
 fn retry_mayfail_forgives_sixteen_fruitless_rounds_and_kills_nobody() {
     let mut machine = TestMachine::with_daemons(policy("linux-6.18", |_| ()), 32);
     // File pages that are used all the time: reclaimable by the books, but never reclaimed.
@@ -251,7 +266,9 @@ fn out_of_memory_without_request(name: &str) -> (TestMachine, u64) {
 
 #[test]
 fn an_advised_fault_that_fails_has_asked_twice_since_5_4() {
-    for (name, requests) in [("linux-3.12", 1), ("linux-4.20", 1), ("linux-5.0", 1), ("linux-6.18", 2)] {
+    for (name, requests) in
+        [("linux-3.12", 1), ("linux-4.20", 1), ("linux-5.0", 1), ("linux-6.18", 2), ("linux-7.3", 2)]
+    {
         let (mut machine, _) = out_of_memory_without_request(name);
         let mm = machine.mm.clone();
         let place = ThpPlace { node: NODE, nodemask: NodeMask::ALL };

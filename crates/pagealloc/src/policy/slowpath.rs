@@ -331,13 +331,28 @@ pub struct SlowpathRules {
     pub scheme: SlowpathScheme,
     /// Initial async compaction also for non-movable orders above 0 (4.12+), else for costly orders only.
     pub initial_compaction_nonmovable: bool,
-    /// NORETRY requests leave when the initial compaction was skipped, not only when it was deferred (5.4+: there for huge pages only, and
-    /// for those without NORETRY as well).
-    pub noretry_bails_on_skipped: bool,
+    /// What ends a request with `__GFP_NORETRY` after its initial compaction.
+    pub noretry_leaves: NoRetryLeaves,
     /// What `compact_stall` counts.
     pub compact_stalls: CompactStalls,
     /// Form of should_compact_retry.
     pub compact_retry: CompactRetry,
+}
+
+/// When a request with `__GFP_NORETRY` leaves after an initial compaction that gave no page (8.1.4). Who stays has one round of reclaim and
+/// compaction, async as before. Up to 6.19 this is for costly orders; others with the mask go on as requests without it do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRetryLeaves {
+    /// If compaction was deferred (up to 5.3).
+    OnDeferred,
+    /// If it was deferred or skipped (5.4 to 6.19; in 5.4 for huge pages only, and for those without the mask as well).
+    OnSkippedOrDeferred,
+    /// Whatever it came to, too, if the mask has `__GFP_THISNODE` (read in 5.10.265, 5.15.215, 6.1.192 and 6.12.117, not in 6.6.57, 6.14, 6.17
+    /// and 6.18.15; Debian's changelogs name 6.1.165 and 6.12.75).
+    AlsoOnThisNode,
+    /// Only with `__GFP_THISNODE`, at every order that compacts first. The initial compaction is part of the first round, which reclaims
+    /// nothing if there is one, and has made the one attempt of a request that enters (7.0+; read in 7.3.4).
+    OnThisNodeOnly,
 }
 
 /// What `compact_stall` counts (8.4).

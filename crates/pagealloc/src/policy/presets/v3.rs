@@ -148,7 +148,7 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
 const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
     scheme: SlowpathScheme::AsyncThenSync3x,
     initial_compaction_nonmovable: false,
-    noretry_bails_on_skipped: false,
+    noretry_leaves: NoRetryLeaves::OnDeferred,
     compact_stalls: CompactStalls::Attempts,
     compact_retry: CompactRetry::Classified,
 };

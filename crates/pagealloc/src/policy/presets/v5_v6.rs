@@ -49,7 +49,7 @@ pub(super) fn linux_5_4() -> Policy {
         slowpath: SlowpathRules {
             compact_stalls: CompactStalls::Requests,
             compact_retry: CompactRetry::ClassifiedByNeed,
-            noretry_bails_on_skipped: true,
+            noretry_leaves: NoRetryLeaves::OnSkippedOrDeferred,
             ..base.slowpath
         },
         thp: ThpRules { fault_nodes: FaultNodes::LocalThenAnywhere, ..base.thp },
@@ -59,8 +59,8 @@ pub(super) fn linux_5_4() -> Policy {
 
 /// 5.10 with its stable updates (read in 5.10.265). Since 5.4: cost model and swappiness up to 200 (5.8, 10.8), a clock of refaults that activations by reclaim move (5.8; 10.16), forced deactivation in a second
 /// round (5.5; 10.3), collapses of shared pages (5.8; 12.3),
-/// anonymous working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), and passes that end one round
-/// after the cut to proportion (6.1; 10.9).
+/// anonymous working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), passes that end one round
+/// after the cut to proportion (6.1; 10.9), and a fault that compacts its own node only, before it asks the others (8.1).
 pub(super) fn linux_5_10() -> Policy {
     let base = linux_5_4();
     Policy {
@@ -79,6 +79,7 @@ pub(super) fn linux_5_10() -> Policy {
             ..base.reclaim
         },
         kswapd: KswapdRules { proactive_compaction: true, ..base.kswapd },
+        slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },
         thp: ThpRules { collapses_shared: true, ..base.thp },
         sysctl_rules: SysctlRules { watermark_scale_factor_max: 3000, swappiness_max: 200, ..base.sysctl_rules },
         ..base
@@ -116,6 +117,7 @@ pub(super) fn linux_6_1() -> Policy {
             generations: Some(GENERATIONS_6_1),
             ..base.reclaim
         },
+        slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::OnSkippedOrDeferred, ..base.slowpath },
         thp: ThpRules { collapse_swap_in: CollapseSwapIn::UntilItWaits, ..base.thp },
         ..base
     }
@@ -130,6 +132,16 @@ pub(super) fn linux_6_1_116() -> Policy {
         watermark_reserve: WatermarkReserve::MinReserve,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
         reclaim: ReclaimRules { compacts_by_mask: true, ..base.reclaim },
+        ..base
+    }
+}
+
+/// And with requests for a huge page of one node that only compact there (6.1.165 by Debian's changelog; read in 6.1.192).
+pub(super) fn linux_6_1_165() -> Policy {
+    let base = linux_6_1_116();
+    Policy {
+        name: "linux-6.1.165",
+        slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },
         ..base
     }
 }
@@ -249,6 +261,16 @@ pub(super) fn linux_6_12_65() -> Policy {
         merge_retype: MergeRetype::WholeRange,
         reserve_for_nonblocking: false,
         ..linux_6_12_29()
+    }
+}
+
+/// And with requests for a huge page of one node that only compact there (6.12.75 by Debian's changelog; read in 6.12.117).
+pub(super) fn linux_6_12_75() -> Policy {
+    let base = linux_6_12_65();
+    Policy {
+        name: "linux-6.12.75",
+        slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },
+        ..base
     }
 }
 

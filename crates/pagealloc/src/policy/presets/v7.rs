@@ -30,7 +30,11 @@ pub(super) fn linux_7_2() -> Policy {
         name: "linux-7.2",
         reclaim: ReclaimRules { generations: Some(generations), ..base.reclaim },
         compaction: CompactionRules { gap: CompactGap::Cluster, ..base.compaction },
-        slowpath: SlowpathRules { compact_stalls: CompactStalls::Runs, ..base.slowpath },
+        slowpath: SlowpathRules {
+            noretry_leaves: NoRetryLeaves::OnThisNodeOnly,
+            compact_stalls: CompactStalls::Runs,
+            ..base.slowpath
+        },
         defrag: Some(DEFRAG_7_2),
         ..base
     }
