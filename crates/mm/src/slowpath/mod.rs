@@ -32,7 +32,7 @@ use crate::compaction::{CompactPriority, CompactResult};
 use crate::env::{Env, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
-use pagealloc::policy::{FairZones, LruRule, NoRetryLeaves, SlowpathScheme};
+use pagealloc::policy::{FairZones, LruRule, NoRetryLeaves, PromotedRetries, SlowpathScheme};
 use pagealloc::{
     AllocFlags, Event, Gfp, Migratetype, NodeMask, Observer, Order, PAGE_ALLOC_COSTLY_ORDER, Pfn, Request, ZoneId,
 };
@@ -318,8 +318,14 @@ impl<W: World> Mm<W> {
 
     /// The order by which another round is judged: that, or the request's own.
     fn judged_order(&self, slow: &Slow) -> Order {
-        let by_own = defrag_rules(&self.state.borrow().alloc.policy).is_some_and(|rules| !rules.retries_at_block_order);
-        if by_own { slow.request.order } else { self.work_order(slow) }
+        if self.bounds_retries(slow) { slow.request.order } else { self.work_order(slow) }
+    }
+
+    /// Whether this round works at a higher order than the request's, and only so many of these are granted (13.9).
+    fn bounds_retries(&self, slow: &Slow) -> bool {
+        let rules = defrag_rules(&self.state.borrow().alloc.policy).copied();
+        rules.is_some_and(|rules| rules.promoted_retries == PromotedRetries::AtOwnOrderBounded)
+            && self.work_order(slow) != slow.request.order
     }
 }
 

@@ -101,6 +101,9 @@ impl<W: World> Mm<W> {
         }
         let lifted = defrag::lift_ban(&self.state.borrow().alloc.policy, slow.flags);
         if let Some(flags) = lifted {
+            if self.bounds_retries(slow) {
+                (slow.no_progress_loops, slow.compaction_retries) = (0, 0);
+            }
             slow.flags = flags;
             return Round::Retry(Retry::DefragMode);
         }

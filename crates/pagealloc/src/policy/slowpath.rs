@@ -20,9 +20,8 @@ pub struct DefragRules {
     pub memalloc_may_fragment: bool,
     /// Direct reclaim and compaction of non-movable requests run at the pageblock order (13.9; 7.3+).
     pub reclaim_at_block_order: bool,
-    /// Whether they are worth another round is then judged by that order, too, as first posted. 7.3 judges by the request's own, as
-    /// `compact_retry` and `reclaim_retry_zone` show in its recordings: what is not costly goes on, up to full compaction.
-    pub retries_at_block_order: bool,
+    /// Whether a request that is promoted so is worth another round.
+    pub promoted_retries: PromotedRetries,
     /// Fail rather than fragment: step d and the OOM attempt keep NOFRAGMENT (13.11); used when defrag_mode=2.
     pub never_fragment: bool,
 }
@@ -34,6 +33,17 @@ pub enum DefragRetry {
     AsPosted,
     /// As merged: NOFRAGMENT is removed, once.
     Once,
+}
+
+/// How another round is judged for a request whose reclaim and compaction run at the block order (13.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromotedRetries {
+    /// By that order, too (as first posted).
+    AtBlockOrder,
+    /// By the request's own, as `compact_retry` and `reclaim_retry_zone` show in recordings of 7.3: what is not costly goes on, up to full
+    /// compaction. But every round counts as fruitless, whatever it freed, compaction that lacks free pages ends it, and both counts begin
+    /// anew once the ban is lifted (read in 7.3.4).
+    AtOwnOrderBounded,
 }
 
 /// Measure of kswapd's balance under defrag_mode (13.8).

@@ -6,10 +6,10 @@ use super::*;
 /// "mm/page_alloc: fix defrag_mode for non-reclaimable allocations" (13.9).
 const DEFRAG_7_2: DefragRules = DefragRules { nonblocking_may_fragment: true, ..defrag_mode::RELEASED };
 
-/// "mm: page_alloc: fix non-movable reclaim storm in defrag_mode" (13.9), as recordings of 7.3.4 show it: non-movable requests of order 0
-/// compact and reclaim at order 9, and go on by their own order.
+/// "mm: page_alloc: fix non-movable reclaim storm in defrag_mode" (13.9), as recordings of 7.3.4 and its tree have it: non-movable
+/// requests of order 0 compact and reclaim at order 9, and go on by their own order, for sixteen rounds at most.
 const DEFRAG_7_3: DefragRules =
-    DefragRules { reclaim_at_block_order: true, retries_at_block_order: false, ..DEFRAG_7_2 };
+    DefragRules { reclaim_at_block_order: true, promoted_retries: PromotedRetries::AtOwnOrderBounded, ..DEFRAG_7_2 };
 
 /// 7.2: passes over generations with a quota of their own, which judge dirty page cache as the inactive lists do, and faults that count as
 /// a use ("mm/mglru: improve reclaim loop and dirty folio handling" and "mm/mglru: use folio_mark_accessed to replace
