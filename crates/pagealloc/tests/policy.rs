@@ -93,6 +93,7 @@ const ROWS: &[Row] = &[
     row!("9.6.6 orders given up", ["4.6", "4.8"], kswapd.gives_up_order),
     row!("9.6.5 what counts as scanned", ["6.6"], kswapd.reclaimed_counts_as_scanned),
     row!("9.10 failures", ["4.20"], kswapd.failures),
+    row!("9.10 end of failures", ["6.6", "6.12", "7.2"], kswapd.failures_end),
     row!("10.1, 10.16 anon working set", ["5.10"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
     row!("10.16 refaults by writes", ["4.8"], reclaim.writes_refault),

@@ -91,6 +91,8 @@ pub struct KswapdRules {
     pub proactive_compaction: bool,
     /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.
     pub failures: bool,
+    /// What ends a row of such runs.
+    pub failures_end: FailuresEnd,
     /// The boost series wakes kswapd at a refill's first fallback, within the zone's lock, as posted; it begins while the refill goes on,
     /// and knows only the boost of that moment. 5.0 wakes it after the refill (7.8).
     pub woken_amid_refill: bool,
@@ -117,6 +119,17 @@ pub enum HandOver {
     BeforeSleep,
     /// As soon as the node is balanced, before that first tenth of a second.
     BeforeNap,
+}
+
+/// When kswapd's failures are counted anew (9.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailuresEnd {
+    /// Anybody's reclaim of the node got a page.
+    OnProgress,
+    /// The same, and any pass over generations of the node, which so never gives up (read in 6.6.57, not in 6.12.117).
+    AfterEachPass,
+    /// It got a page, and the node is balanced for the order and the zones that it was for (read in 7.3.4, not in 6.18.15).
+    WhenBalanced,
 }
 
 /// How kswapd raises the pressure (9.6; own knowledge up to 3.10).

@@ -111,6 +111,7 @@ const KSWAPD_3_11: KswapdRules = KswapdRules {
     reclaimed_counts_as_scanned: false,
     proactive_compaction: false,
     failures: false,
+    failures_end: FailuresEnd::OnProgress,
     woken_amid_refill: false,
     boosted_run_may_fail: true,
 };

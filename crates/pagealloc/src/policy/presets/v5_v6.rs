@@ -206,7 +206,11 @@ pub(super) fn linux_6_6() -> Policy {
             nofs_isolates_more: true,
             ..base.compaction
         },
-        kswapd: KswapdRules { reclaimed_counts_as_scanned: true, ..base.kswapd },
+        kswapd: KswapdRules {
+            reclaimed_counts_as_scanned: true,
+            failures_end: FailuresEnd::AfterEachPass,
+            ..base.kswapd
+        },
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
         thp: ThpRules { counts_khugepaged: true, ..base.thp },
         ..base
@@ -232,6 +236,7 @@ pub(super) fn linux_6_12() -> Policy {
         list_types: ListTypes::Strict,
         merge_retype: MergeRetype::FirstBlock,
         pcp: PcpRules { high: PcpHigh::AutoTuned, empties: PcpEmpties::AfterBatch, ..base.pcp },
+        kswapd: KswapdRules { failures_end: FailuresEnd::OnProgress, ..base.kswapd },
         compaction: CompactionRules {
             moves_compound: true,
             targets_by_order: true,

@@ -30,6 +30,7 @@ pub(super) fn linux_7_2() -> Policy {
         name: "linux-7.2",
         reclaim: ReclaimRules { generations: Some(generations), ..base.reclaim },
         compaction: CompactionRules { gap: CompactGap::Cluster, ..base.compaction },
+        kswapd: KswapdRules { failures_end: FailuresEnd::WhenBalanced, ..base.kswapd },
         slowpath: SlowpathRules {
             noretry_leaves: NoRetryLeaves::OnThisNodeOnly,
             compact_stalls: CompactStalls::Runs,
