@@ -40,6 +40,7 @@ const ROWS: &[Row] = &[
     row!("proactive compaction", ["5.10"], kswapd.proactive_compaction),
     row!("fallback claim", ["4.6", "4.20", "6.12", "6.15"], fallback),
     row!("2.8 who has the HighAtomic reserve", ["6.6", "6.18"], reserve_for_nonblocking),
+    row!("2.7 where the HighAtomic reserve is used", ["7.3"], highatomic_use),
     row!("extfrag change flag", ["3.12"], extfrag_ownership),
     row!("free-list type hygiene", ["6.12"], list_types),
     row!("NOFRAGMENT", ["5.4"], nofragment),

@@ -41,7 +41,7 @@ pub(super) fn linux_7_2() -> Policy {
     }
 }
 
-/// 7.3: defrag_mode without reclaim storms.
+/// 7.3: defrag_mode without reclaim storms, and high-order atomic requests that use their reserve at once (read in 7.3.4).
 pub(super) fn linux_7_3() -> Policy {
-    Policy { name: "linux-7.3", defrag: Some(DEFRAG_7_3), ..linux_7_2() }
+    Policy { name: "linux-7.3", defrag: Some(DEFRAG_7_3), highatomic_use: HighAtomicUse::BothPaths, ..linux_7_2() }
 }
