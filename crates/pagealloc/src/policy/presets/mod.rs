@@ -69,6 +69,8 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-6.15+defrag-blocks", "defrag_mode=1, step 3: watermarks in whole blocks", defrag_mode::blocks),
     entry("linux-6.15+defrag-oomfix", "defrag_mode=1, step 4: the retry happens once", defrag_mode::oom_fix),
     entry("linux-6.15+defrag", "defrag_mode=1 as released: block watermarks while kswapd's order is above 0", defrag_mode::released_6_15),
+    entry("linux-6.16", "per-CPU lists emptied later, large folios of ext4", v5_v6::linux_6_16),
+    entry("linux-6.17", "HighAtomic reserve for __GFP_HIGH only, generations scan what their quota says", v5_v6::linux_6_17),
     entry("linux-6.18", "6.18 as released", v5_v6::linux_6_18),
     entry("linux-6.18+defrag", "defrag_mode=1", defrag_mode::released_6_18),
     entry("linux-6.18+nonblock-fix", "defrag_mode=1; requests that can't reclaim may fragment (May 2026)", defrag_mode::nonblock_fix),

@@ -175,8 +175,8 @@ const GENERATIONS_6_14: GenerationRules = GenerationRules {
     ..GENERATIONS_6_12
 };
 
-/// 6.18: batches that end with the pass.
-pub(super) const GENERATIONS_6_18: GenerationRules =
+/// 6.17: batches that end with the pass.
+pub(super) const GENERATIONS_6_17: GenerationRules =
     GenerationRules { quota: PassQuota::AnewExact, ..GENERATIONS_6_14 };
 
 /// 6.6 with its stable updates (read in 6.6.57). Since 6.1: Movable zones count for no other zone's marks (6.3), MIN_RESERVE and NON_BLOCK (6.3, 6.6), rotations cost (6.2; 10.15), fast search no longer hides what it finds, failures
@@ -310,22 +310,36 @@ pub(super) fn linux_6_15() -> Policy {
     Policy { name: "linux-6.15", fallback: Fallback::ClaimThenSteal { batch_mode: true }, ..linux_6_15_rc1() }
 }
 
-/// 6.18.2: per-CPU lists emptied later (6.16), nodes with a busy kswapd come second (7.1d); ext4 has large folios (6.16);
-/// disks that rotate are read ahead further (6.17).
-pub(super) fn linux_6_18() -> Policy {
+/// 6.16: per-CPU lists emptied later; ext4 has large folios.
+pub(super) fn linux_6_16() -> Policy {
     let base = linux_6_15();
     Policy {
-        name: "linux-6.18",
+        name: "linux-6.16",
         pcp: PcpRules { empties: PcpEmpties::AfterBatchAndHalfHighMin, ..base.pcp },
-        skip_kswapd_nodes: true,
-        reserve_for_nonblocking: false,
         large_folios: LargeFolios::XfsAndExt4,
-        reclaim: ReclaimRules {
-            swap_tables: SwapTableRule::PerCluster,
-            rotating_readahead_kib: 8192,
-            generations: Some(GENERATIONS_6_18),
-            ..base.reclaim
-        },
+        ..base
+    }
+}
+
+/// 6.17: the HighAtomic reserve for those with `__GFP_HIGH` only, batches of generations that end with the pass; disks that rotate are read
+/// ahead further.
+pub(super) fn linux_6_17() -> Policy {
+    let base = linux_6_16();
+    Policy {
+        name: "linux-6.17",
+        reserve_for_nonblocking: false,
+        reclaim: ReclaimRules { rotating_readahead_kib: 8192, generations: Some(GENERATIONS_6_17), ..base.reclaim },
+        ..base
+    }
+}
+
+/// 6.18.2: nodes with a busy kswapd come second (7.1d); swap tables.
+pub(super) fn linux_6_18() -> Policy {
+    let base = linux_6_17();
+    Policy {
+        name: "linux-6.18",
+        skip_kswapd_nodes: true,
+        reclaim: ReclaimRules { swap_tables: SwapTableRule::PerCluster, ..base.reclaim },
         ..base
     }
 }

@@ -1,6 +1,6 @@
 //! Linux 7.x.
 
-use super::v5_v6::{GENERATIONS_6_18, linux_6_19};
+use super::v5_v6::{GENERATIONS_6_17, linux_6_19};
 use super::*;
 
 /// "mm/page_alloc: fix defrag_mode for non-reclaimable allocations" (13.9).
@@ -16,7 +16,8 @@ const DEFRAG_7_3: DefragRules =
 /// folio_set_active"). Its tree was not read: the messages of these patches were, and recordings of 7.2.13 show batches of 64,
 /// `nr_vmscan_immediate_reclaim`, and that deferred compaction counts as no stall. They bound the gap of
 /// compaction at order 9, 1,024 pages in 6.18, to 31 to 42: direct reclaim finds zone DMA unsuitable with up to 806 free pages and suitable
-/// from 829 on, compaction with 707 and from 724 on, 776 and 682 of which are marks and reserve. 32 is taken, in all places that ask for it.
+/// from 829 on, compaction with 707 and from 724 on, 776 and 682 of which are marks and reserve. It is 32 in 7.3.4's tree, in all places that ask for it. From that tree, too: who leaves after
+/// the initial compaction (a series of 7.0), and when kswapd's failures end.
 pub(super) fn linux_7_2() -> Policy {
     let base = linux_6_19();
     let generations = GenerationRules {
@@ -24,7 +25,7 @@ pub(super) fn linux_7_2() -> Policy {
         quota: PassQuota::Once,
         sorts_dirty: false,
         faults_activate: false,
-        ..GENERATIONS_6_18
+        ..GENERATIONS_6_17
     };
     Policy {
         name: "linux-7.2",
