@@ -307,7 +307,8 @@ pub enum SuitableMark {
 pub enum CompactGap {
     /// Twice the order's pages (up to 6.19).
     TwiceOrder,
-    /// The same, but no more than 32, what is isolated at a time (`COMPACT_CLUSTER_MAX`; 7.2+, measured: `presets/v7.rs`).
+    /// The same, but no more than 32, what is isolated at a time (`COMPACT_CLUSTER_MAX`), wherever a gap is asked for (7.2+: measured, `presets/v7.rs`, and
+    /// read in 7.3.4).
     Cluster,
 }
 
