@@ -9,7 +9,7 @@ use crate::gfp::Gfp;
 use crate::ids::{CpuId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::pass::{Filter, Pass, Scan};
-use crate::policy::{FairZones, NoFragment, PcpHigh, PcpOrders, WatermarkReserve};
+use crate::policy::{FairZones, HighAtomicUse, NoFragment, PcpHigh, PcpOrders, WatermarkReserve};
 use crate::request::Request;
 use crate::vmstat::Counter;
 
@@ -29,6 +29,9 @@ impl<O: Observer> PageAllocator<O> {
         }
         if self.avoids_fragmentation(request) {
             flags |= AllocFlags::NOFRAGMENT;
+        }
+        if self.policy.highatomic_use == HighAtomicUse::BothPaths && is_high_order_atomic(request) {
+            flags |= AllocFlags::HIGHATOMIC;
         }
         flags
     }
@@ -177,7 +180,7 @@ impl<O: Observer> PageAllocator<O> {
                 let number = self.pcp_counting(zone, request.cpu);
                 self.pcps[number].forget_frees();
                 let cached = self.alloc_pcp(zone, request.cpu, index, order, pass.migratetype, pass.flags);
-                cached.or_else(|| self.alloc_behind_pcp(zone, order, pass.flags))?
+                cached.or_else(|| self.alloc_behind_pcp(zone, order, pass.migratetype, pass.flags))?
             }
             None => self.alloc_buddy(zone, order, pass.migratetype, pass.flags)?,
         };
@@ -186,15 +189,18 @@ impl<O: Observer> PageAllocator<O> {
         if self.policy.fair_zones != FairZones::Off {
             self.use_fair_batch(zone, order);
         }
-        if self.uses_highatomic(order, pass.flags) {
+        if self.policy.highatomic_use == HighAtomicUse::SlowPath && self.uses_highatomic(order, pass.flags) {
             self.reserve_highatomic(zone, pfn, order);
         }
         Some(pfn)
     }
 
-    /// Direct buddy path (7.7) behind a refill that found nothing. A second search of the same lists finds no more;
+    /// Direct buddy path (7.7) behind a refill that found nothing, or that there was none of. A second search of the same lists finds no more;
     /// lists of order 0 alone (up to 5.13) have nothing behind them.
-    fn alloc_behind_pcp(&mut self, zone: ZoneId, order: Order, flags: AllocFlags) -> Option<Pfn> {
+    fn alloc_behind_pcp(&mut self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Pfn> {
+        if self.refills_no_list(order, flags) {
+            return self.alloc_buddy(zone, order, wanted, flags);
+        }
         if self.policy.pcp.orders == PcpOrders::Zero {
             return None;
         }
@@ -219,6 +225,9 @@ impl<O: Observer> PageAllocator<O> {
             page = self.rmqueue_smallest(zone, order, Migratetype::HighAtomic);
         }
         self.frames.set_page(page?, order, FrameState::USED);
+        if self.refills_no_list(order, flags) && flags.wmark() == AllocFlags::WMARK_MIN.wmark() {
+            self.reserve_highatomic(zone, page?, order);
+        }
         page
     }
 
@@ -247,6 +256,12 @@ impl<O: Observer> PageAllocator<O> {
     pub(crate) fn effective_type(&self, migratetype: Migratetype) -> Migratetype {
         if self.grouping_disabled { Migratetype::Unmovable } else { migratetype }
     }
+}
+
+/// Who has the HighAtomic reserve by the mask: order > 0, `__GFP_HIGH`, neither direct reclaim nor `__GFP_NOMEMALLOC`.
+fn is_high_order_atomic(request: &Request) -> bool {
+    let gfp = request.gfp;
+    request.order > 0 && gfp.contains(Gfp::HIGH) && !gfp.intersects(Gfp::DIRECT_RECLAIM | Gfp::NOMEMALLOC)
 }
 
 #[cfg(test)]

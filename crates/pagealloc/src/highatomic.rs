@@ -5,7 +5,7 @@ use crate::allocator::PageAllocator;
 use crate::event::Observer;
 use crate::ids::{BlockId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::Reserve;
+use crate::policy::{HighAtomicUse, Reserve};
 use crate::request::Request;
 
 /// 3.x keeps at most this many Reserve blocks a zone (1.12).
@@ -19,6 +19,12 @@ impl<O: Observer> PageAllocator<O> {
             && order > 0
             && flags.contains(self.policy.watermark_reserve.opens_highatomic())
             && self.policy.reserve != Reserve::MigrateReserve
+    }
+
+    /// Whether such an attempt leaves an empty per-CPU list as it is, so that what it takes may build up the reserve (7.3+).
+    #[inline]
+    pub(crate) fn refills_no_list(&self, order: Order, flags: AllocFlags) -> bool {
+        self.policy.highatomic_use == HighAtomicUse::BothPaths && self.uses_highatomic(order, flags)
     }
 
     /// Reserves the block that a high-order atomic request was served from (1.14).
@@ -125,6 +131,7 @@ mod tests {
     use crate::Policy;
     use crate::policy::WatermarkReserve;
     use crate::world::*;
+    use crate::{Gfp, Pfn};
 
     const ATOMIC: AllocFlags = AllocFlags(AllocFlags::HIGHATOMIC.0 | AllocFlags::MIN_RESERVE.0);
 
@@ -153,6 +160,26 @@ mod tests {
             let mut world = world(16 * 64, Policy { reserve, watermark_reserve, ..linux_6_18() });
             world.get_page_from_freelist(&request(1, Migratetype::Unmovable), flags).unwrap();
             assert_eq!(world.reserved_highatomic(ZONE), expected);
+        }
+    }
+
+    #[test]
+    fn high_order_atomic_requests_use_the_reserve_at_once_in_7_3_and_refill_no_list() {
+        let urgent = Request { gfp: Gfp::ATOMIC, ..request(1, Migratetype::Unmovable) };
+        for (highatomic_use, at_once, listed) in
+            [(HighAtomicUse::SlowPath, None, 6), (HighAtomicUse::BothPaths, Some(Pfn(0)), 0)]
+        {
+            let policy = Policy { highatomic_use, ..linux_6_18() };
+            let mut only_reserve = placed("HUUU", &[(0, 1)], policy.clone());
+            assert_eq!(only_reserve.alloc_fast(&urgent), at_once);
+            let mut world = world(16 * 128, policy);
+            world.set_pcp_limits(ZONE, 8, 64, 64);
+            assert!(world.get_page_from_freelist(&urgent, world.fast_flags(&urgent)).is_some());
+            assert_eq!((world.pcp_count(ZONE, CPU), world.reserved_highatomic(ZONE)), (listed, 0));
+            world.drain_all_pages(None);
+            assert!(world.get_page_from_freelist(&urgent, ATOMIC).is_some());
+            assert_eq!((world.pcp_count(ZONE, CPU), world.reserved_highatomic(ZONE)), (listed, 16));
+            world.check().unwrap();
         }
     }
 

@@ -17,11 +17,11 @@ macro_rules! row {
     };
 }
 
-/// The columns of the table, plus 5.4, 5.10, 5.15 and 6.6 (their presets say which trees), 6.14 (part of its 6.15 column), 6.19 (the list at
+/// The columns of the table, plus 5.4, 5.10, 5.15 and 6.6 (their presets say which trees), 6.14 (part of its 6.15 column), 6.16 and 6.17 (of its 6.18 column), 6.19 (the list at
 /// its end) and 7.x (their presets say where from).
 const COLUMNS: &[&str] = &[
     "3.10", "3.11", "3.12", "4.6", "4.8", "4.20", "5.0", "5.4", "5.10", "5.15", "6.1", "6.6", "6.12", "6.14", "6.15",
-    "6.18", "6.19", "7.2", "7.3",
+    "6.16", "6.17", "6.18", "6.19", "7.2", "7.3",
 ];
 
 /// Chapter 16, top to bottom; then what other chapters say about eras.
@@ -39,7 +39,8 @@ const ROWS: &[Row] = &[
     row!("11.17 kcompactd", ["4.6", "4.20"], compaction.daemon),
     row!("proactive compaction", ["5.10"], kswapd.proactive_compaction),
     row!("fallback claim", ["4.6", "4.20", "6.12", "6.15"], fallback),
-    row!("2.8 who has the HighAtomic reserve", ["6.6", "6.18"], reserve_for_nonblocking),
+    row!("2.8 who has the HighAtomic reserve", ["6.6", "6.17"], reserve_for_nonblocking),
+    row!("2.7 where the HighAtomic reserve is used", ["7.3"], highatomic_use),
     row!("extfrag change flag", ["3.12"], extfrag_ownership),
     row!("free-list type hygiene", ["6.12"], list_types),
     row!("NOFRAGMENT", ["5.4"], nofragment),
@@ -48,11 +49,11 @@ const ROWS: &[Row] = &[
     row!("fragment_stall_order", [], fragment_stall),
     row!("pcp orders", ["5.15", "6.6"], pcp.orders),
     row!("pcp high", ["5.15", "6.12"], pcp.high),
-    row!("5.7, 5.14 high-order frees empty lists", ["6.1", "6.12", "6.18"], pcp.empties),
+    row!("5.7, 5.14 high-order frees empty lists", ["6.1", "6.12", "6.16"], pcp.empties),
     row!("boot free order", ["5.10"], boot_release, tail_placement),
     row!("compaction in slow path", ["4.6", "4.8"], slowpath.scheme),
     row!("initial compaction", ["4.20"], slowpath.initial_compaction_nonmovable),
-    row!("NORETRY bails on SKIPPED", ["5.4"], slowpath.noretry_bails_on_skipped),
+    row!("8.1.4 NORETRY leaves", ["5.4", "5.10", "6.1", "7.2"], slowpath.noretry_leaves),
     row!("8.7 retry form", ["5.4", "6.6"], slowpath.compact_retry),
     row!("skip on isolation failure", ["4.8"], compaction.skip_on_failure),
     row!("fast search / capture", ["5.4"], compaction.fast_search, compaction.capture),
@@ -66,7 +67,7 @@ const ROWS: &[Row] = &[
     row!("NUMA balancing", ["4.6"], numa_balancing),
     row!("kernel stacks", ["4.6", "4.20", "6.19"], stacks),
     row!("lists of page tables", ["6.15"], page_tables_apart),
-    row!("large folios of files", ["6.1", "6.18"], large_folios),
+    row!("large folios of files", ["6.1", "6.16"], large_folios),
     row!("scheduler", ["6.6"], scheduler),
     row!("skip nodes with active kswapd", ["6.18"], skip_kswapd_nodes),
     row!("6.19 (1) merge retypes", ["6.12", "6.19"], merge_retype),
@@ -93,11 +94,13 @@ const ROWS: &[Row] = &[
     row!("9.6.6 orders given up", ["4.6", "4.8"], kswapd.gives_up_order),
     row!("9.6.5 what counts as scanned", ["6.6"], kswapd.reclaimed_counts_as_scanned),
     row!("9.10 failures", ["4.20"], kswapd.failures),
+    row!("9.10 end of failures", ["6.6", "6.12", "7.2"], kswapd.failures_end),
+    row!("9.6 a run without cache trim mode", ["6.12"], kswapd.retries_without_trim),
     row!("10.1, 10.16 anon working set", ["5.10"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
     row!("10.16 refaults by writes", ["4.8"], reclaim.writes_refault),
     row!("swap readahead", ["4.6"], reclaim.swap_readahead),
-    row!("file readahead", ["6.18"], reclaim.rotating_readahead_kib),
+    row!("file readahead", ["6.17"], reclaim.rotating_readahead_kib),
     row!("where pages from swap enter", ["4.8", "5.10"], reclaim.swap_in_activates),
     row!("7.8 kswapd within the lock", [], kswapd.woken_amid_refill),
     row!("10.19 slab pressure", ["4.6", "4.20", "5.15"], reclaim.slab_pressure),
@@ -117,9 +120,10 @@ const ROWS: &[Row] = &[
     row!("10.16 refault", ["4.6"], reclaim.workingset),
     row!("inode shrinker drops page cache", ["6.1"], reclaim.inodes_with_cache),
     row!("10.12 huge pages swapped whole", ["4.20", "6.14"], reclaim.swaps_huge_pages),
+    row!("programs read forward", ["6.17"], reclaim.programs_read_forward),
     row!("flushed statistics", ["6.12"], reclaim.stats_flush_ms),
     row!("swap tables", ["6.18"], reclaim.swap_tables),
-    row!("generations", ["6.1", "6.6", "6.12", "6.14", "6.18", "7.2", "7.3"], reclaim.generations),
+    row!("generations", ["6.1", "6.6", "6.12", "6.14", "6.17", "7.2", "7.3"], reclaim.generations),
     row!("11.5 compound pages move", ["6.12"], compaction.moves_compound),
     row!("11.12 batches are unmapped first", ["6.6"], compaction.unmaps_batch_first),
     row!("11.11 targets kept by order", ["6.12"], compaction.targets_by_order),

@@ -1,6 +1,6 @@
 //! Numbers at the end of what their type holds are refused with a reason, or run.
 
-use workload::{Scenario, Workload};
+use workload::Scenario;
 
 /// Operations that are looked at, of each root.
 const OPS: usize = 5_000;

@@ -54,8 +54,10 @@ impl<W: World> Mm<W> {
                 Ended::Restart => continue,
                 Ended::Exhausted => {}
             }
+            let retries = self.state.borrow().alloc.policy.kswapd.retries_without_trim;
             let sc = &mut run.sc;
-            if sc.nr_reclaimed == 0 && sc.priority < 1 && sc.cache_trim_mode_failed && !sc.no_cache_trim_mode {
+            if retries && sc.nr_reclaimed == 0 && sc.priority < 1 && sc.cache_trim_mode_failed && !sc.no_cache_trim_mode
+            {
                 sc.no_cache_trim_mode = true;
                 continue;
             }

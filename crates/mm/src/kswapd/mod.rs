@@ -13,7 +13,7 @@ mod zones;
 use crate::reclaim::MAX_RECLAIM_RETRIES;
 use crate::state::{State, World};
 use core::ops::Range;
-use pagealloc::policy::{BlockWatermark, DefragRules, LruRule};
+use pagealloc::policy::{BlockWatermark, DefragRules, FailuresEnd, LruRule};
 use pagealloc::{AllocFlags, NR_ZONE_TYPES, NodeId, Order, ZoneId, ZoneType};
 
 /// Requests to a node's kswapd, and its failures (9.1).
@@ -88,8 +88,12 @@ impl<W: World> State<W> {
         self.nodes[node.index()].kswapd.failures
     }
 
-    /// Reclaim made progress: failures start from 0 again, and no zone is hopeless.
-    pub fn reset_kswapd_failures(&mut self, node: NodeId) {
+    /// Reclaim for an order in zones up to this one made progress: failures start from 0 again, and no zone is hopeless.
+    pub fn reset_kswapd_failures(&mut self, node: NodeId, order: Order, highest: ZoneType) {
+        let rule = self.alloc.policy.kswapd.failures_end;
+        if rule == FailuresEnd::WhenBalanced && !self.pgdat_balanced(node, order, highest) {
+            return;
+        }
         let kswapd = &mut self.nodes[node.index()].kswapd;
         kswapd.failures = 0;
         kswapd.pages_scanned = [0; NR_ZONE_TYPES];

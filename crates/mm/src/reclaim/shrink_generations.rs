@@ -8,7 +8,7 @@ use crate::env::{Env, TaskContext, Work};
 use crate::lru::{LruList, MIN_NR_GENS, index_of};
 use crate::owner::Owner;
 use crate::state::{Mm, State, World};
-use pagealloc::policy::{FlusherWake, GenerationRules, PassQuota};
+use pagealloc::policy::{FailuresEnd, FlusherWake, GenerationRules, PassQuota};
 use pagealloc::{AllocFlags, Gfp, NodeId, ZoneId};
 
 /// How many pages a pass is to scan.
@@ -30,18 +30,18 @@ impl<W: World> Mm<W> {
         sc: &mut ScanControl,
         task: &TaskContext,
     ) {
-        if !sc.may_writepage || !sc.may_unmap {
-            return;
-        }
-        self.state.borrow().set_first_priority(node, rules, sc);
-        let before = if sc.kswapd { core::mem::take(&mut sc.nr_reclaimed) } else { 0 };
         let at_start = sc.nr_reclaimed;
-        self.shrink_generations(node, rules, sc, task).await;
-        self.shrink_slab(node, LruShare::default(), sc, task).await;
-        if sc.nr_reclaimed > at_start {
-            self.state.borrow_mut().reset_kswapd_failures(node);
+        if sc.may_writepage && sc.may_unmap {
+            self.state.borrow().set_first_priority(node, rules, sc);
+            let before = if sc.kswapd { core::mem::take(&mut sc.nr_reclaimed) } else { 0 };
+            self.shrink_generations(node, rules, sc, task).await;
+            self.shrink_slab(node, LruShare::default(), sc, task).await;
+            sc.nr_reclaimed += before;
         }
-        sc.nr_reclaimed += before;
+        let mut state = self.state.borrow_mut();
+        if sc.nr_reclaimed > at_start || state.alloc.policy.kswapd.failures_end == FailuresEnd::AfterEachPass {
+            state.reset_kswapd_failures(node, sc.order, sc.reclaim_idx);
+        }
     }
 
     /// Evicts from the oldest generations until the pass's quota is scanned or enough is reclaimed.

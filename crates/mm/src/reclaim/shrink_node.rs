@@ -50,7 +50,7 @@ impl<W: World> Mm<W> {
             }
         };
         if progress {
-            self.state.borrow_mut().reset_kswapd_failures(node);
+            self.state.borrow_mut().reset_kswapd_failures(node, sc.order, sc.reclaim_idx);
         } else if cache_trim_mode {
             sc.cache_trim_mode_failed = true;
         }

@@ -32,7 +32,7 @@ use crate::compaction::{CompactPriority, CompactResult};
 use crate::env::{Env, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
-use pagealloc::policy::{FairZones, LruRule, SlowpathScheme};
+use pagealloc::policy::{FairZones, LruRule, NoRetryLeaves, PromotedRetries, SlowpathScheme};
 use pagealloc::{
     AllocFlags, Event, Gfp, Migratetype, NodeMask, Observer, Order, PAGE_ALLOC_COSTLY_ORDER, Pfn, Request, ZoneId,
 };
@@ -205,25 +205,35 @@ impl<W: World> Mm<W> {
         };
         match page {
             Some(page) => Round::Page(page),
-            None => self.initial_compaction(slow).await,
+            None if self.noretry_leaves() == NoRetryLeaves::OnThisNodeOnly => self.first_round(slow).await,
+            None if self.compacts_first(slow) && self.reserve_override(slow) == AllocFlags::NONE => {
+                self.initial_compaction(slow).await
+            }
+            None => Round::Retry(Retry::Enter),
         }
     }
 
-    /// Step 4 of 8.1: a quick compaction first where it is likelier to help than reclaim.
-    async fn initial_compaction(&self, slow: &mut Slow) -> Round {
+    /// Whether a quick compaction is likelier to help than reclaim.
+    fn compacts_first(&self, slow: &Slow) -> bool {
         let rules = self.state.borrow().alloc.policy.slowpath;
         let Request { order, migratetype, gfp, .. } = slow.request;
         let nonmovable = rules.initial_compaction_nonmovable && order > 0 && migratetype != Migratetype::Movable;
-        let wanted = gfp.contains(Gfp::DIRECT_RECLAIM) && slow.can_compact && (slow.costly || nonmovable);
-        if !wanted || self.reserve_override(slow) != AllocFlags::NONE {
-            return Round::Retry(Retry::Enter);
-        }
+        gfp.contains(Gfp::DIRECT_RECLAIM) && slow.can_compact && (slow.costly || nonmovable)
+    }
+
+    fn noretry_leaves(&self) -> NoRetryLeaves {
+        self.state.borrow().alloc.policy.slowpath.noretry_leaves
+    }
+
+    /// Step 4 of 8.1: that compaction, and who leaves after it.
+    async fn initial_compaction(&self, slow: &mut Slow) -> Round {
         if let Some(page) = self.direct_compact(slow, CompactPriority::Async).await {
             return Round::Page(page);
         }
-        if slow.costly && gfp.contains(Gfp::NORETRY) {
-            let skipped = slow.compact_result == CompactResult::Skipped && rules.noretry_bails_on_skipped;
-            if skipped || slow.compact_result == CompactResult::Deferred {
+        let (rule, gfp) = (self.noretry_leaves(), slow.request.gfp);
+        let asked = slow.costly || rule == NoRetryLeaves::OnThisNodeOnly;
+        if asked && gfp.contains(Gfp::NORETRY) {
+            if leaves(rule, slow.compact_result, gfp) {
                 return Round::GiveUp;
             }
             slow.priority = CompactPriority::Async;
@@ -243,13 +253,15 @@ impl<W: World> Mm<W> {
         flags::reserve_override(&self.state.borrow().alloc.policy, &slow.request, &slow.task)
     }
 
-    /// Takes over the reserve override, and drops the node mask of requests that cpusets don't bind (8.1.5).
-    fn apply_override(&self, slow: &mut Slow) {
+    /// Takes over the reserve override, and drops the node mask of requests that cpusets don't bind (8.1.5). Says whether it did.
+    fn apply_override(&self, slow: &mut Slow) -> bool {
         let over = self.reserve_override(slow);
         slow.flags = flags::apply_override(over, &slow.request, slow.flags);
-        if over != AllocFlags::NONE || !slow.flags.contains(AllocFlags::CPUSET) {
+        let unbound = over != AllocFlags::NONE || !slow.flags.contains(AllocFlags::CPUSET);
+        if unbound {
             slow.request.nodemask = NodeMask::ALL;
         }
+        unbound
     }
 
     /// Wakes the kswapds of the zonelist (8.2); up to 4.7, for every zone of it.
@@ -306,7 +318,44 @@ impl<W: World> Mm<W> {
 
     /// The order by which another round is judged: that, or the request's own.
     fn judged_order(&self, slow: &Slow) -> Order {
-        let by_own = defrag_rules(&self.state.borrow().alloc.policy).is_some_and(|rules| !rules.retries_at_block_order);
-        if by_own { slow.request.order } else { self.work_order(slow) }
+        if self.bounds_retries(slow) { slow.request.order } else { self.work_order(slow) }
+    }
+
+    /// Whether this round works at a higher order than the request's, and only so many of these are granted (13.9).
+    fn bounds_retries(&self, slow: &Slow) -> bool {
+        let rules = defrag_rules(&self.state.borrow().alloc.policy).copied();
+        rules.is_some_and(|rules| rules.promoted_retries == PromotedRetries::AtOwnOrderBounded)
+            && self.work_order(slow) != slow.request.order
+    }
+}
+
+/// Whether `__GFP_NORETRY` ends a request after an initial compaction of that result.
+fn leaves(rule: NoRetryLeaves, result: CompactResult, gfp: Gfp) -> bool {
+    let (deferred, skipped) = (result == CompactResult::Deferred, result == CompactResult::Skipped);
+    match rule {
+        NoRetryLeaves::OnDeferred => deferred,
+        NoRetryLeaves::OnSkippedOrDeferred => deferred || skipped,
+        NoRetryLeaves::AlsoOnThisNode => deferred || skipped || gfp.contains(Gfp::THISNODE),
+        NoRetryLeaves::OnThisNodeOnly => gfp.contains(Gfp::THISNODE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_may_not_retry_leaves_by_the_result_or_by_the_node() {
+        use NoRetryLeaves::*;
+        let results = [CompactResult::Deferred, CompactResult::Skipped, CompactResult::Complete];
+        for (rule, anywhere, own) in [
+            (OnDeferred, [true, false, false], [true, false, false]),
+            (OnSkippedOrDeferred, [true, true, false], [true, true, false]),
+            (AlsoOnThisNode, [true, true, false], [true; 3]),
+            (OnThisNodeOnly, [false; 3], [true; 3]),
+        ] {
+            assert_eq!(results.map(|result| leaves(rule, result, Gfp::TRANSHUGE)), anywhere, "{rule:?}");
+            assert_eq!(results.map(|result| leaves(rule, result, Gfp::TRANSHUGE | Gfp::THISNODE)), own, "{rule:?}");
+        }
     }
 }

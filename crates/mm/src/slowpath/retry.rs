@@ -18,7 +18,7 @@ impl<W: World> Mm<W> {
     /// reserve is given up before the answer is no.
     pub(super) async fn should_reclaim_retry(&self, slow: &mut Slow) -> bool {
         let order = self.judged_order(slow);
-        if slow.progress > 0 && order <= PAGE_ALLOC_COSTLY_ORDER {
+        if slow.progress > 0 && order <= PAGE_ALLOC_COSTLY_ORDER && !self.bounds_retries(slow) {
             slow.no_progress_loops = 0;
         } else {
             slow.no_progress_loops += 1;
@@ -38,7 +38,7 @@ impl<W: World> Mm<W> {
 
     /// should_compact_retry (8.7, 8.8). Raises the priority when it is the next thing to try.
     pub(super) fn should_compact_retry(&self, slow: &mut Slow) -> bool {
-        let (order, compacted) = (self.judged_order(slow), self.work_order(slow));
+        let (order, compacted, bounded) = (self.judged_order(slow), self.work_order(slow), self.bounds_retries(slow));
         if compacted == 0 || slow.task.flags.contains(TaskFlags::DYING) {
             return false;
         }
@@ -47,6 +47,7 @@ impl<W: World> Mm<W> {
         let compaction_result = slow.compact_result;
         let max_retries = max_compact_retries(order);
         let should_retry = match verdict(form, compaction_result, slow.compaction_retries, max_retries) {
+            Verdict::IfReclaimHelps if bounded => false,
             Verdict::IfReclaimHelps => {
                 let request = Request { order: compacted, ..slow.request };
                 state.compaction_zonelist_suitable(&request, slow.flags)

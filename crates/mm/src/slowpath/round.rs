@@ -43,6 +43,24 @@ impl<W: World> Mm<W> {
         }
     }
 
+    /// The round that 7.0 and later enter with, behind its attempt (8.1): who is not bound by marks or cpusets has another one. Who compacts
+    /// first reclaims in the next round only.
+    pub(super) async fn first_round(&self, slow: &mut Slow) -> Round {
+        if self.apply_override(slow) {
+            self.wake_all_kswapds(slow);
+            if let Some(page) = self.attempt(&slow.request, slow.flags) {
+                return Round::Page(page);
+            }
+        }
+        if let Some(end) = self.bail_out(slow) {
+            return end;
+        }
+        if self.compacts_first(slow) {
+            return self.initial_compaction(slow).await;
+        }
+        self.reclaim_then_compact(slow).await
+    }
+
     /// Step 7: who can't reclaim ends here.
     fn bail_out(&self, slow: &mut Slow) -> Option<Round> {
         let state = self.state.borrow();
@@ -83,6 +101,9 @@ impl<W: World> Mm<W> {
         }
         let lifted = defrag::lift_ban(&self.state.borrow().alloc.policy, slow.flags);
         if let Some(flags) = lifted {
+            if self.bounds_retries(slow) {
+                (slow.no_progress_loops, slow.compaction_retries) = (0, 0);
+            }
             slow.flags = flags;
             return Round::Retry(Retry::DefragMode);
         }

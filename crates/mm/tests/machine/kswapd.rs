@@ -54,6 +54,41 @@ fn tasks_reclaim_for_themselves_without_kswapd() {
     }
 }
 
+/// kswapd's failures before and after direct reclaim for one page, while all page cache is used all the time and once it no longer is.
+fn failures_around_direct_reclaim(name: &str, generations: u64) -> [u32; 2] {
+    let mut policy = policy(name, |_| ());
+    policy.set_sysctl("lru_gen/enabled", generations).expect("a kernel with generations");
+    let mut machine = TestMachine::with_daemons(policy, 32);
+    machine.mm.state.borrow_mut().owner.referenced = true;
+    fill_to(&machine, AllocFlags::WMARK_MIN, PageFlags::MAPPED, 1);
+    let ask = |machine: &mut TestMachine| {
+        let mm = machine.mm.clone();
+        let request = request(0, Gfp::KERNEL | Gfp::NORETRY);
+        machine.complete(1_000 * MS, async move { mm.alloc_pages(&request, &task(2)).await });
+        machine.mm.state.borrow().kswapd_failures(NODE)
+    };
+    ask(&mut machine);
+    machine.run_for(10_000 * MS);
+    let given_up = machine.mm.state.borrow().kswapd_failures(NODE);
+    machine.mm.state.borrow_mut().owner.referenced = false;
+    [given_up, ask(&mut machine)]
+}
+
+#[test]
+fn a_node_that_was_given_up_is_taken_up_again_on_progress_and_in_7_3_once_it_is_balanced() {
+    for (name, generations, expected) in
+        [("linux-6.12", 0, [16, 0]), ("linux-6.18", 0, [16, 0]), ("linux-7.3", 0, [16, 16]), ("linux-7.3", 7, [16, 16])]
+    {
+        assert_eq!(failures_around_direct_reclaim(name, generations), expected, "{name}, {generations}");
+    }
+}
+
+#[test]
+fn in_6_6_kswapd_never_gives_up_on_generations() {
+    let given_up = |generations| failures_around_direct_reclaim("linux-6.6", generations)[0];
+    assert_eq!([given_up(0), given_up(7)], [16, 1]);
+}
+
 /// With free memory between low and high, and kswapd asleep: does a call reach it?
 fn hears_call_between_marks(name: &'static str) -> bool {
     let wide = |policy: &mut Policy| policy.sysctl.min_free_kbytes = Some(8192);

@@ -118,6 +118,44 @@ fn rounds_of_promoted_requests_are_judged_by_the_block_as_posted_and_by_their_ow
     }
 }
 
+/// What `reclaim_retry_zone` shows of fruitless rounds, first to last.
+fn fruitless(machine: &TestMachine) -> Vec<u32> {
+    machine.watched(|seen| {
+        let loops = |event: &MmEvent| match event {
+            MmEvent::ReclaimRetryZone { no_progress_loops, .. } => Some(*no_progress_loops),
+            _ => None,
+        };
+        seen.mm.iter().filter_map(loops).collect()
+    })
+}
+
+#[test]
+fn counts_of_promoted_requests_begin_anew_with_the_fallback_in_7_3() {
+    for (name, rounds) in
+        [("linux-6.18+defrag", [1, 2]), ("linux-6.18+storm-fix", [1, 2]), ("linux-7.3+defrag", [1, 1])]
+    {
+        let (machine, answer) = out_of_memory(policy(name, |_| ()));
+        assert!(answer.flatten().is_some(), "{name}");
+        assert_eq!(fruitless(&machine)[..2], rounds, "{name}");
+    }
+}
+
+#[test]
+fn rounds_of_promoted_requests_are_fruitless_in_7_3_whatever_they_free() {
+    let rounds_of = |name| {
+        let mut machine = TestMachine::new(policy(name, |_| ()), 64);
+        fill_to(&machine, AllocFlags::WMARK_MIN, PageFlags::MAPPED, 1);
+        let mm = machine.mm.clone();
+        let page = machine.complete(SECOND, async move { kernel_page(&mm, 0, 2).await });
+        assert!(page.flatten().is_some() && machine.counter(Counter::PgstealDirect) > 0, "{name}");
+        fruitless(&machine)
+    };
+    assert!(rounds_of("linux-6.18+defrag").iter().all(|&rounds| rounds == 0));
+    let promoted = rounds_of("linux-7.3+defrag");
+    assert!(!promoted.is_empty());
+    assert_eq!(promoted, (1..=promoted.len() as u32).collect::<Vec<_>>());
+}
+
 #[test]
 fn mode_2_never_fragments() {
     let (mut machine, _) = checkerboard(policy("linux-6.18+defrag2", |_| ()), 64);
@@ -209,6 +247,21 @@ fn a_request_that_compaction_skips_is_a_stall_in_3_x_only() {
 }
 
 #[test]
+fn a_huge_page_of_any_node_is_reclaimed_for_once_since_7_0_though_compaction_was_skipped() {
+    for (name, node, reclaims) in [("linux-6.18", Gfp(0), 0), ("linux-7.3", Gfp(0), 1), ("linux-7.3", Gfp::THISNODE, 0)]
+    {
+        let (mut machine, _) = out_of_memory_without_request(name);
+        let mm = machine.mm.clone();
+        let request = request(9, Gfp::TRANSHUGE | Gfp::NORETRY | node);
+        let page = machine.complete(SECOND, async move { mm.alloc_pages(&request, &task(2)).await });
+        assert_eq!(page, Some(None));
+        let seen =
+            machine.watched(|seen| seen.count(|event| matches!(event, MmEvent::VmscanDirectReclaimBegin { .. })));
+        assert_eq!(seen, reclaims, "{name}, {node:?}");
+    }
+}
+
+#[test]
 fn retry_mayfail_forgives_sixteen_fruitless_rounds_and_kills_nobody() {
     let mut machine = TestMachine::with_daemons(policy("linux-6.18", |_| ()), 32);
     // File pages that are used all the time: reclaimable by the books, but never reclaimed.
@@ -251,7 +304,9 @@ fn out_of_memory_without_request(name: &str) -> (TestMachine, u64) {
 
 #[test]
 fn an_advised_fault_that_fails_has_asked_twice_since_5_4() {
-    for (name, requests) in [("linux-3.12", 1), ("linux-4.20", 1), ("linux-5.0", 1), ("linux-6.18", 2)] {
+    for (name, requests) in
+        [("linux-3.12", 1), ("linux-4.20", 1), ("linux-5.0", 1), ("linux-6.18", 2), ("linux-7.3", 2)]
+    {
         let (mut machine, _) = out_of_memory_without_request(name);
         let mm = machine.mm.clone();
         let place = ThpPlace { node: NODE, nodemask: NodeMask::ALL };

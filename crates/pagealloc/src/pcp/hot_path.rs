@@ -82,6 +82,9 @@ impl<O: Observer> PageAllocator<O> {
     ) {
         let below_high = self.zones[zone.index()].below_high;
         let wanted = self.pcps[number].alloc_batch(order, self.policy.pcp.high, below_high);
+        if self.refills_no_list(order, flags) {
+            return;
+        }
         let mut list = FrameList::default();
         let mut mode = RmqueueMode::Normal;
         while list.len() < wanted

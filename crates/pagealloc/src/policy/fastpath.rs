@@ -277,6 +277,16 @@ pub enum MigratetypeNumbers {
     MovableFirst,
 }
 
+/// How high-order atomic requests use the HighAtomic reserve (1.14, 2.7, 5.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HighAtomicUse {
+    /// On the slow path only, where any page that serves one has its block reserved, from a per-CPU list or not (up to 6.19).
+    SlowPath,
+    /// On both paths. They leave empty per-CPU lists empty and go to the buddy lists, the reserve first; a block is reserved for a page from
+    /// these at the min mark (7.3; 7.2 was not read).
+    BothPaths,
+}
+
 /// What the watermark test subtracts for the HighAtomic reserve (3.2, 6.6.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReserveHeldBack {

@@ -67,6 +67,8 @@ pub struct Policy {
     /// The HighAtomic reserve is fed by, and open to, all requests of order > 0 that can't wait, whether they have `__GFP_HIGH` or not (6.3 to 6.16 and their
     /// stable series for a time: read in 6.6.57 and 6.14, not in 6.1.192 and 6.12.117).
     pub reserve_for_nonblocking: bool,
+    /// Where requests of order > 0 that have the HighAtomic reserve draw on it and feed it.
+    pub highatomic_use: HighAtomicUse,
     /// How much of the min reserve privileged requests may use (6.6, 6.7).
     pub watermark_reserve: WatermarkReserve,
     /// How low and high derive from min (6.3).

@@ -322,9 +322,9 @@ pub enum FlusherWake {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PassQuota {
     /// Calculated anew before each batch, which looks at up to 4,096 pages. A pass that has to age ends with that, and one at the first
-    /// priority does without (up to 6.17).
+    /// priority does without (up to 6.16).
     Anew,
-    /// The same, but a batch looks at no more than the pass has left to scan (seen in 6.18).
+    /// The same, but a batch looks at no more than the pass has left to scan (6.17 to 7.1; read in 6.17, not in 6.16).
     AnewExact,
     /// Calculated once, when the pass begins, and used up by all that batches of 64 look at. A pass that can't evict otherwise ages at any
     /// priority, and ends after one batch more (7.2+).

@@ -20,9 +20,8 @@ pub struct DefragRules {
     pub memalloc_may_fragment: bool,
     /// Direct reclaim and compaction of non-movable requests run at the pageblock order (13.9; 7.3+).
     pub reclaim_at_block_order: bool,
-    /// Whether they are worth another round is then judged by that order, too, as first posted. 7.3 judges by the request's own, as
-    /// `compact_retry` and `reclaim_retry_zone` show in its recordings: what is not costly goes on, up to full compaction.
-    pub retries_at_block_order: bool,
+    /// Whether a request that is promoted so is worth another round.
+    pub promoted_retries: PromotedRetries,
     /// Fail rather than fragment: step d and the OOM attempt keep NOFRAGMENT (13.11); used when defrag_mode=2.
     pub never_fragment: bool,
 }
@@ -34,6 +33,17 @@ pub enum DefragRetry {
     AsPosted,
     /// As merged: NOFRAGMENT is removed, once.
     Once,
+}
+
+/// How another round is judged for a request whose reclaim and compaction run at the block order (13.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromotedRetries {
+    /// By that order, too (as first posted).
+    AtBlockOrder,
+    /// By the request's own, as `compact_retry` and `reclaim_retry_zone` show in recordings of 7.3: what is not costly goes on, up to full
+    /// compaction. But every round counts as fruitless, whatever it freed, compaction that lacks free pages ends it, and both counts begin
+    /// anew once the ban is lifted (read in 7.3.4).
+    AtOwnOrderBounded,
 }
 
 /// Measure of kswapd's balance under defrag_mode (13.8).
@@ -81,6 +91,10 @@ pub struct KswapdRules {
     pub proactive_compaction: bool,
     /// kswapd gives up after 16 fruitless runs (4.12+); before, zones are judged by pages scanned.
     pub failures: bool,
+    /// What ends a row of such runs.
+    pub failures_end: FailuresEnd,
+    /// A run that reclaimed nothing while it spared active page cache is made once more without that (read in 6.12.117, not in 6.6.57).
+    pub retries_without_trim: bool,
     /// The boost series wakes kswapd at a refill's first fallback, within the zone's lock, as posted; it begins while the refill goes on,
     /// and knows only the boost of that moment. 5.0 wakes it after the refill (7.8).
     pub woken_amid_refill: bool,
@@ -107,6 +121,17 @@ pub enum HandOver {
     BeforeSleep,
     /// As soon as the node is balanced, before that first tenth of a second.
     BeforeNap,
+}
+
+/// When kswapd's failures are counted anew (9.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FailuresEnd {
+    /// Anybody's reclaim of the node got a page.
+    OnProgress,
+    /// The same, and any pass over generations of the node, which so never gives up (read in 6.6.57, not in 6.12.117).
+    AfterEachPass,
+    /// It got a page, and the node is balanced for the order and the zones that it was for (read in 7.3.4, not in 6.18.15).
+    WhenBalanced,
 }
 
 /// How kswapd raises the pressure (9.6; own knowledge up to 3.10).
@@ -284,7 +309,8 @@ pub enum SuitableMark {
 pub enum CompactGap {
     /// Twice the order's pages (up to 6.19).
     TwiceOrder,
-    /// The same, but no more than 32, what is isolated at a time (`COMPACT_CLUSTER_MAX`; 7.2+, measured: `presets/v7.rs`).
+    /// The same, but no more than 32, what is isolated at a time (`COMPACT_CLUSTER_MAX`), wherever a gap is asked for (7.2+: measured, `presets/v7.rs`, and
+    /// read in 7.3.4).
     Cluster,
 }
 
@@ -331,13 +357,28 @@ pub struct SlowpathRules {
     pub scheme: SlowpathScheme,
     /// Initial async compaction also for non-movable orders above 0 (4.12+), else for costly orders only.
     pub initial_compaction_nonmovable: bool,
-    /// NORETRY requests leave when the initial compaction was skipped, not only when it was deferred (5.4+: there for huge pages only, and
-    /// for those without NORETRY as well).
-    pub noretry_bails_on_skipped: bool,
+    /// What ends a request with `__GFP_NORETRY` after its initial compaction.
+    pub noretry_leaves: NoRetryLeaves,
     /// What `compact_stall` counts.
     pub compact_stalls: CompactStalls,
     /// Form of should_compact_retry.
     pub compact_retry: CompactRetry,
+}
+
+/// When a request with `__GFP_NORETRY` leaves after an initial compaction that gave no page (8.1.4). Who stays has one round of reclaim and
+/// compaction, async as before. Up to 6.19 this is for costly orders; others with the mask go on as requests without it do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoRetryLeaves {
+    /// If compaction was deferred (up to 5.3).
+    OnDeferred,
+    /// If it was deferred or skipped (5.4 to 6.19; in 5.4 for huge pages only, and for those without the mask as well).
+    OnSkippedOrDeferred,
+    /// Whatever it came to, too, if the mask has `__GFP_THISNODE` (read in 5.10.265, 5.15.215, 6.1.192 and 6.12.117, not in 6.6.57, 6.14, 6.17
+    /// and 6.18.15; Debian's changelogs name 6.1.165 and 6.12.75).
+    AlsoOnThisNode,
+    /// Only with `__GFP_THISNODE`, at every order that compacts first. The initial compaction is part of the first round, which reclaims
+    /// nothing if there is one, and has made the one attempt of a request that enters (7.0+; read in 7.3.4).
+    OnThisNodeOnly,
 }
 
 /// What `compact_stall` counts (8.4).

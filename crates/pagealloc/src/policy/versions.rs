@@ -61,10 +61,13 @@ mod tests {
             let Neighbours { at_most, newer } = neighbours(version_of(release).expect("a version"));
             (at_most.map(|preset| preset.name), newer.map(|preset| preset.name))
         };
-        assert_eq!(names("6.17"), (Some("linux-6.15"), Some("linux-6.18")));
+        assert_eq!(names("6.16.12"), (Some("linux-6.16"), Some("linux-6.17")));
+        assert_eq!(names("6.17"), (Some("linux-6.17"), Some("linux-6.18")));
         assert_eq!(names("6.18"), (Some("linux-6.18"), Some("linux-6.18.5")));
         assert_eq!(names("6.18.15+deb13-cloud-amd64"), (Some("linux-6.18.5"), Some("linux-6.19")));
         assert_eq!(names("6.12.30"), (Some("linux-6.12.29"), Some("linux-6.12.65")));
+        assert_eq!(names("6.12.117+deb13-cloud-amd64"), (Some("linux-6.12.114"), Some("linux-6.14")));
+        assert_eq!(names("6.1.192"), (Some("linux-6.1.165"), Some("linux-6.6")));
         assert_eq!(names("2.6"), (None, Some("linux-3.10")));
         assert_eq!(names("7.1"), (Some("linux-6.19"), Some("linux-7.2")));
         assert_eq!(names("7.2.13+deb14-cloud-amd64"), (Some("linux-7.2"), Some("linux-7.3")));

@@ -51,7 +51,17 @@ impl Model {
         if self.defrag_mode() || self.spreads_over_zones(request) {
             flags |= AllocFlags::NOFRAGMENT;
         }
+        let urgent = request.gfp.contains(Gfp::HIGH) && request.order > 0;
+        let waits = request.gfp.contains(Gfp::DIRECT_RECLAIM) || request.gfp.contains(Gfp::NOMEMALLOC);
+        if self.atomics_use_both_paths() && urgent && !waits {
+            flags |= AllocFlags::HIGHATOMIC;
+        }
         flags
+    }
+
+    /// 7.3: high-order atomic requests look to their reserve from the start.
+    pub fn atomics_use_both_paths(&self) -> bool {
+        self.policy.highatomic_use == HighAtomicUse::BothPaths
     }
 
     fn spreads_over_zones(&self, request: &Request) -> bool {
@@ -178,7 +188,15 @@ impl Model {
     /// 7.1i, 7.7, 7.8.
     fn alloc_in(&mut self, zone: usize, request: &Request, flags: AllocFlags) -> Option<Pfn> {
         let cached = if self.is_cached(request.order) { self.pcp_alloc(zone, request, flags) } else { None };
-        let page = cached.or_else(|| self.alloc_from_buddies(zone, request, flags));
+        let page = cached.or_else(|| {
+            let pfn = self.alloc_from_buddies(zone, request, flags)?;
+            let at_min = flags.wmark() == AllocFlags::WMARK_MIN.wmark();
+            if self.atomics_use_both_paths() && at_min && flags.contains(AllocFlags::HIGHATOMIC) {
+                self.prepare(pfn, request.order);
+                self.reserve_highatomic(zone, pfn, request.order);
+            }
+            Some(pfn)
+        });
         if flags.contains(AllocFlags::KSWAPD) && self.zones[zone].boosted {
             self.zones[zone].boosted = false;
             self.wakeups |= 1 << zone;
@@ -217,7 +235,8 @@ impl Model {
             zone.fair_depleted |= zone.fair_batch <= 0;
         }
         let modern = self.policy.watermark_reserve == WatermarkReserve::MinReserve;
-        if flags.contains(self.opens_highatomic()) && (modern || request.order > 0) {
+        let opens = flags.contains(self.opens_highatomic()) && !self.atomics_use_both_paths();
+        if opens && (modern || request.order > 0) {
             self.reserve_highatomic(zone, pfn, request.order);
         }
     }

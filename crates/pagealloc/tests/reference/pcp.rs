@@ -88,7 +88,11 @@ impl Model {
         let pcp = &mut self.zones[zone].pcp[cpu];
         if pcp.lists[index].is_empty() {
             let mut mode = Mode::default();
-            for _ in 0..self.alloc_batch(zone, cpu, request.order) {
+            let batch = self.alloc_batch(zone, cpu, request.order);
+            if self.atomics_use_both_paths() && flags.contains(AllocFlags::HIGHATOMIC) {
+                return None;
+            }
+            for _ in 0..batch {
                 let page = self.remove(zone, request.order, request.migratetype, flags, &mut mode);
                 let Some(pfn) = page else { break };
                 self.fill(pfn, request.order, Frame::Pcp, Frame::Tail);

@@ -11,7 +11,7 @@ pub(super) const RELEASED: DefragRules = DefragRules {
     nonblocking_may_fragment: false,
     memalloc_may_fragment: false,
     reclaim_at_block_order: false,
-    retries_at_block_order: true,
+    promoted_retries: PromotedRetries::AtBlockOrder,
     never_fragment: false,
 };
 

@@ -24,6 +24,7 @@ pub(super) fn linux_3_11() -> Policy {
         skip_kswapd_nodes: false,
         watermark_test: WatermarkTest::Halving,
         reserve_for_nonblocking: false,
+        highatomic_use: HighAtomicUse::SlowPath,
         watermark_reserve: WatermarkReserve::HighHarder3x,
         watermark_gap: WatermarkGap::QuarterOfMin,
         lowmem_zones: LowmemZones::AllButHighMem,
@@ -112,6 +113,8 @@ const KSWAPD_3_11: KswapdRules = KswapdRules {
     reclaimed_counts_as_scanned: false,
     proactive_compaction: false,
     failures: false,
+    failures_end: FailuresEnd::OnProgress,
+    retries_without_trim: false,
     woken_amid_refill: false,
     boosted_run_may_fail: true,
 };
@@ -149,7 +152,7 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
 const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
     scheme: SlowpathScheme::AsyncThenSync3x,
     initial_compaction_nonmovable: false,
-    noretry_bails_on_skipped: false,
+    noretry_leaves: NoRetryLeaves::OnDeferred,
     compact_stalls: CompactStalls::Attempts,
     compact_retry: CompactRetry::Classified,
 };

@@ -49,7 +49,7 @@ pub(super) fn linux_5_4() -> Policy {
         slowpath: SlowpathRules {
             compact_stalls: CompactStalls::Requests,
             compact_retry: CompactRetry::ClassifiedByNeed,
-            noretry_bails_on_skipped: true,
+            noretry_leaves: NoRetryLeaves::OnSkippedOrDeferred,
             ..base.slowpath
         },
         thp: ThpRules { fault_nodes: FaultNodes::LocalThenAnywhere, ..base.thp },
@@ -59,8 +59,8 @@ pub(super) fn linux_5_4() -> Policy {
 
 /// 5.10 with its stable updates (read in 5.10.265). Since 5.4: cost model and swappiness up to 200 (5.8, 10.8), a clock of refaults that activations by reclaim move (5.8; 10.16), forced deactivation in a second
 /// round (5.5; 10.3), collapses of shared pages (5.8; 12.3),
-/// anonymous working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), and passes that end one round
-/// after the cut to proportion (6.1; 10.9).
+/// anonymous working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), passes that end one round
+/// after the cut to proportion (6.1; 10.9), and a fault that compacts its own node only, before it asks the others (8.1).
 pub(super) fn linux_5_10() -> Policy {
     let base = linux_5_4();
     Policy {
@@ -79,6 +79,7 @@ pub(super) fn linux_5_10() -> Policy {
             ..base.reclaim
         },
         kswapd: KswapdRules { proactive_compaction: true, ..base.kswapd },
+        slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },
         thp: ThpRules { collapses_shared: true, ..base.thp },
         sysctl_rules: SysctlRules { watermark_scale_factor_max: 3000, swappiness_max: 200, ..base.sysctl_rules },
         ..base
@@ -116,6 +117,7 @@ pub(super) fn linux_6_1() -> Policy {
             generations: Some(GENERATIONS_6_1),
             ..base.reclaim
         },
+        slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::OnSkippedOrDeferred, ..base.slowpath },
         thp: ThpRules { collapse_swap_in: CollapseSwapIn::UntilItWaits, ..base.thp },
         ..base
     }
@@ -130,6 +132,16 @@ pub(super) fn linux_6_1_116() -> Policy {
         watermark_reserve: WatermarkReserve::MinReserve,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
         reclaim: ReclaimRules { compacts_by_mask: true, ..base.reclaim },
+        ..base
+    }
+}
+
+/// And with requests for a huge page of one node that only compact there (6.1.165 by Debian's changelog; read in 6.1.192).
+pub(super) fn linux_6_1_165() -> Policy {
+    let base = linux_6_1_116();
+    Policy {
+        name: "linux-6.1.165",
+        slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },
         ..base
     }
 }
@@ -156,6 +168,9 @@ const GENERATIONS_6_6: GenerationRules =
 /// 6.12: stops at the high marks (6.7).
 const GENERATIONS_6_12: GenerationRules = GenerationRules { stops_at_high: true, ..GENERATIONS_6_6 };
 
+const GENERATIONS_6_12_104: GenerationRules =
+    GenerationRules { wakes_flushers: FlusherWake::AfterPass, ..GENERATIONS_6_12 };
+
 /// 6.14: flushers woken (6.13), uses and the balance of kinds reworked (6.14).
 const GENERATIONS_6_14: GenerationRules = GenerationRules {
     second_look: true,
@@ -164,8 +179,8 @@ const GENERATIONS_6_14: GenerationRules = GenerationRules {
     ..GENERATIONS_6_12
 };
 
-/// 6.18: batches that end with the pass.
-pub(super) const GENERATIONS_6_18: GenerationRules =
+/// 6.17: batches that end with the pass.
+pub(super) const GENERATIONS_6_17: GenerationRules =
     GenerationRules { quota: PassQuota::AnewExact, ..GENERATIONS_6_14 };
 
 /// 6.6 with its stable updates (read in 6.6.57). Since 6.1: Movable zones count for no other zone's marks (6.3), MIN_RESERVE and NON_BLOCK (6.3, 6.6), rotations cost (6.2; 10.15), fast search no longer hides what it finds, failures
@@ -196,7 +211,11 @@ pub(super) fn linux_6_6() -> Policy {
             nofs_isolates_more: true,
             ..base.compaction
         },
-        kswapd: KswapdRules { reclaimed_counts_as_scanned: true, ..base.kswapd },
+        kswapd: KswapdRules {
+            reclaimed_counts_as_scanned: true,
+            failures_end: FailuresEnd::AfterEachPass,
+            ..base.kswapd
+        },
         slowpath: SlowpathRules { compact_retry: CompactRetry::ByResult, ..base.slowpath },
         thp: ThpRules { counts_khugepaged: true, ..base.thp },
         ..base
@@ -222,6 +241,7 @@ pub(super) fn linux_6_12() -> Policy {
         list_types: ListTypes::Strict,
         merge_retype: MergeRetype::FirstBlock,
         pcp: PcpRules { high: PcpHigh::AutoTuned, empties: PcpEmpties::AfterBatch, ..base.pcp },
+        kswapd: KswapdRules { failures_end: FailuresEnd::OnProgress, retries_without_trim: true, ..base.kswapd },
         compaction: CompactionRules {
             moves_compound: true,
             targets_by_order: true,
@@ -255,6 +275,33 @@ pub(super) fn linux_6_12_65() -> Policy {
         pcp: PcpRules { steps: PcpSteps::Decay, ..base.pcp },
         ..base
     }
+}
+
+/// And with requests for a huge page of one node that only compact there (6.12.75 by Debian's changelog; read in 6.12.117).
+pub(super) fn linux_6_12_75() -> Policy {
+    let base = linux_6_12_65();
+    Policy {
+        name: "linux-6.12.75",
+        slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },
+        ..base
+    }
+}
+
+/// And with flushers woken by generations (6.13; 6.12.104 by its distributor's changelog, read in 6.12.117).
+pub(super) fn linux_6_12_104() -> Policy {
+    let base = linux_6_12_75();
+    Policy {
+        name: "linux-6.12.104",
+        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_12_104), ..base.reclaim },
+        ..base
+    }
+}
+
+/// And with dirty page cache judged as on the inactive lists (7.2; 6.12.114 likewise).
+pub(super) fn linux_6_12_114() -> Policy {
+    let base = linux_6_12_104();
+    let generations = GenerationRules { sorts_dirty: false, ..GENERATIONS_6_12_104 };
+    Policy { name: "linux-6.12.114", reclaim: ReclaimRules { generations: Some(generations), ..base.reclaim }, ..base }
 }
 
 /// 6.14.0: the multi-generational LRU reworked.
@@ -293,23 +340,41 @@ pub(super) fn linux_6_15() -> Policy {
     Policy { name: "linux-6.15", fallback: Fallback::ClaimThenSteal { batch_mode: true }, ..linux_6_15_rc1() }
 }
 
-/// 6.18.2: per-CPU lists emptied later (6.16), nodes with a busy kswapd come second (7.1d); ext4 has large folios (6.16);
-/// disks that rotate are read ahead further (6.17).
-pub(super) fn linux_6_18() -> Policy {
+/// 6.16: per-CPU lists emptied later; ext4 has large folios.
+pub(super) fn linux_6_16() -> Policy {
     let base = linux_6_15();
     Policy {
-        name: "linux-6.18",
+        name: "linux-6.16",
         pcp: PcpRules { empties: PcpEmpties::AfterBatchAndHalfHighMin, ..base.pcp },
-        skip_kswapd_nodes: true,
-        reserve_for_nonblocking: false,
         large_folios: LargeFolios::XfsAndExt4,
+        ..base
+    }
+}
+
+/// 6.17: the HighAtomic reserve for those with `__GFP_HIGH` only, batches of generations that end with the pass; disks that rotate are read
+/// ahead further.
+pub(super) fn linux_6_17() -> Policy {
+    let base = linux_6_16();
+    Policy {
+        name: "linux-6.17",
+        reserve_for_nonblocking: false,
         reclaim: ReclaimRules {
-            swap_tables: SwapTableRule::PerCluster,
             rotating_readahead_kib: 8192,
             programs_read_forward: true,
-            generations: Some(GENERATIONS_6_18),
+            generations: Some(GENERATIONS_6_17),
             ..base.reclaim
         },
+        ..base
+    }
+}
+
+/// 6.18.2: nodes with a busy kswapd come second (7.1d); swap tables.
+pub(super) fn linux_6_18() -> Policy {
+    let base = linux_6_17();
+    Policy {
+        name: "linux-6.18",
+        skip_kswapd_nodes: true,
+        reclaim: ReclaimRules { swap_tables: SwapTableRule::PerCluster, ..base.reclaim },
         ..base
     }
 }
