@@ -5,7 +5,7 @@ use crate::env::{Nanos, TaskContext};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::{FaultNodes, ThpRules};
+use pagealloc::policy::{FaultNodes, ScanProgress, ThpRules};
 use pagealloc::{Counter, Gfp, NodeId, NodeMask, Order, Pfn, Request};
 
 /// `/sys/kernel/mm/transparent_hugepage/enabled`.
@@ -200,6 +200,22 @@ impl Khugepaged {
         }
     }
 
+    /// Whether a look at a page table ends here: nothing behind could make the range worth it.
+    pub const fn is_spoilt(&self, range: &RangeScan) -> bool {
+        range.swapped > self.max_ptes_swap
+            || range.none > self.max_ptes_none
+            || range.shared > self.max_ptes_shared
+            || range.unsuitable > 0
+    }
+
+    /// What the look at a range takes of `pages_to_scan`.
+    pub fn progress(&self, rule: ScanProgress, range: &RangeScan) -> u32 {
+        match rule {
+            ScanProgress::WholeRanges => self.pages,
+            ScanProgress::EntriesLookedAt => range.entries.max(1),
+        }
+    }
+
     /// How long khugepaged sleeps after its `failures`-th failed allocation of a round, and whether the round goes on:
     /// the second failure ends it.
     pub const fn after_failed_alloc(&self, failures: u32) -> (Nanos, bool) {
@@ -210,6 +226,8 @@ impl Khugepaged {
 /// What a look at the page table of a range found, in base pages.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RangeScan {
+    /// Entries of a page table that were looked at; the rest does not matter once one has spoilt the range.
+    pub entries: u32,
     /// Empty or zero-page entries.
     pub none: u32,
     /// A userfaultfd wants to see faults of the range.
@@ -297,6 +315,18 @@ mod tests {
         assert_eq!(refused(|range| range.young = 0), Refusal::LackOfReferences);
         assert_eq!(refused(|range| (range.swapped, range.young) = (1, 255)), Refusal::LackOfReferences);
         assert_eq!(refused(|range| range.unsuitable = 1), Refusal::UnsuitablePages);
+    }
+
+    #[test]
+    fn a_range_costs_what_was_looked_at_since_7_x() {
+        let rules = Khugepaged::new(9);
+        let costs = |entries| {
+            let range = RangeScan { entries, ..RangeScan::default() };
+            [ScanProgress::WholeRanges, ScanProgress::EntriesLookedAt].map(|rule| rules.progress(rule, &range))
+        };
+        assert_eq!([0, 65, 512].map(costs), [[512, 1], [512, 65], [512, 512]]);
+        let spoilt = |swapped, none| rules.is_spoilt(&RangeScan { swapped, none, ..RangeScan::default() });
+        assert_eq!([spoilt(64, 448), spoilt(65, 0), spoilt(0, 512)], [false, true, true]);
     }
 
     #[test]

@@ -144,6 +144,7 @@ const ROWS: &[Row] = &[
     row!("8.12 nodes of faults", ["4.6", "4.20", "5.0", "5.4"], thp.fault_nodes),
     row!("12.3 nodes of collapses", ["4.6"], thp.collapses_anywhere),
     row!("12.3 collapses", ["4.8", "5.10", "6.1"], thp.collapse_swap_in, thp.collapses_shared),
+    row!("12.3 what a range costs", ["7.2"], thp.scan_progress),
     row!("12.4 deferred splits", ["4.6"], thp.defers_split),
     row!("12.5 khugepaged's reclaim", ["6.6"], thp.counts_khugepaged),
 ];

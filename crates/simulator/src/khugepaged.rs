@@ -124,12 +124,13 @@ impl Sim {
                 return;
             }
             let Some((pid, number)) = self.next_range() else { continue };
-            let Some(range) = self.look_at_range(pid, number) else {
+            let Some(range) = self.look_at_range(pid, number, rules) else {
                 scanned += 1;
                 continue;
             };
-            scanned += rules.pages;
-            self.spend(self.spec.costs.speeds.scan_migrate * u64::from(rules.pages)).await;
+            let progress = rules.progress(self.mm.state.borrow().alloc.policy.thp.scan_progress, &range);
+            scanned += progress;
+            self.spend(self.spec.costs.speeds.scan_migrate * u64::from(progress)).await;
             let Ok(node) = rules.judge(&range) else { continue };
             if !self.collapse(pid, number, node, rules).await {
                 failures += 1;
@@ -157,8 +158,8 @@ impl Sim {
         number.map(|number| (pid, number))
     }
 
-    /// What a window holds; `None` where no huge page fits, or none is wanted.
-    fn look_at_range(&self, pid: Pid, number: u32) -> Option<RangeScan> {
+    /// What a window holds, up to what spoils it; `None` where no huge page fits, or none is wanted.
+    fn look_at_range(&self, pid: Pid, number: u32, rules: &Khugepaged) -> Option<RangeScan> {
         let state = &mut *self.mm.state.borrow_mut();
         let Computer { processes, folios, .. } = &mut state.owner;
         let process = processes.get_mut(pid).filter(|process| !process.killed)?;
@@ -171,13 +172,20 @@ impl Sim {
         let entry = window.entry.clone();
         let mut range = RangeScan { by_node: vec![0; usize::from(self.spec.nodes.max(1))], ..RangeScan::default() };
         match &entry {
-            // Nothing to gain; it counts as looked at all the same.
+            // Nothing to gain.
             Entry::Empty | Entry::Huge(_) => range.none = self.page_size().ptes(),
             Entry::Table(table) => {
-                let pages = table.iter().filter_map(|pte| if let Pte::Page(id) = pte { Some(*id) } else { None });
-                pages.for_each(|id| note_page(state, self.mm.env.now(), id, &mut range));
-                range.none = table.iter().filter(|pte| matches!(pte, Pte::None | Pte::Zero)).count() as u32;
-                range.unsuitable += table.iter().filter(|pte| matches!(pte, Pte::File { .. })).count() as u32;
+                for pte in table {
+                    match *pte {
+                        Pte::None | Pte::Zero => range.none += 1,
+                        Pte::Page(id) => note_page(state, self.mm.env.now(), id, &mut range),
+                        Pte::File { .. } => range.unsuitable += 1,
+                    }
+                    range.entries += 1;
+                    if rules.is_spoilt(&range) {
+                        break;
+                    }
+                }
             }
         }
         Some(range)
@@ -194,7 +202,7 @@ impl Sim {
         if self.read_range(pid, number).await {
             self.spend(self.spec.costs.copy_page * u64::from(rules.pages)).await;
             let as_before = |range: RangeScan| range.swapped == 0 && rules.judge(&range).is_ok();
-            if self.look_at_range(pid, number).is_some_and(as_before) {
+            if self.look_at_range(pid, number, rules).is_some_and(as_before) {
                 self.move_range(pid, number, filled);
                 return true;
             }

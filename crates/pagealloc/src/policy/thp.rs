@@ -22,6 +22,18 @@ pub struct ThpRules {
     /// khugepaged and faults under `MADV_HUGEPAGE` reclaim once and give up, too, with `__GFP_NORETRY` (up to 4.7; "mm, thp: remove
     /// `__GFP_NORETRY` from khugepaged and madvised allocations", 4.8).
     pub always_noretry: bool,
+    /// What a range takes of khugepaged's `pages_to_scan`.
+    pub scan_progress: ScanProgress,
+}
+
+/// What a look at a range counts for (12.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanProgress {
+    /// All entries of a page table, whatever there is (up to 6.19; read in 6.18.15).
+    WholeRanges,
+    /// Entries up to the one that spoils the range; one for a range without a page table, or with a huge page (read in 7.3.4, posted in December
+    /// 2025; 7.2 was not read, and is taken to have it).
+    EntriesLookedAt,
 }
 
 /// Which nodes serve the huge page of a fault, without a memory policy (8.12). Versions are own knowledge.

@@ -149,7 +149,7 @@ fn huge_pages_that_are_cut_and_made_hold_what_was_written() {
     spec.boot.unmovable = 3_000;
     (spec.thp.khugepaged.scan_sleep, spec.thp.khugepaged.alloc_sleep) = (20_000_000, 40_000_000);
     let counters = [Counter::PswpOut, Counter::ThpDeferredSplitPage, Counter::ThpSplitPage, Counter::ThpCollapseAlloc];
-    for policy in ["linux-4.20", "linux-6.18"] {
+    for policy in ["linux-4.20", "linux-6.18", "linux-7.3"] {
         let mut sums = [0; 4];
         for seed in 11..=14 {
             let (_, counted) = run_on(&spec, policy, seed, (600, Random::op_on_huge_pages), counters);

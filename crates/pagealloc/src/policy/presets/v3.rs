@@ -54,6 +54,7 @@ pub(super) fn linux_3_11() -> Policy {
             counts_khugepaged: false,
             fault_nodes: FaultNodes::Anywhere,
             always_noretry: true,
+            scan_progress: ScanProgress::WholeRanges,
         },
         sysctl_rules: SysctlRules {
             compact_unevictable_allowed: false,

@@ -38,6 +38,7 @@ pub(super) fn linux_7_2() -> Policy {
             ..base.slowpath
         },
         defrag: Some(DEFRAG_7_2),
+        thp: ThpRules { scan_progress: ScanProgress::EntriesLookedAt, ..base.thp },
         ..base
     }
 }
