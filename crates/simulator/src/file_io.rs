@@ -333,16 +333,12 @@ impl Sim {
         let state = &mut *self.mm.state.borrow_mut();
         let folio = *state.owner.folios.get(id);
         let (Use::File { index, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return 1 };
-        if state.alloc.policy.reclaim.writes_refault && at.file != BLOCK_DEVICE {
+        if state.alloc.policy.reclaim.writes_refault {
             // Up to 4.6 to write to a page is to use it ("mm: filemap: only do access activations on reads").
             state.mark_accessed(pfn);
         }
         if !state.pages.flags(pfn).contains(PageFlags::DIRTY) {
             state.set_dirty(pfn);
-            if at.file == BLOCK_DEVICE {
-                // The journal holds the buffer until it is written to its place.
-                state.pages.add_flags(pfn, PageFlags::PINNED);
-            }
             self.dirtied.borrow_mut().push_back((self.mm.env.now(), id));
         }
         (index + folio.pages()).min(at.end) - at.index
@@ -368,7 +364,7 @@ impl Sim {
         if self.cached(at).is_some_and(|(now, _)| now == id) {
             self.use_cached(id);
             if dirty {
-                self.dirty(at, id);
+                self.change_metadata(id);
             }
         }
     }

@@ -75,11 +75,14 @@ impl Sim {
 
     /// Writes the oldest dirty pages: as many as are asked for, or are too old or too many.
     async fn write_back(&self, mut asked: u64) {
+        let mut left = Vec::new();
         while let Some(id) = self.next_to_write(asked > 0) {
             if let Some(pages) = self.start_writing(id, Stream::Files) {
                 asked = asked.saturating_sub(pages.into());
                 self.spend(self.cost_of_writing(pages)).await;
                 self.write_inode(id).await;
+            } else if self.is_dirty_again(id) {
+                left.push(id);
             }
             let device = self.mm.env.device(false);
             if device.has_requests() {
@@ -88,7 +91,15 @@ impl Sim {
                 self.env().sleep_until(device.idle_at().saturating_sub(BACKLOG)).await;
             }
         }
+        self.dirtied.borrow_mut().extend(left.into_iter().map(|id| (self.mm.env.now(), id)));
         self.mm.state.borrow_mut().refresh_dirty_limits();
+    }
+
+    /// Whether a page was dirtied while it is being written: it has to wait for another round.
+    fn is_dirty_again(&self, id: FolioId) -> bool {
+        let state = self.mm.state.borrow();
+        let again = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
+        state.owner.folios.frame(id).is_some_and(|pfn| state.pages.flags(pfn).contains(again))
     }
 
     /// XFS writes the inode of a file that has been written, through its cluster.
@@ -129,16 +140,20 @@ impl Sim {
         if !flags.contains(PageFlags::DIRTY) || flags.contains(PageFlags::WRITEBACK) {
             return None;
         }
-        state.set_writeback(pfn);
-        if file == BLOCK_DEVICE {
-            state.pages.clear_flags(pfn, PageFlags::PINNED);
+        if file == BLOCK_DEVICE && self.journal.borrow().is_changing(id) {
+            // Its buffer is the running transaction's, and clean until that commits: nothing is written.
+            state.clear_dirty(pfn);
+            return None;
         }
+        state.set_writeback(pfn);
         self.mm.env.write(pfn, stream, folio.pages());
         Some(folio.pages())
     }
 
-    /// `sync`.
+    /// `sync`: files, what the journal has of them, and the block device with that.
     pub async fn sync_all(&self) {
+        self.write_back(u64::MAX).await;
+        self.commit_metadata();
         self.write_back(u64::MAX).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
         self.log_inodes().await;
@@ -158,6 +173,7 @@ impl Sim {
         }
         self.spend(cost).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
+        self.commit_metadata();
         Ok(())
     }
 }
