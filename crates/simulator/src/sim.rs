@@ -70,6 +70,8 @@ pub(crate) struct Sim {
     pub roots_left: Cell<usize>,
     /// Dirty pages in the order in which they became so.
     pub dirtied: RefCell<VecDeque<(Nanos, FolioId)>>,
+    /// The first ones of them are of files that have been dirty for too long: so many.
+    pub expired: Cell<usize>,
     /// ext4's.
     pub journal: RefCell<Journal>,
     /// The flusher's task while it sleeps.
@@ -115,6 +117,7 @@ impl Sim {
             alive: Cell::new(0),
             roots_left: Cell::new(roots.len()),
             dirtied: RefCell::default(),
+            expired: Cell::new(0),
             journal: RefCell::default(),
             flusher: Cell::new(None),
             wrote: Cell::new(0),

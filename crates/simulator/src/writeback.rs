@@ -8,6 +8,7 @@ use crate::sim::{NOENT, Sim};
 use crate::xfs::Logged;
 use lab::Stream;
 use mm::{Env, Nanos, PageFlags};
+use std::collections::{BTreeMap, VecDeque};
 use workload::{Errno, Filesystem};
 
 /// `dirty_writeback_centisecs` and `dirty_expire_centisecs`.
@@ -19,6 +20,23 @@ const LOOK_INTERVAL: u32 = 32;
 const BACKLOG: Nanos = 100_000_000;
 /// Process number of kernel threads.
 const KERNEL: Pid = 0;
+
+/// Brings what files hold that have been dirty since then, or for longer, before all else, file by file: how many pages. The age is the inode's
+/// (`move_expired_inodes`): it is due with all its pages, new ones too.
+fn bring_expired(
+    dirtied: &mut VecDeque<(Nanos, FolioId)>,
+    since: Nanos,
+    file: impl Fn(FolioId) -> Option<u32>,
+) -> usize {
+    let mut ranks = BTreeMap::new();
+    for &(_, id) in dirtied.iter().take_while(|(at, _)| *at <= since) {
+        let next = ranks.len();
+        ranks.entry(file(id)).or_insert(next);
+    }
+    let rank = |&(_, id): &(Nanos, FolioId)| ranks.get(&file(id)).copied().unwrap_or(ranks.len());
+    dirtied.make_contiguous().sort_by_key(rank);
+    dirtied.partition_point(|page| rank(page) < ranks.len())
+}
 
 impl Sim {
     /// A writer has dirtied pages: wakes the flusher above the first threshold, holds the writer back half way to the
@@ -116,14 +134,24 @@ impl Sim {
 
     fn next_to_write(&self, asked: bool) -> Option<FolioId> {
         let mut dirtied = self.dirtied.borrow_mut();
-        let &(since, id) = dirtied.front()?;
+        let &(since, _) = dirtied.front()?;
         let state = self.mm.state.borrow();
         let (dirty, _) = state.nr_dirty_and_writeback();
-        let wanted = asked || dirty > state.dirty_thresholds().0 || self.mm.env.now() - since >= EXPIRE;
-        if wanted {
-            dirtied.pop_front();
+        let mut expired = self.expired.get();
+        if expired == 0 && self.mm.env.now() - since >= EXPIRE {
+            let file = |id| match state.owner.folios.get(id).what {
+                Use::File { file, .. } => Some(file),
+                _ => None,
+            };
+            let before = self.mm.env.now() - EXPIRE;
+            expired = bring_expired(&mut dirtied, before, file);
         }
-        wanted.then_some(id)
+        let wanted = asked || expired > 0 || dirty > state.dirty_thresholds().0;
+        if !wanted {
+            return None;
+        }
+        self.expired.set(expired.saturating_sub(1));
+        dirtied.pop_front().map(|(_, id)| id)
     }
 
     /// CPU time for a folio of so many pages.
@@ -175,5 +203,20 @@ impl Sim {
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
         self.commit_metadata();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_has_expired_is_written_with_its_new_pages() {
+        // Folios 10 to 19 are file 1's, and so on.
+        let file = |id: FolioId| Some(id.0 / 10);
+        let mut dirtied: VecDeque<_> =
+            [(1, 20), (2, 10), (4, 30), (5, 11), (6, 31), (7, 21)].map(|(at, id)| (at, FolioId(id))).into();
+        assert_eq!(bring_expired(&mut dirtied, 3, file), 4);
+        assert_eq!(dirtied, [(1, 20), (7, 21), (2, 10), (5, 11), (4, 30), (6, 31)].map(|(at, id)| (at, FolioId(id))));
     }
 }
