@@ -1,5 +1,5 @@
-//! Dentries: names in memory, of files that exist and of some that don't. All that nobody uses are on one LRU list, where
-//! a use since the last look earns another round.
+//! Dentries: names in memory, of files that exist and of some that don't. A name whose first use has ended is on one LRU list, where the
+//! end of a later use earns another round (`retain_dentry`).
 
 use crate::line::{Line, Ticket};
 use crate::rows::Rows;
@@ -17,9 +17,14 @@ pub(crate) enum Name {
 
 struct Dentry {
     object: Object,
-    /// Place on the LRU list; none while somebody uses it.
+    /// Place on the LRU list: none while its first use lasts, or if the shrinker has met it in use.
     place: Option<Ticket>,
+    /// A use has ended since it was listed.
     referenced: bool,
+    /// An open file or a mapping has it.
+    held: bool,
+    /// Nobody has looked it up since it was made.
+    fresh: bool,
     /// Its file exists: the dentry holds the inode.
     positive: bool,
 }
@@ -34,13 +39,6 @@ pub(crate) struct Dentries {
 }
 
 impl Dentries {
-    fn get(&self, name: Name) -> Option<&Dentry> {
-        match name {
-            Name::File(file) => self.of_files.get(file),
-            Name::Absent(name) => self.absent.get(&name),
-        }
-    }
-
     fn get_mut(&mut self, name: Name) -> Option<&mut Dentry> {
         match name {
             Name::File(file) => self.of_files.get_mut(file),
@@ -55,40 +53,54 @@ impl Dentries {
         }
     }
 
-    /// Looks a name up; a hit counts as a use.
+    /// Looks a name up; a hit counts as a use, unless somebody holds the dentry anyway: only the last one to let go of it leaves a mark.
     pub fn find(&mut self, name: Name) -> bool {
         match self.get_mut(name) {
             Some(dentry) => {
-                dentry.referenced = true;
+                dentry.fresh = false;
+                dentry.referenced |= !dentry.held;
                 true
             }
             None => false,
         }
     }
 
+    /// A new name. It is listed at once, as if the call that made it were over.
     pub fn insert(&mut self, name: Name, object: Object, positive: bool) {
         let place = Some(self.lru.push(name));
-        let dentry = Dentry { object, place, referenced: false, positive };
+        let dentry = Dentry { object, place, referenced: false, held: false, fresh: true, positive };
         match name {
             Name::File(file) => drop(self.of_files.insert(file, dentry)),
             Name::Absent(name) => drop(self.absent.insert(name, dentry)),
         }
     }
 
-    /// Somebody holds the dentry: no shrinker sees it.
+    /// Somebody holds the dentry. It keeps its place until the shrinker meets it, unless this is the call that made it: then its first use
+    /// goes on, and it has none yet.
     pub fn hold(&mut self, name: Name) {
-        if let Some(place) = self.get_mut(name).and_then(|dentry| dentry.place.take()) {
+        let Some(dentry) = self.get_mut(name) else { return };
+        dentry.held = true;
+        if let Some(place) = dentry.place.take_if(|_| dentry.fresh) {
             self.lru.remove(place);
         }
     }
 
-    /// Nobody holds it any more: it goes back on the list, as used.
+    /// The last one lets go of it: a listed one has been used, another one is listed as it is.
     pub fn release(&mut self, name: Name) {
-        if self.get(name).is_some_and(|dentry| dentry.place.is_none()) {
-            let place = Some(self.lru.push(name));
-            if let Some(dentry) = self.get_mut(name) {
-                (dentry.place, dentry.referenced) = (place, true);
-            }
+        let Some(dentry) = self.get_mut(name) else { return };
+        (dentry.held, dentry.fresh) = (false, false);
+        if dentry.place.is_some() {
+            dentry.referenced = true;
+        } else {
+            self.list(name);
+        }
+    }
+
+    /// Puts a dentry at the end of the list.
+    fn list(&mut self, name: Name) {
+        let place = Some(self.lru.push(name));
+        if let Some(dentry) = self.get_mut(name) {
+            dentry.place = place;
         }
     }
 
@@ -104,22 +116,24 @@ impl Dentries {
         self.of_files.get(file).is_some_and(|dentry| dentry.positive)
     }
 
-    /// Dentries that could be freed.
+    /// Dentries on the list: those that could be freed, and some that are held.
     pub fn unused(&self) -> u64 {
         self.lru.len() as u64
     }
 
-    /// Looks at the oldest `nr`: frees those not used since the last look. Files whose inodes they held.
+    /// Looks at the oldest `nr`: frees those not used since the last look, and unlists those that are held (`dentry_lru_isolate`). Files whose
+    /// inodes they held.
     pub fn prune(&mut self, nr: u64, slabs: &mut Slabs) -> Vec<u32> {
         let mut files = Vec::new();
         for _ in 0..nr.min(self.unused()) {
             let Some(name) = self.lru.pop_first() else { break };
             let Some(dentry) = self.get_mut(name) else { continue };
+            dentry.place = None;
+            if dentry.held {
+                continue;
+            }
             if std::mem::take(&mut dentry.referenced) {
-                let place = Some(self.lru.push(name));
-                if let Some(dentry) = self.get_mut(name) {
-                    dentry.place = place;
-                }
+                self.list(name);
                 continue;
             }
             slabs.free(dentry.object);
@@ -135,11 +149,18 @@ impl Dentries {
     pub fn check(&self) -> Result<(), String> {
         let of_files = self.of_files.iter().map(|(file, dentry)| (Name::File(file), dentry));
         let all = of_files.chain(self.absent.iter().map(|(&name, dentry)| (Name::Absent(name), dentry)));
-        let places: Vec<(Name, Ticket)> = all.filter_map(|(name, dentry)| Some((name, dentry.place?))).collect();
-        let unused = places.len();
-        match self.lru.len() == unused && places.iter().all(|&(name, place)| self.lru.get(place) == Some(name)) {
-            true => Ok(()),
-            false => Err(format!("{unused} unused dentries, {} on their list", self.lru.len())),
+        let (mut listed, mut lost) = (0, None);
+        for (name, dentry) in all {
+            let as_it_says = dentry.place.map_or(dentry.held, |place| self.lru.get(place) == Some(name));
+            listed += usize::from(dentry.place.is_some());
+            lost = lost.or((!as_it_says).then_some(name));
+        }
+        match lost {
+            Some(name) => Err(format!("{name:?} is neither held nor on the list")),
+            None if self.lru.len() != listed => {
+                Err(format!("{listed} listed dentries, {} on their list", self.lru.len()))
+            }
+            None => Ok(()),
         }
     }
 }
@@ -165,12 +186,40 @@ mod tests {
         assert!(dentries.find(Name::Absent(0)) && !dentries.find(Name::Absent(9)));
         assert_eq!(dentries.prune(3, &mut slabs), [1], "file 1 goes, name 0 stays, name 1 goes");
         assert_eq!((dentries.unused(), slabs.objects(Cache::Dentry)), (2, 2));
-        dentries.hold(Name::Absent(2));
-        assert_eq!((dentries.unused(), dentries.prune(9, &mut slabs)), (1, vec![]), "name 0 goes");
         dentries.check().unwrap();
-        dentries.release(Name::Absent(2));
-        assert_eq!((dentries.unused(), slabs.objects(Cache::Dentry)), (1, 1));
-        assert!(dentries.find(Name::Absent(2)) && !dentries.find(Name::Absent(1)));
+    }
+
+    #[test]
+    fn the_end_of_its_first_use_earns_a_dentry_no_second_round() {
+        let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(12));
+        let mut dentries = Dentries::default();
+        let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
+        dentries.insert(Name::File(1), first, true);
+        dentries.hold(Name::File(1));
+        assert_eq!(dentries.unused(), 0, "opened by the call that made it");
+        dentries.release(Name::File(1));
+        assert_eq!((dentries.unused(), dentries.prune(1, &mut slabs)), (1, vec![1]));
+        dentries.check().unwrap();
+    }
+
+    #[test]
+    fn a_held_dentry_keeps_its_place_until_the_shrinker_meets_it() {
+        let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(12));
+        let mut dentries = Dentries::default();
+        let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
+        dentries.insert(Name::File(1), first, true);
+        let second = slabs.take(Cache::Dentry, CpuId(0)).unwrap();
+        dentries.insert(Name::File(2), second, true);
+        for file in [1, 2] {
+            assert!(dentries.find(Name::File(file)), "a later call opens it");
+            dentries.hold(Name::File(file));
+        }
+        assert_eq!((dentries.unused(), dentries.prune(1, &mut slabs), dentries.unused()), (2, vec![], 1));
+        dentries.check().unwrap();
+        dentries.release(Name::File(2));
+        dentries.release(Name::File(1));
+        assert_eq!(dentries.prune(2, &mut slabs), Vec::<u32>::new(), "both had been used when they were opened");
+        assert_eq!(dentries.prune(2, &mut slabs), [2, 1], "in the order of their places");
         dentries.check().unwrap();
     }
 }

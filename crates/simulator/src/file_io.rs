@@ -147,21 +147,31 @@ impl Sim {
         if has_some { self.spec.folio_order } else { 0 }
     }
 
-    /// Reads those pages of a window that are missing, which enter with these flags: how many.
-    pub async fn read_window(&self, pid: Pid, window: Stretch, order: Order, flags: PageFlags) -> u32 {
+    /// Reads those pages of a window that are missing, which enter with these flags: how many. The first large folio that is not to be had,
+    /// or meets a page that is cached, is the last one: single pages fill the rest (`page_cache_ra_order`).
+    pub async fn read_window(&self, pid: Pid, window: Stretch, largest: Order, flags: PageFlags) -> u32 {
         let end = window.end.min(self.file_pages(window.file));
+        let (mut at, mut largest) = (window, largest);
         let mut read = Vec::new();
-        let mut at = window;
         while at.index < end {
-            if self.cached(at).is_some() {
+            if largest == 0 && self.cached(at).is_some() {
                 at.index += 1;
                 continue;
             }
-            let order = order_at(at.index, end - at.index, order);
+            let order = order_at(at.index, end - at.index, largest);
             let gfp = READ | LIGHTLY;
-            let Some(pfn) = self.pages(order, gfp, pid).await else { break };
-            read.extend(self.insert(pid, at, NewPage { pfn, order, gfp, flags }).await);
-            at.index += 1 << order;
+            let pfn = self.pages(order, gfp, pid).await;
+            let inserted = match pfn {
+                Some(pfn) => self.insert(pid, at, NewPage { pfn, order, gfp, flags }).await,
+                None => None,
+            };
+            match inserted {
+                Some(_) => at.index += 1 << order,
+                None if largest > 0 => largest = 0,
+                None if pfn.is_some() => at.index += 1,
+                None => break,
+            }
+            read.extend(inserted);
         }
         self.spend(self.spec.costs.io_page * read.len() as u64).await;
         self.start_read(read)
@@ -323,16 +333,12 @@ impl Sim {
         let state = &mut *self.mm.state.borrow_mut();
         let folio = *state.owner.folios.get(id);
         let (Use::File { index, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return 1 };
-        if state.alloc.policy.reclaim.writes_refault && at.file != BLOCK_DEVICE {
+        if state.alloc.policy.reclaim.writes_refault {
             // Up to 4.6 to write to a page is to use it ("mm: filemap: only do access activations on reads").
             state.mark_accessed(pfn);
         }
         if !state.pages.flags(pfn).contains(PageFlags::DIRTY) {
             state.set_dirty(pfn);
-            if at.file == BLOCK_DEVICE {
-                // The journal holds the buffer until it is written to its place.
-                state.pages.add_flags(pfn, PageFlags::PINNED);
-            }
             self.dirtied.borrow_mut().push_back((self.mm.env.now(), id));
         }
         (index + folio.pages()).min(at.end) - at.index
@@ -358,7 +364,7 @@ impl Sim {
         if self.cached(at).is_some_and(|(now, _)| now == id) {
             self.use_cached(id);
             if dirty {
-                self.dirty(at, id);
+                self.change_metadata(id);
             }
         }
     }

@@ -122,11 +122,15 @@ impl Sim {
     /// `open` with `O_CREAT`: a struct file, which holds dentry and inode.
     pub async fn open_held(&self, pid: Pid, handle: HandleId, file: u32) -> Result<(), Errno> {
         let number = self.open(pid, handle)?;
-        if !self.mm.state.borrow().owner.files.contains(file) {
+        self.hold_objects(pid, number, &[Cache::Filp]).await?;
+        let exists = self.mm.state.borrow().owner.files.contains(file);
+        if !exists {
             self.create(pid, file).await?;
         }
-        self.hold_objects(pid, number, &[Cache::Filp]).await?;
-        self.open_file(pid, file).await?;
+        // Nobody holds a new name while its inode is made, so reclaim may have had it.
+        if exists || !self.mm.state.borrow().owner.dentries.holds(file) {
+            self.open_file(pid, file).await?;
+        }
         let owner = &mut self.mm.state.borrow_mut().owner;
         owner.hold_file(file);
         if let Some(handle) = owner.handles.get_mut(number) {

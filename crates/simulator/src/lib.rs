@@ -37,6 +37,7 @@ mod file_io;
 mod folio;
 mod follow;
 mod handles;
+mod journal;
 mod khugepaged;
 mod line;
 mod mapped;

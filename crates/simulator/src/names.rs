@@ -102,6 +102,8 @@ impl Sim {
             owner.free_inode(file);
             owner.files.remove(file);
             owner.dentries.set_positive(Name::File(file), false);
+            // Own simplification: who has it open holds no name. The kernel drops that name, and frees it when the file is closed.
+            owner.dentries.release(Name::File(file));
         }
         self.settle();
         Ok(())

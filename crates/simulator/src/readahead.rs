@@ -155,6 +155,19 @@ mod tests {
     }
 
     #[test]
+    fn a_page_that_is_cached_already_ends_the_large_folios_of_its_window() {
+        let write = Op::Write { file: FileId(1), offset: 0, bytes: 1 << 20 };
+        let read = |page: u64, pages: u64| Op::Read { file: FileId(1), offset: page << 12, bytes: pages << 12 };
+        let cached = |reads: &[Op]| {
+            let ops = [&[write, Op::SyncAll, Op::DropCaches], reads].concat();
+            cached_after("linux-6.18", false, &ops)
+        };
+        let whole = cached(&[read(0, 1), read(1, 7)]);
+        assert_eq!(whole, [0, 0, 0, 0, 2, 2, 2, 3, 2], "page 4 starts the window of 16 pages");
+        assert_eq!(cached(&[read(13, 1), read(0, 1), read(1, 7)]), [&[0, 0, 0, 0, 2, 2], &[0; 16][..]].concat());
+    }
+
+    #[test]
     fn much_is_read_ahead_where_the_disk_says_that_it_rotates() {
         let read = Op::Read { file: FileId(1), offset: 0, bytes: 64 << 10 };
         let write = Op::Write { file: FileId(1), offset: 0, bytes: 1 << 20 };

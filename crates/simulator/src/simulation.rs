@@ -200,6 +200,7 @@ impl Run<'_> {
         let mut executor = Executor::default();
         start_daemons(&mut executor, &sim.mm, 0);
         executor.spawn_daemon(env, sim.flush_forever());
+        executor.spawn_daemon(env, sim.commit_forever());
         executor.spawn_daemon(env, sim.log_forever());
         executor.spawn_daemon(env, sim.collapse_forever());
         for reader in 0..sim.trace_readers() {

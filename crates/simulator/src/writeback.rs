@@ -8,6 +8,7 @@ use crate::sim::{NOENT, Sim};
 use crate::xfs::Logged;
 use lab::Stream;
 use mm::{Env, Nanos, PageFlags};
+use std::collections::{BTreeMap, VecDeque};
 use workload::{Errno, Filesystem};
 
 /// `dirty_writeback_centisecs` and `dirty_expire_centisecs`.
@@ -19,6 +20,23 @@ const LOOK_INTERVAL: u32 = 32;
 const BACKLOG: Nanos = 100_000_000;
 /// Process number of kernel threads.
 const KERNEL: Pid = 0;
+
+/// Brings what files hold that have been dirty since then, or for longer, before all else, file by file: how many pages. The age is the inode's
+/// (`move_expired_inodes`): it is due with all its pages, new ones too.
+fn bring_expired(
+    dirtied: &mut VecDeque<(Nanos, FolioId)>,
+    since: Nanos,
+    file: impl Fn(FolioId) -> Option<u32>,
+) -> usize {
+    let mut ranks = BTreeMap::new();
+    for &(_, id) in dirtied.iter().take_while(|(at, _)| *at <= since) {
+        let next = ranks.len();
+        ranks.entry(file(id)).or_insert(next);
+    }
+    let rank = |&(_, id): &(Nanos, FolioId)| ranks.get(&file(id)).copied().unwrap_or(ranks.len());
+    dirtied.make_contiguous().sort_by_key(rank);
+    dirtied.partition_point(|page| rank(page) < ranks.len())
+}
 
 impl Sim {
     /// A writer has dirtied pages: wakes the flusher above the first threshold, holds the writer back half way to the
@@ -75,11 +93,14 @@ impl Sim {
 
     /// Writes the oldest dirty pages: as many as are asked for, or are too old or too many.
     async fn write_back(&self, mut asked: u64) {
+        let mut left = Vec::new();
         while let Some(id) = self.next_to_write(asked > 0) {
             if let Some(pages) = self.start_writing(id, Stream::Files) {
                 asked = asked.saturating_sub(pages.into());
                 self.spend(self.cost_of_writing(pages)).await;
                 self.write_inode(id).await;
+            } else if self.is_dirty_again(id) {
+                left.push(id);
             }
             let device = self.mm.env.device(false);
             if device.has_requests() {
@@ -88,7 +109,15 @@ impl Sim {
                 self.env().sleep_until(device.idle_at().saturating_sub(BACKLOG)).await;
             }
         }
+        self.dirtied.borrow_mut().extend(left.into_iter().map(|id| (self.mm.env.now(), id)));
         self.mm.state.borrow_mut().refresh_dirty_limits();
+    }
+
+    /// Whether a page was dirtied while it is being written: it has to wait for another round.
+    fn is_dirty_again(&self, id: FolioId) -> bool {
+        let state = self.mm.state.borrow();
+        let again = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
+        state.owner.folios.frame(id).is_some_and(|pfn| state.pages.flags(pfn).contains(again))
     }
 
     /// XFS writes the inode of a file that has been written, through its cluster.
@@ -105,14 +134,24 @@ impl Sim {
 
     fn next_to_write(&self, asked: bool) -> Option<FolioId> {
         let mut dirtied = self.dirtied.borrow_mut();
-        let &(since, id) = dirtied.front()?;
+        let &(since, _) = dirtied.front()?;
         let state = self.mm.state.borrow();
         let (dirty, _) = state.nr_dirty_and_writeback();
-        let wanted = asked || dirty > state.dirty_thresholds().0 || self.mm.env.now() - since >= EXPIRE;
-        if wanted {
-            dirtied.pop_front();
+        let mut expired = self.expired.get();
+        if expired == 0 && self.mm.env.now() - since >= EXPIRE {
+            let file = |id| match state.owner.folios.get(id).what {
+                Use::File { file, .. } => Some(file),
+                _ => None,
+            };
+            let before = self.mm.env.now() - EXPIRE;
+            expired = bring_expired(&mut dirtied, before, file);
         }
-        wanted.then_some(id)
+        let wanted = asked || expired > 0 || dirty > state.dirty_thresholds().0;
+        if !wanted {
+            return None;
+        }
+        self.expired.set(expired.saturating_sub(1));
+        dirtied.pop_front().map(|(_, id)| id)
     }
 
     /// CPU time for a folio of so many pages.
@@ -129,16 +168,20 @@ impl Sim {
         if !flags.contains(PageFlags::DIRTY) || flags.contains(PageFlags::WRITEBACK) {
             return None;
         }
-        state.set_writeback(pfn);
-        if file == BLOCK_DEVICE {
-            state.pages.clear_flags(pfn, PageFlags::PINNED);
+        if file == BLOCK_DEVICE && self.journal.borrow().is_changing(id) {
+            // Its buffer is the running transaction's, and clean until that commits: nothing is written.
+            state.clear_dirty(pfn);
+            return None;
         }
+        state.set_writeback(pfn);
         self.mm.env.write(pfn, stream, folio.pages());
         Some(folio.pages())
     }
 
-    /// `sync`.
+    /// `sync`: files, what the journal has of them, and the block device with that.
     pub async fn sync_all(&self) {
+        self.write_back(u64::MAX).await;
+        self.commit_metadata();
         self.write_back(u64::MAX).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
         self.log_inodes().await;
@@ -158,6 +201,22 @@ impl Sim {
         }
         self.spend(cost).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
+        self.commit_metadata();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_has_expired_is_written_with_its_new_pages() {
+        // Folios 10 to 19 are file 1's, and so on.
+        let file = |id: FolioId| Some(id.0 / 10);
+        let mut dirtied: VecDeque<_> =
+            [(1, 20), (2, 10), (4, 30), (5, 11), (6, 31), (7, 21)].map(|(at, id)| (at, FolioId(id))).into();
+        assert_eq!(bring_expired(&mut dirtied, 3, file), 4);
+        assert_eq!(dirtied, [(1, 20), (7, 21), (2, 10), (5, 11), (4, 30), (6, 31)].map(|(at, id)| (at, FolioId(id))));
     }
 }

@@ -118,6 +118,7 @@ fn run_on<const N: usize>(
     let mut executor = Executor::default();
     start_daemons(&mut executor, &sim.mm, 0);
     executor.spawn(sim.env(), sim.flush_forever());
+    executor.spawn_daemon(sim.env(), sim.commit_forever());
     executor.spawn_daemon(sim.env(), sim.collapse_forever());
     executor.spawn(sim.env(), async {
         *result.borrow_mut() = work(&sim, seed, ops).await;
@@ -134,7 +135,7 @@ fn run_on<const N: usize>(
 #[test]
 fn base_pages_hold_what_was_written() {
     let swapped: u64 = (1..=3).map(|seed| run(ThpEnabled::Never, seed, 400).1).sum();
-    assert!(swapped > 1_000, "memory is short: {swapped} pages swapped out");
+    assert!(swapped > 500, "memory is short: {swapped} pages swapped out");
 }
 
 #[test]
@@ -249,6 +250,7 @@ pub(crate) fn run_alone(sim: &Sim, work: impl Future<Output = Result<(), Errno>>
     let mut executor = Executor::default();
     start_daemons(&mut executor, &sim.mm, 0);
     executor.spawn(sim.env(), sim.flush_forever());
+    executor.spawn_daemon(sim.env(), sim.commit_forever());
     executor.spawn(sim.env(), async { result.set(Some(work.await)) });
     run_until(sim, &mut executor, || result.get().is_some());
     assert_eq!(result.get(), Some(Ok(())));
