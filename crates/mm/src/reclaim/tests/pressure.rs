@@ -274,6 +274,16 @@ fn a_split_on_the_list_keeps_its_place() {
 }
 
 #[test]
+fn page_cache_that_is_written_to_again_is_not_reclaimed_as_soon_as_it_is_clean() {
+    let mm = machine(linux_6_18());
+    for (kind, keeps) in [(PageFlags::NONE, false), (PageFlags::ANON.with(PageFlags::SWAPCACHE), true)] {
+        let page = mm.fill(1, 0, kind.with(PageFlags::RECLAIM), 0)[0];
+        mm.state.borrow_mut().set_dirty(page);
+        assert_eq!(mm.state.borrow().pages.flags(page).contains(PageFlags::RECLAIM), keeps, "{kind:?}");
+    }
+}
+
+#[test]
 fn a_page_freed_while_it_is_written_waits_for_its_write() {
     let mm = machine(linux_6_18());
     let page = mm.fill(1, 0, PageFlags::DIRTY, 0)[0];
