@@ -6,6 +6,8 @@ pub struct ThpRules {
     /// A huge page of which a part is unmapped stays whole, and is queued to be split when memory gets short (12.4; 4.5+, own knowledge). Before,
     /// it was split at once.
     pub defers_split: bool,
+    /// In which order its parts are scanned once it was split (12.4).
+    pub split_parts: SplitParts,
     /// What khugepaged does about pages that are swapped out (12.3).
     pub collapse_swap_in: CollapseSwapIn,
     /// khugepaged takes pages that processes share, up to `max_ptes_shared`, and parts of huge pages (12.3; 5.8+, own knowledge). Before, either
@@ -22,6 +24,25 @@ pub struct ThpRules {
     /// khugepaged and faults under `MADV_HUGEPAGE` reclaim once and give up, too, with `__GFP_NORETRY` (up to 4.7; "mm, thp: remove
     /// `__GFP_NORETRY` from khugepaged and madvised allocations", 4.8).
     pub always_noretry: bool,
+}
+
+/// Order in which reclaim comes to the parts of a page that was split: the first one, then the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SplitParts {
+    /// Ascending: the last one is put on the list first, each behind those before it (up to 6.14).
+    Ascending,
+    /// Descending: the second one is put on the list first (`folio_split`, 6.15+; read in 6.16 and 6.18).
+    Descending,
+}
+
+impl SplitParts {
+    /// The part that comes at this place of a page of so many.
+    pub const fn part(self, place: u32, parts: u32) -> u32 {
+        match self {
+            SplitParts::Descending if place > 0 => parts - place,
+            _ => place,
+        }
+    }
 }
 
 /// Which nodes serve the huge page of a fault, without a memory policy (8.12). Versions are own knowledge.
