@@ -153,6 +153,18 @@ impl<W: World> State<W> {
         true
     }
 
+    /// Whether a single page gets a slot, which is given back at once.
+    pub(crate) fn has_swap_slot(&mut self, task: &TaskContext, failed: &mut u32) -> bool {
+        if self.owner.free_swap_pages() == 0 {
+            return false;
+        }
+        if self.alloc.policy.reclaim.swap_tables == SwapTableRule::AtSwapon {
+            return true;
+        }
+        let entry = self.find_slots(0, task, failed);
+        entry.map(|entry| self.swap_put(entry, task.cpu)).is_some()
+    }
+
     fn find_slots(&mut self, order: Order, task: &TaskContext, failed: &mut u32) -> Option<SwapEntry> {
         let size = 1 << self.alloc.geometry.pmd_order;
         let limit = self.owner.total_swap_pages() / u64::from(size);

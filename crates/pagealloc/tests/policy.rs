@@ -146,6 +146,7 @@ const ROWS: &[Row] = &[
     row!("12.3 collapses", ["4.8", "5.10", "6.1"], thp.collapse_swap_in, thp.collapses_shared),
     row!("12.3 what a range costs", ["7.2"], thp.scan_progress),
     row!("12.4 deferred splits", ["4.6"], thp.defers_split),
+    row!("12.4 parts of split pages", ["6.15"], thp.split_parts),
     row!("12.5 khugepaged's reclaim", ["6.6"], thp.counts_khugepaged),
 ];
 

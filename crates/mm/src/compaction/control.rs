@@ -224,9 +224,11 @@ impl<W: World> State<W> {
     ) -> CompactControl {
         let full = priority == CompactPriority::SyncFull;
         let mode = if priority == CompactPriority::Async { CompactMode::Async } else { CompactMode::SyncLight };
+        // Kernel threads have what they free taken by whoever comes, as khugepaged does (`task_capc`).
+        let captures = self.alloc.policy.compaction.capture && !task.flags.contains(TaskFlags::KTHREAD);
         CompactControl {
             order: Some(order),
-            capture_order: self.alloc.policy.compaction.capture.then_some(request.order),
+            capture_order: captures.then_some(request.order),
             migratetype: request.migratetype,
             gfp: request.gfp,
             mode,

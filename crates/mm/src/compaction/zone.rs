@@ -5,6 +5,7 @@ use super::source_block::Isolated;
 use super::{CompactControl, CompactMode, CompactResult};
 use crate::env::{Env, Queue, Work};
 use crate::event::{MmEvent, MmObserver};
+use crate::reclaim::ThrottleReason;
 use crate::state::{Mm, State, World};
 use pagealloc::policy::{CompactDrains, FailedBatch, SkipOnFailure, SlowpathScheme};
 use pagealloc::{Capture, Counter, Gfp, Pfn};
@@ -64,7 +65,7 @@ impl<W: World> Mm<W> {
             if control.mode == CompactMode::Async {
                 return false;
             }
-            self.wait_for_isolated(control.node).await;
+            self.reclaim_throttle(control.node, ThrottleReason::Isolated, &control.task).await;
             if control.fatal_signal() {
                 return false;
             }

@@ -24,7 +24,7 @@ pub(crate) enum Congested {
 /// What the run permits, and the surroundings of the batch.
 pub(crate) struct Rules {
     gfp: Gfp,
-    may_writepage: bool,
+    pub may_writepage: bool,
     may_unmap: bool,
     kswapd: bool,
     /// The node's flags of 10.6, as they were when the batch began.
@@ -35,7 +35,7 @@ pub(crate) struct Rules {
     /// Which pages count as waiting for a congested disk.
     pub congested: Congested,
     now: Nanos,
-    task: TaskContext,
+    pub task: TaskContext,
 }
 
 impl Rules {
@@ -280,11 +280,11 @@ impl<W: World> State<W> {
             return Err(Fate::Keep);
         }
         let order = self.alloc.frames.order(pfn);
-        if order > 0 && flags.contains(PageFlags::PARTIALLY_MAPPED) && !self.split_taken(pfn, taken, rules.task.cpu) {
+        if order > 0 && flags.contains(PageFlags::PARTIALLY_MAPPED) && !self.split_taken(pfn, taken, rules, batch) {
             return Err(Fate::Activate);
         }
         if !self.take_swap_slots(pfn, &rules.task, &mut batch.failed_tables) {
-            if self.pages_in(pfn) == 1 || !self.split_taken(pfn, taken, rules.task.cpu) {
+            if self.pages_in(pfn) == 1 || !self.split_taken(pfn, taken, rules, batch) {
                 return Err(Fate::Activate);
             }
             if order >= self.alloc.geometry.pmd_order {

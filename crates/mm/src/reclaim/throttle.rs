@@ -105,15 +105,6 @@ impl<W: World> Mm<W> {
         self.env.wait(Queue::Congestion, Some(CONGESTION_WAIT)).await;
     }
 
-    /// Compaction's wait while others hold too many isolated pages (11.5.1), kernel threads' too.
-    pub(crate) async fn wait_for_isolated(&self, node: NodeId) {
-        if self.state.borrow().alloc.policy.reclaim.throttling != Throttling::ByReason {
-            return self.congestion_wait().await;
-        }
-        let reason = ThrottleReason::Isolated;
-        self.env.wait(reason.queue(node), Some(reason.timeout(self.env.hz()))).await;
-    }
-
     /// There are not too many pages isolated: whoever waits for that goes on.
     pub(crate) fn wake_throttled_isolated(&self, node: NodeId) {
         let queue = ThrottleReason::Isolated.queue(node);

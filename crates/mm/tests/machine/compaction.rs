@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use mm::compaction::{CompactPriority, CompactResult};
-use mm::{MmEvent, PageFlags};
+use mm::{MmEvent, PageFlags, TaskContext, TaskFlags};
 use pagealloc::policy::HandOver;
 use pagealloc::{AllocFlags, Counter, FrameState, Geometry, Gfp, Machine, Pfn, Policy, ZoneId, ZoneType};
 use std::cell::Cell;
@@ -65,6 +65,18 @@ fn a_captured_page_is_the_requests_own() {
     let page = page.expect("a page is captured");
     let state = machine.mm.state.borrow();
     assert_eq!((state.alloc.frames.state(page), state.alloc.frames.order(page)), (FrameState::USED, 4));
+}
+
+#[test]
+fn a_kernel_thread_captures_nothing() {
+    let machine = &mut sparse(policy(MODERN, |_| ()), PageFlags::ANON, |page| page.0 % 4 == 0);
+    let mm = machine.mm.clone();
+    let thread = TaskContext { flags: TaskFlags::KTHREAD, ..task(2) };
+    let run = async move {
+        let request = request(4, Gfp::TRANSHUGE);
+        mm.try_to_compact_pages(&request, AllocFlags::NONE, CompactPriority::SyncLight, &thread).await
+    };
+    assert_eq!(machine.complete(60 * SECOND, run), Some((CompactResult::Success, None)));
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub use presets::{PRESETS, Preset, preset};
 pub use reclaim::*;
 pub use slowpath::*;
 pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, SysctlRange, full_name};
-pub use thp::{CollapseSwapIn, FaultNodes, ScanProgress, ThpRules};
+pub use thp::{CollapseSwapIn, FaultNodes, ScanProgress, SplitParts, ThpRules};
 pub use versions::{Neighbours, Version, neighbours, version_of};
 
 /// All behaviour that differs between kernels or patches, plus the sysctl values in force.

@@ -6,6 +6,8 @@ pub struct ThpRules {
     /// A huge page of which a part is unmapped stays whole, and is queued to be split when memory gets short (12.4; 4.5+, own knowledge). Before,
     /// it was split at once.
     pub defers_split: bool,
+    /// In which order its parts are scanned once it was split (12.4).
+    pub split_parts: SplitParts,
     /// What khugepaged does about pages that are swapped out (12.3).
     pub collapse_swap_in: CollapseSwapIn,
     /// khugepaged takes pages that processes share, up to `max_ptes_shared`, and parts of huge pages (12.3; 5.8+, own knowledge). Before, either
@@ -34,6 +36,25 @@ pub enum ScanProgress {
     /// Entries up to the one that spoils the range; one for a range without a page table, or with a huge page (read in 7.3.4, posted in December
     /// 2025; 7.2 was not read, and is taken to have it).
     EntriesLookedAt,
+}
+
+/// Order in which reclaim comes to the parts of a page that was split: the first one, then the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SplitParts {
+    /// Ascending: the last one is put on the list first, each behind those before it (up to 6.14).
+    Ascending,
+    /// Descending: the second one is put on the list first (`folio_split`, 6.15+; read in 6.16 and 6.18).
+    Descending,
+}
+
+impl SplitParts {
+    /// The part that comes at this place of a page of so many.
+    pub const fn part(self, place: u32, parts: u32) -> u32 {
+        match self {
+            SplitParts::Descending if place > 0 => parts - place,
+            _ => place,
+        }
+    }
 }
 
 /// Which nodes serve the huge page of a fault, without a memory policy (8.12). Versions are own knowledge.

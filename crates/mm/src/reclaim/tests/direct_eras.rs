@@ -1,12 +1,12 @@
 //! How long direct reclaim goes on, how often it starts over, and what it waits for, era by era.
 
 use super::world::*;
-use crate::env::Queue;
+use crate::env::{Queue, TaskContext, TaskFlags};
 use crate::lru::LruList::*;
 use crate::lru::LruvecId;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
-use crate::reclaim::ScanControl;
+use crate::reclaim::{ScanControl, ThrottleReason};
 use crate::state::Mm;
 use pagealloc::policy::{
     CompactionReady, ContinueReclaim, DirtyPages, Policy, ReclaimCounting, ReclaimRounds, ReclaimRules, Throttling,
@@ -121,6 +121,18 @@ fn too_many_isolated_pages_are_waited_for_as_the_era_has_it() {
         run(mm.shrink_inactive(LruvecId::Node(NODE), InactiveFile, 32, &mut sc, &mut totals, &TASK));
         assert_eq!((mm.env.waits.borrow().as_slice(), sc.nr_scanned), ([queue].as_slice(), 0), "{rule:?}");
     }
+}
+
+#[test]
+fn since_5_16_kernel_threads_but_kswapd_wait_for_nobody() {
+    let waits = |rule, flags| {
+        let mm = machine(with(|rules| rules.throttling = rule));
+        run(mm.reclaim_throttle(NODE, ThrottleReason::Isolated, &TaskContext { flags, ..TASK }));
+        mm.env.waits.borrow().len()
+    };
+    let (thread, kswapd) = (TaskFlags::KTHREAD, TaskFlags::KTHREAD.with(TaskFlags::KSWAPD));
+    assert_eq!([TaskFlags::NONE, thread, kswapd].map(|flags| waits(Throttling::Once, flags)), [1, 1, 1]);
+    assert_eq!([TaskFlags::NONE, thread, kswapd].map(|flags| waits(Throttling::ByReason, flags)), [1, 0, 1]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::pages::PageFlags;
 use crate::reclaim::{ScanControl, Shadow, ThrottleReason};
 use crate::state::Mm;
 use alloc::vec::Vec;
-use pagealloc::policy::preset;
+use pagealloc::policy::{SplitParts, preset};
 use pagealloc::{AllocFlags, Counter, FrameState, Gfp, Pfn, ZoneType};
 
 fn reclaim(mm: &Mm<Toy>) -> u64 {
@@ -188,7 +188,8 @@ fn a_huge_page_without_contiguous_swap_is_split() {
     assert_eq!((mm.count(Counter::ThpSplitPage), mm.count(Counter::ThpSwpoutFallback)), (1, 1));
     assert_eq!((mm.count(Counter::PswpOut), mm.count(Counter::ThpSwpout)), (16, 0));
     let order: Vec<Pfn> = mm.env.writes.borrow().iter().map(|&(pfn, _)| pfn).collect();
-    assert_eq!(order, (0..16).map(|index| head.add(index)).collect::<Vec<_>>());
+    let parts = [0].into_iter().chain((1..16).rev());
+    assert_eq!(order, parts.map(|index| head.add(index)).collect::<Vec<_>>());
     assert_eq!(mm.state.borrow().pages.tag(head.add(3)), Tag(703));
 }
 
@@ -236,7 +237,7 @@ fn a_partially_mapped_huge_page_is_split_first() {
 }
 
 #[test]
-fn what_was_given_back_of_a_huge_page_is_free_once_that_is_split() {
+fn what_was_given_back_of_a_huge_page_is_free_once_that_is_split_and_judged() {
     for isolated in [false, true] {
         let mm = machine(linux_6_18());
         mm.state.borrow_mut().owner.zapped = (0..16).filter(|index| index % 2 == 0).collect();
@@ -245,6 +246,7 @@ fn what_was_given_back_of_a_huge_page_is_free_once_that_is_split() {
         if isolated {
             pass(&mm, true, 0);
             assert_eq!(mm.count(Counter::PswpOut), 9, "the parts in use, and the first");
+            assert_eq!(mm.count(Counter::NrVmscanWrite), 16, "the others were to be written");
         } else {
             assert!(mm.state.borrow_mut().split_huge_page(head, CPU));
             assert_eq!(mm.on(ActiveAnon) + mm.on(InactiveAnon), 9);
@@ -268,9 +270,32 @@ fn a_split_on_the_list_keeps_its_place() {
     let list = state.nodes[0].lru.lists[InactiveAnon as usize];
     let mut order: Vec<Pfn> = list.iter(&state.alloc.frames).collect();
     order.reverse();
-    let pages = (0..16).map(|index| head.add(index));
+    let pages = [0].into_iter().chain((1..16).rev()).map(|index| head.add(index));
     assert_eq!(order, [old].into_iter().chain(pages).chain([new]).collect::<Vec<_>>());
     assert_eq!(state.alloc.vmstat.get(Counter::ThpSplitPage), 1);
+}
+
+#[test]
+fn parts_of_a_split_page_are_scanned_as_the_era_lists_them() {
+    for (rule, last) in [(SplitParts::Ascending, 15), (SplitParts::Descending, 1)] {
+        let mut policy = linux_6_18();
+        policy.thp.split_parts = rule;
+        let mm = machine(policy);
+        let head = mm.fill(1, 4, PageFlags::ANON.with(PageFlags::PARTIALLY_MAPPED), 7)[0];
+        pass(&mm, true, 0);
+        let written: Vec<Pfn> = mm.env.writes.borrow().iter().map(|&(pfn, _)| pfn).collect();
+        assert_eq!((written.len(), written[0], written[15]), (16, head, head.add(last)), "{rule:?}");
+    }
+}
+
+#[test]
+fn page_cache_that_is_written_to_again_is_not_reclaimed_as_soon_as_it_is_clean() {
+    let mm = machine(linux_6_18());
+    for (kind, keeps) in [(PageFlags::NONE, false), (PageFlags::ANON.with(PageFlags::SWAPCACHE), true)] {
+        let page = mm.fill(1, 0, kind.with(PageFlags::RECLAIM), 0)[0];
+        mm.state.borrow_mut().set_dirty(page);
+        assert_eq!(mm.state.borrow().pages.flags(page).contains(PageFlags::RECLAIM), keeps, "{kind:?}");
+    }
 }
 
 #[test]

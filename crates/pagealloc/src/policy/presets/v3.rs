@@ -48,6 +48,7 @@ pub(super) fn linux_3_11() -> Policy {
         slowpath: SLOWPATH_3_11,
         thp: ThpRules {
             defers_split: false,
+            split_parts: SplitParts::Ascending,
             collapse_swap_in: CollapseSwapIn::Never,
             collapses_shared: false,
             collapses_anywhere: true,

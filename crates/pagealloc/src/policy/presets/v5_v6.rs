@@ -335,9 +335,15 @@ pub(super) fn linux_6_15_rc1() -> Policy {
     }
 }
 
-/// 6.15: since rc3, the fallback mode persists over a batch (90abee6d7895; 4.4).
+/// 6.15: since rc3, the fallback mode persists over a batch (90abee6d7895; 4.4). Parts of a split page are listed the other way round.
 pub(super) fn linux_6_15() -> Policy {
-    Policy { name: "linux-6.15", fallback: Fallback::ClaimThenSteal { batch_mode: true }, ..linux_6_15_rc1() }
+    let base = linux_6_15_rc1();
+    Policy {
+        name: "linux-6.15",
+        fallback: Fallback::ClaimThenSteal { batch_mode: true },
+        thp: ThpRules { split_parts: SplitParts::Descending, ..base.thp },
+        ..base
+    }
 }
 
 /// 6.16: per-CPU lists emptied later; ext4 has large folios.
