@@ -107,7 +107,8 @@ impl Sim {
         let objects = self.objects(&OBJECTS, pid).await?;
         self.with_process(pid, |process| process.own_objects.extend(objects))?;
         let size = self.page_size();
-        let (order, blocks) = match self.mm.state.borrow().alloc.policy.stacks {
+        let stacks = self.mm.state.borrow().alloc.policy.stacks;
+        let (order, blocks) = match stacks {
             KernelStacks::Block(order) => (order.saturating_sub(self.spec.geometry.page_shift - 12), 1),
             KernelStacks::Mapped => (0, size.fill(STACK_BYTES) as usize),
             KernelStacks::MappedInBlocks => (0, self.stack_in_blocks(pid, size.fill(STACK_BYTES)).await? as usize),
