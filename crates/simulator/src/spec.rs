@@ -224,7 +224,7 @@ impl MachineSpec {
     }
 
     /// Pages that the page allocator manages.
-    pub(crate) fn managed(&self) -> u32 {
+    fn managed(&self) -> u32 {
         self.machine().zones.iter().flat_map(|zone| &zone.managed).map(|(_, pages)| pages).sum()
     }
 

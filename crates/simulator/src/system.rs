@@ -7,7 +7,7 @@ use crate::zone_scans::scans_by_zone;
 use mm::Env;
 use pagealloc::Gfp;
 use std::collections::BTreeMap;
-use workload::{Advice, Errno, FileMapping, GfpClass, Op, RegionId, System, Touched};
+use workload::{Advice, Errno, GfpClass, Op, RegionId, System, Touched};
 
 /// A process at work.
 pub(crate) struct Task<'s> {
@@ -21,13 +21,6 @@ pub(crate) struct Task<'s> {
 const INVAL: Errno = Errno(22);
 /// Pages of an address space that a mapping may have: what page numbers have room for.
 const MAX_PAGES: u64 = 1 << 29;
-
-/// Whether a mapping is to be filled with memory that is nobody else's.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Private {
-    Written,
-    No,
-}
 
 /// Mask of a class of kernel allocations. As who asks for such pages in earnest does, without a warning where there are none.
 fn mask(class: GfpClass) -> Gfp {
@@ -67,19 +60,6 @@ impl Task<'_> {
         Ok((first, end - first))
     }
 
-    /// Whether a mapping may be so large. What its process may write for itself alone is no more than all memory and swap together, whatever else
-    /// there is of it (`__vm_enough_memory`, `vm.overcommit_memory=0`).
-    fn has_room(&self, bytes: u64, private: Private) -> Result<(), Errno> {
-        let sim = self.sim;
-        let pages = bytes.div_ceil(sim.spec.page());
-        let all = u64::from(sim.spec.managed()) + sim.mm.state.borrow().owner.slots.total();
-        match () {
-            () if bytes == 0 => Err(INVAL),
-            () if pages > MAX_PAGES || private == Private::Written && pages > all => Err(NOMEM),
-            () => Ok(()),
-        }
-    }
-
     /// A number that is used again: what it stood for is unmapped.
     async fn unmap_before(&self, region: RegionId) -> Result<(), Errno> {
         let Ok(whole) = self.length(region) else { return Ok(()) };
@@ -92,14 +72,17 @@ impl Task<'_> {
         let (sim, pid) = (self.sim, self.pid);
         match *op {
             Op::Map { region, bytes } => {
-                self.has_room(bytes, Private::Written)?;
+                if bytes == 0 || bytes.div_ceil(sim.spec.page()) > MAX_PAGES {
+                    return Err(if bytes == 0 { INVAL } else { NOMEM });
+                }
                 self.unmap_before(region).await?;
                 sim.with_process(pid, |process| process.map(region, sim.page_size().fill(bytes), None))??;
                 sim.has_room_for_huge_pages(pid, region)?;
             }
             Op::MapFile { region, file, bytes, mapping } => {
-                let private = if mapping == FileMapping::Private { Private::Written } else { Private::No };
-                self.has_room(bytes, private)?;
+                if bytes == 0 || bytes.div_ceil(sim.spec.page()) > MAX_PAGES {
+                    return Err(if bytes == 0 { INVAL } else { NOMEM });
+                }
                 self.unmap_before(region).await?;
                 sim.map_file(pid, region, sim.page_size().fill(bytes), Backing { file: file.0, mapping }).await?;
             }

@@ -59,7 +59,8 @@ impl Memory {
         let bytes = self.whole_pages(bytes)?;
         let slack = if bytes >= self.huge { self.huge } else { 0 };
         let length = bytes.checked_add(slack).ok_or(Errno::NOMEM)?;
-        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+        // A scenario may map more than there is: no guess of the kernel's is to refuse that (vm.overcommit_memory=0).
+        let (protection, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | MapFlags::NORESERVE);
         // SAFETY: a new mapping at an address of the kernel's choice touches nothing that exists.
         let start = unsafe { mmap_anonymous(std::ptr::null_mut(), length, protection, flags) }? as usize;
         let address = if slack > 0 { start.next_multiple_of(self.huge) } else { start };
