@@ -102,7 +102,7 @@ fn near_policy(name: &str) -> String {
     did_you_mean(&closest(name, PRESETS.iter().map(|preset| preset.name).chain([RECORDED])))
 }
 
-/// The version in `linux-6.17`, `v6.17.3` or `7`. No series since 3.0 had more than 20 minor versions: 6.188 is a slip.
+/// The version in `linux-6.13`, `v6.13.3` or `7`. No series since 3.0 had more than 20 minor versions: 6.188 is a slip.
 fn asked_version(name: &str) -> Option<Version> {
     const LAST_MINOR: u32 = 20;
     let release = name.strip_prefix("linux-").or(name.strip_prefix('v')).unwrap_or(name);
@@ -300,7 +300,7 @@ mod tests {
             let error = text.parse::<ColumnSpec>().expect_err("invalid").to_string();
             error.split_once("; ").expect("something is near").1.split_once(" (`").expect("advice").0.to_owned()
         };
-        assert_eq!(near("linux-6.17"), "its neighbours by version are `linux-6.15` and `linux-6.18`");
+        assert_eq!(near("linux-6.13"), "its neighbours by version are `linux-6.12.114` and `linux-6.14`");
         assert_eq!(near("linux-5.14"), "its neighbours by version are `linux-5.10` and `linux-5.15`");
         assert_eq!(near("v6.18.3"), "did you mean `linux-6.18`?");
         assert_eq!(near("v6.18.20"), "did you mean `linux-6.18.5`?");

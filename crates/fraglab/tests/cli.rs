@@ -30,9 +30,9 @@ fn did_you_mean() {
         .stderr(contains("did you mean `vm.watermark_boost_factor`?"));
     fraglab(&["policies", "linux-4.20+stal"]).code(2).stderr(contains("did you mean `linux-4.20+stall`?"));
     fraglab(&["paper", "weiner"]).code(2).stderr(contains("(did you mean `weiner2013`?); there are"));
-    fraglab(&["policies", "linux-6.17"])
+    fraglab(&["policies", "linux-6.13"])
         .code(2)
-        .stderr(contains("neighbours by version are `linux-6.15` and `linux-6.18`"));
+        .stderr(contains("neighbours by version are `linux-6.12.114` and `linux-6.14`"));
     fraglab(&["policies", "linux-8"]).code(2).stderr(contains("the newest kernel that is modelled is `linux-7.3`"));
 }
 
@@ -116,7 +116,8 @@ fn policies_are_listed() {
         stdout(&["policies", "linux-6.12.29", "linux-6.12.65"]),
         "name                     linux-6.12.29  linux-6.12.65\n\
          merge_retype             FirstBlock     WholeRange\n\
-         reserve_for_nonblocking  true           false\n"
+         reserve_for_nonblocking  true           false\n\
+         pcp.steps                Never          Decay\n"
     );
 }
 

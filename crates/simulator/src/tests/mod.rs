@@ -152,7 +152,7 @@ fn huge_pages_that_are_cut_and_made_hold_what_was_written() {
     let counters = [Counter::PswpOut, Counter::ThpDeferredSplitPage, Counter::ThpSplitPage, Counter::ThpCollapseAlloc];
     for policy in ["linux-4.20", "linux-6.18", "linux-7.3"] {
         let mut sums = [0; 4];
-        for seed in 11..=14 {
+        for seed in 11..=16 {
             let (_, counted) = run_on(&spec, policy, seed, (600, Random::op_on_huge_pages), counters);
             sums.iter_mut().zip(counted).for_each(|(sum, counted)| *sum += counted);
         }
