@@ -4,7 +4,7 @@ use crate::support::*;
 use mm::compaction::{CompactPriority, CompactResult};
 use mm::{MmEvent, PageFlags};
 use pagealloc::policy::{CachedPositions, TargetScan};
-use pagealloc::{BlockId, Counter, FrameState, Gfp, Pfn, Policy};
+use pagealloc::{BlockId, Counter, FrameState, Geometry, Gfp, Machine, Pfn, Policy, ZoneType};
 
 const MIB_OF_TESTS: u32 = 64;
 
@@ -96,4 +96,21 @@ fn light_runs_of_4_6_isolate_what_is_being_written_and_fail_to_move_it() {
         machine.counter(Counter::PgmigrateFail) > 0
     };
     assert_eq!(["linux-4.6", "linux-4.8"].map(failed), [true, false]);
+}
+
+#[test]
+fn kcompactd_takes_a_zone_from_end_to_end_behind_one_that_it_began_anew() {
+    const DMA32: u32 = 16 * MIB;
+    let zones = Machine::uniform(Geometry::PAGES_4K, 2, MIB_OF_TESTS * MIB, true);
+    let mut machine = TestMachine::with_zones(policy("linux-6.18", |_| ()), &zones);
+    populate(&machine, 0, |page| page.0.is_multiple_of(2).then_some(PageFlags::ANON));
+    // Moves the positions of the higher zone away from its ends.
+    compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    let direct = starts(&machine);
+    assert!(direct.len() == 2 && direct[1] > DMA32, "{direct:?}");
+    machine.start_daemons();
+    machine.mm.wakeup_kcompactd(NODE, 9, ZoneType::Dma32);
+    machine.run_for(400 * MS);
+    assert_eq!(starts(&machine)[2..], [0, DMA32], "zone DMA had not been begun before");
 }
