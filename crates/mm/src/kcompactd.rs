@@ -28,7 +28,6 @@ pub struct Kcompactd {
     proactive_trigger: bool,
 }
 
-// ---- requests
 /// What a run over one zone leaves to the one over the next: the kernel has one `compact_control` for them. Once a zone was begun where the
 /// last whole pass over it began, the zones behind it are taken from end to end.
 #[derive(Clone, Copy)]
@@ -38,6 +37,7 @@ struct Carried {
     search_order: Order,
 }
 
+// ---- requests
 impl<W: World> Mm<W> {
     /// wakeup_kcompactd (11.17).
     pub fn wakeup_kcompactd(&self, node: NodeId, order: Order, highest: ZoneType) {

@@ -173,12 +173,18 @@ mod tests {
     use crate::slab::Cache;
     use pagealloc::{CpuId, NodeId};
 
-    #[test]
-    fn a_use_earns_a_dentry_another_round() {
+    /// One dentry, of file 1, in the first slab.
+    fn with_file_1() -> (Slabs, Dentries) {
         let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(12));
         let mut dentries = Dentries::default();
         let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
         dentries.insert(Name::File(1), first, true);
+        (slabs, dentries)
+    }
+
+    #[test]
+    fn a_use_earns_a_dentry_another_round() {
+        let (mut slabs, mut dentries) = with_file_1();
         for name in 0..3 {
             let object = slabs.take(Cache::Dentry, CpuId(0)).unwrap();
             dentries.insert(Name::Absent(name), object, false);
@@ -191,10 +197,7 @@ mod tests {
 
     #[test]
     fn the_end_of_its_first_use_earns_a_dentry_no_second_round() {
-        let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(12));
-        let mut dentries = Dentries::default();
-        let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
-        dentries.insert(Name::File(1), first, true);
+        let (mut slabs, mut dentries) = with_file_1();
         dentries.hold(Name::File(1));
         assert_eq!(dentries.unused(), 0, "opened by the call that made it");
         dentries.release(Name::File(1));
@@ -204,10 +207,7 @@ mod tests {
 
     #[test]
     fn a_held_dentry_keeps_its_place_until_the_shrinker_meets_it() {
-        let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(12));
-        let mut dentries = Dentries::default();
-        let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
-        dentries.insert(Name::File(1), first, true);
+        let (mut slabs, mut dentries) = with_file_1();
         let second = slabs.take(Cache::Dentry, CpuId(0)).unwrap();
         dentries.insert(Name::File(2), second, true);
         for file in [1, 2] {

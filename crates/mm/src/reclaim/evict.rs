@@ -291,8 +291,8 @@ impl<W: World> State<W> {
     /// Whether the run may take the page: without I/O, only what needs none, where dirty pages are not judged like others.
     fn may_take(&self, pfn: Pfn, sc: &ScanControl, rules: GenerationRules) -> bool {
         let flags = self.pages.flags(pfn);
-        let needs_io = rules.sorts_dirty && flags.contains(PageFlags::DIRTY)
-            || rules.sorts_dirty && flags.contains(PageFlags::ANON) && !flags.contains(PageFlags::SWAPCACHE);
+        let needs_swap = flags.contains(PageFlags::ANON) && !flags.contains(PageFlags::SWAPCACHE);
+        let needs_io = rules.sorts_dirty && (flags.contains(PageFlags::DIRTY) || needs_swap);
         (sc.gfp.contains(Gfp::IO) || !needs_io) && (sc.may_unmap || !flags.contains(PageFlags::MAPPED))
     }
 

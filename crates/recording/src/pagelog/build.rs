@@ -11,7 +11,7 @@ use super::bulk::BulkPages;
 use super::cached::FirstUse;
 use super::exits;
 use super::files::{FileKey, Files};
-use super::forks::Forks;
+use super::forks::{self, Forks};
 use super::infer::may_be_cached;
 use super::kthreads::Kthreads;
 use super::late;
@@ -437,7 +437,9 @@ impl<'a> Builder<'a> {
         self.attribution.swapped_at_exit = exits::add_frees(&mut self.ops, &self.objects, &self.asker);
         let reach = once::mark(&mut self.objects, &self.ops, self.window);
         self.attribution.in_use_at_start = start.used.len() as u64;
+        let began = forks::began(&self.forks.parents, self.tasks.pids.len(), &self.ops, &self.objects);
         let log = PageLog {
+            began,
             ops: self.ops,
             objects: self.objects,
             units: self.units,

@@ -1,6 +1,7 @@
 //! Who started a task? No event of a recording says so, but a fork copies page tables: the task that asked for several of them just
 //! before a new one shows up is its parent.
 
+use super::{Class, Object, Op, OpKind};
 use pagealloc::{Gfp, Migratetype};
 use std::collections::VecDeque;
 
@@ -47,6 +48,19 @@ impl Forks {
         let most = self.recent.iter().map(|(_, task)| (asked(*task), *task)).max_by_key(|(count, _)| *count);
         most.filter(|(count, _)| *count >= TABLES).map(|(_, task)| task)
     }
+}
+
+/// By task, the time of its first anonymous page, if its parent shows.
+pub(super) fn began(parents: &[Option<u16>], tasks: usize, ops: &[Op], objects: &[Object]) -> Vec<u64> {
+    let mut began = vec![0; tasks];
+    let forked = |task: usize| parents.get(task).is_some_and(Option::is_some);
+    for op in ops.iter().filter(|op| matches!(op.kind, OpKind::Alloc | OpKind::ThpFault)) {
+        let task = usize::from(op.task);
+        if began[task] == 0 && forked(task) && objects[op.object as usize].class == Class::Anon {
+            began[task] = op.ts;
+        }
+    }
+    began
 }
 
 #[cfg(test)]

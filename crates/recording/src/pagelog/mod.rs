@@ -252,6 +252,9 @@ pub struct PageLog {
     pub askers: Vec<u16>,
     /// By task: who started it, an index into [`PageLog::tasks`], where that shows.
     pub parents: Vec<Option<u16>>,
+    /// By task, when it asked for its first anonymous page, which is what shows of the beginning of its address space; 0 of those that nobody is
+    /// seen to have started.
+    pub began: Vec<u64>,
     /// How much page cache was dirty, pages (`nr_dirty`), at each tick by time; nothing where the recording has no ticks.
     pub dirty: Vec<(u64, u64)>,
     /// Pages that had been activated outside of reclaim, because they were used (`pgactivate`), at each tick by time; nothing where the recording

@@ -381,7 +381,7 @@ impl Owner for Objects {
     }
 
     fn address_space_since(&self, tag: Tag) -> Nanos {
-        self.page_tables.since(tag.0, self.log.askers[tag.0 as usize])
+        self.page_tables.since(tag.0, self.log.began[usize::from(self.log.askers[tag.0 as usize])])
     }
 
     fn swapped_entries(&self, table: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! Which anonymous pages lie in one page table, and which beside each other? Addresses are not in a trace: a task's pages are taken to lie in
 //! the order in which it asked for them.
 
-use crate::pagelog::{Class, Object, ObjectId, OpKind, PageLog, UNIT};
+use crate::pagelog::{Class, Object, ObjectId, PageLog, UNIT};
 use mm::{ENTRIES_A_TABLE, Nanos};
 
 /// Neighbours to either side that a look at a page takes in (half of what a batch of eviction takes).
@@ -20,8 +20,6 @@ pub(super) struct PageTables {
     starts: Vec<u32>,
     /// By object, the table that it lies in; the first one for what lies in none.
     tables: Vec<u32>,
-    /// By task, when its address space began, as far as that shows; of those from before the recording, and where it does not, at 0.
-    began: Vec<Nanos>,
     /// By table, how many of its pages are on swap.
     swapped: Vec<u16>,
 }
@@ -45,25 +43,28 @@ impl PageTables {
         }
         let tables = number_tables(&objects, &starts, log.objects.len());
         let swapped = vec![0; tables.iter().max().map_or(0, |&last| last as usize + 1)];
-        PageTables { first: log.start.used.len() as ObjectId, objects, starts, tables, began: began(log), swapped }
+        PageTables { first: log.start.used.len() as ObjectId, objects, starts, tables, swapped }
     }
 
-    /// When the address space began in which an object lies that `task` asked for.
-    pub fn since(&self, object: ObjectId, task: u16) -> Nanos {
-        if object < self.first { 0 } else { self.began[usize::from(task)] }
+    /// When the address space began in which an object lies, if that of the task that asked for it did at `began`.
+    pub fn since(&self, object: ObjectId, began: Nanos) -> Nanos {
+        if object < self.first { 0 } else { began }
     }
 
     /// A page of an object is swapped out.
     pub fn swapped_out(&mut self, object: ObjectId) {
-        if let Some(swapped) = self.tables.get(object as usize).map(|&table| &mut self.swapped[table as usize]) {
-            *swapped = swapped.saturating_add(1);
-        }
+        self.count_swapped(object, |swapped| swapped.saturating_add(1));
     }
 
     /// One is no longer on swap.
     pub fn left_swap(&mut self, object: ObjectId) {
-        if let Some(swapped) = self.tables.get(object as usize).map(|&table| &mut self.swapped[table as usize]) {
-            *swapped = swapped.saturating_sub(1);
+        self.count_swapped(object, |swapped| swapped.saturating_sub(1));
+    }
+
+    fn count_swapped(&mut self, object: ObjectId, change: impl Fn(u16) -> u16) {
+        if let Some(&table) = self.tables.get(object as usize) {
+            let swapped = &mut self.swapped[table as usize];
+            *swapped = change(*swapped);
         }
     }
 
@@ -89,19 +90,6 @@ impl PageTables {
     }
 }
 
-/// A task's address space begins with its fork; its first anonymous page is what shows of that.
-fn began(log: &PageLog) -> Vec<Nanos> {
-    let mut began = vec![0; log.tasks.len()];
-    let forked = |task: usize| log.parents.get(task).is_some_and(Option::is_some);
-    for op in log.ops.iter().filter(|op| matches!(op.kind, OpKind::Alloc | OpKind::ThpFault)) {
-        let task = usize::from(op.task);
-        if began[task] == 0 && forked(task) && log.objects[op.object as usize].class == Class::Anon {
-            began[task] = op.ts;
-        }
-    }
-    began
-}
-
 /// Tables are full before a task has the next, and no two tasks share one.
 fn number_tables(objects: &[ObjectId], starts: &[u32], all: usize) -> Vec<u32> {
     let (mut tables, mut next) = (vec![0; all], 0);
@@ -120,9 +108,9 @@ mod tests {
 
     fn of_tasks(first: ObjectId, objects: Vec<ObjectId>, starts: Vec<u32>) -> PageTables {
         let all = objects.iter().max().map_or(0, |&last| last as usize + 1);
-        let (tables, began) = (number_tables(&objects, &starts, all), vec![7; starts.len()]);
+        let tables = number_tables(&objects, &starts, all);
         let swapped = vec![0; all.div_ceil(ENTRIES_A_TABLE as usize) + starts.len()];
-        PageTables { first, tables, objects, starts, began, swapped }
+        PageTables { first, tables, objects, starts, swapped }
     }
 
     #[test]
@@ -134,7 +122,7 @@ mod tests {
     #[test]
     fn what_is_from_before_the_recording_has_no_beginning() {
         let two = of_tasks(10, vec![8, 10, 11], vec![0, 2, 3]);
-        assert_eq!([two.since(8, 0), two.since(10, 0), two.since(11, 1)], [0, 7, 7]);
+        assert_eq!([8, 10, 11].map(|object| two.since(object, 7)), [0, 7, 7]);
     }
 
     #[test]

@@ -77,7 +77,6 @@ pub struct ToyOwner {
     pub hot: Vec<Tag>,
     /// Frames that lie next to any page in page tables, whatever is in them.
     pub near: Vec<Pfn>,
-    pub near_swapped: u32,
     /// Read three times meanwhile.
     pub read_meanwhile: Vec<Tag>,
     pub swap_free: u64,
@@ -100,7 +99,7 @@ impl Owner for ToyOwner {
     }
     fn neighbours(&mut self, _tag: Tag, near: &mut Vec<Pfn>) -> u32 {
         near.extend(&self.near);
-        self.near_swapped
+        0
     }
     fn reclaimed(&mut self, tag: Tag, pfn: Pfn, _now: Nanos, shadow: Shadow) {
         self.evicted.push((tag, pfn, shadow));
