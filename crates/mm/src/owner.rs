@@ -41,6 +41,10 @@ pub struct ShrinkControl<'a> {
     pub freed: &'a mut Vec<Pfn>,
     /// Takes huge pages that are to be split (12.4).
     pub split: &'a mut Vec<Pfn>,
+    /// Whether a page's content is where it belongs: it is neither dirty nor being written.
+    pub written: &'a dyn Fn(Pfn) -> bool,
+    /// Takes pages that nobody holds any more.
+    pub released: &'a mut Vec<Pfn>,
 }
 
 /// Owner of the pages. All methods are called with the machinery's state borrowed: they must not call back into it.
@@ -105,6 +109,11 @@ pub trait Owner {
     fn writes_for_reclaim(&self, tag: Tag) -> bool {
         let _ = tag;
         true
+    }
+    /// Reclaim or migration wants a page of the page cache that is held and clean (`filemap_release_folio`): whether the holder lets go of it.
+    fn release_folio(&mut self, tag: Tag) -> bool {
+        let _ = tag;
+        false
     }
     /// Number of slab shrinkers.
     fn shrinkers(&self) -> usize {

@@ -5,6 +5,7 @@ use crate::deferred_split::DeferredSplits;
 use crate::dentry::Dentries;
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, Folios, KernelUse, Use};
+use crate::journal::Journal;
 use crate::line::Line;
 use crate::process_table::ProcessTable;
 use crate::rows::Rows;
@@ -110,6 +111,8 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         busy_pages: spec.costs.speeds.busy_pages,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
         inodes_with_cache: policy.reclaim.inodes_with_cache,
+        journal: Journal::default(),
+        journal_release: policy.reclaim.journal_release,
         swaps_huge_pages: match policy.reclaim.swaps_huge_pages {
             SwapsHugePages::Never => false,
             SwapsHugePages::NotRotating => !spec.rotates(true),

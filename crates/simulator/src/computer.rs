@@ -5,6 +5,7 @@ use crate::deferred_split::DeferredSplits;
 use crate::dentry::{Dentries, Name};
 use crate::file::{BLOCK_DEVICE, File};
 use crate::folio::{Folio, FolioId, Folios, Place, Use};
+use crate::journal::Journal;
 use crate::line::Line;
 use crate::page_size::PageSize;
 use crate::page_tree::{NODE_PAGES, PageTree, Slot};
@@ -19,6 +20,7 @@ use mm::Nanos;
 use mm::reclaim::Shadow;
 use mm::swap::SwapEntry;
 use pagealloc::Pfn;
+use pagealloc::policy::JournalRelease;
 use std::collections::BTreeSet;
 
 /// Everything that holds memory.
@@ -50,6 +52,10 @@ pub(crate) struct Computer {
     pub cache_pressure: u64,
     /// The shrinker of inodes sees those that have page cache.
     pub inodes_with_cache: bool,
+    /// ext4's.
+    pub journal: Journal,
+    /// Who makes it let go of what is written.
+    pub journal_release: JournalRelease,
     /// The swap device takes huge pages as they are.
     pub swaps_huge_pages: bool,
     pub chance: Chance,

@@ -1,10 +1,11 @@
 //! *How long does ext4's journal hold a page of metadata?* From its change on. When the transaction commits, the page becomes dirty for the
-//! flusher to write to its place; the first commit after that write lets go of it (jbd2).
+//! flusher to write to its place; the first commit after that write lets go of it (jbd2), if not memory that is short has done so before.
 
+use crate::computer::Computer;
 use crate::folio::FolioId;
-use crate::sim::Sim;
+use crate::sim::{Sim, SimWorld};
 use lab::TaskId;
-use mm::{Env, Nanos, PageFlags};
+use mm::{Env, Nanos, PageFlags, State};
 use std::collections::{BTreeSet, VecDeque};
 
 /// A transaction is open for so long (`JBD2_DEFAULT_MAX_COMMIT_AGE`), and up to the next whole second.
@@ -28,6 +29,35 @@ impl Journal {
     /// Whether the running transaction has changed the page: it is not to be written before the commit.
     pub fn is_changing(&self, id: FolioId) -> bool {
         self.running.contains(&id)
+    }
+
+    /// Pages of committed transactions: what the shrinker can let go of.
+    pub fn held(&self) -> u64 {
+        self.checkpoints.iter().map(|older| older.len() as u64).sum()
+    }
+
+    /// A page of a committed transaction that is in its place: lets go of it. One that the running transaction has changed stays.
+    pub fn release(&mut self, id: FolioId) -> bool {
+        if self.is_changing(id) {
+            return false;
+        }
+        self.checkpoints.iter_mut().for_each(|older| older.retain(|held| *held != id));
+        self.checkpoints.retain(|older| !older.is_empty());
+        true
+    }
+
+    /// Lets go of pages that are in their places, transaction by transaction, each as a whole, until there are that many
+    /// (`jbd2_journal_shrink_checkpoint_list`).
+    pub fn shrink(&mut self, nr: u64, is_written: impl Fn(FolioId) -> bool) -> Vec<FolioId> {
+        let mut released = Vec::new();
+        for older in &mut self.checkpoints {
+            if released.len() as u64 >= nr {
+                break;
+            }
+            released.extend(older.extract_if(.., |id| is_written(*id) && !self.running.contains(id)));
+        }
+        self.checkpoints.retain(|older| !older.is_empty());
+        released
     }
 
     /// Pages that are in their places, up to the first one of a transaction that isn't (`JBD2_SHRINK_BUSY_STOP`).
@@ -66,7 +96,7 @@ impl Sim {
         let state = &mut *self.mm.state.borrow_mut();
         let Some(pfn) = state.owner.folios.frame(id) else { return };
         state.pages.add_flags(pfn, PageFlags::PINNED);
-        let mut journal = self.journal.borrow_mut();
+        let journal = &mut state.owner.journal;
         journal.running.insert(id);
         journal.due.get_or_insert((self.mm.env.now() + COMMIT_INTERVAL).next_multiple_of(SECOND));
         if let Some(task) = journal.idle.take() {
@@ -77,10 +107,10 @@ impl Sim {
     /// The journal's thread (`kjournald2`).
     pub async fn commit_forever(&self) {
         loop {
-            let due = self.journal.borrow().due;
+            let due = self.mm.state.borrow().owner.journal.due;
             match due {
                 None => {
-                    self.journal.borrow_mut().idle = Some(self.env().current.get());
+                    self.mm.state.borrow_mut().owner.journal.idle = Some(self.env().current.get());
                     self.env().park(None).await;
                 }
                 Some(due) if due > self.mm.env.now() => self.env().sleep_until(due).await,
@@ -89,21 +119,19 @@ impl Sim {
         }
     }
 
+    /// Lets go of all that is in its place.
+    pub fn release_metadata(&self) {
+        let_go(&mut self.mm.state.borrow_mut(), |journal, is_written| journal.shrink(u64::MAX, is_written));
+    }
+
     /// Ends the running transaction, if there is one: what earlier ones have had written is let go of, and what this one has changed is dirty.
     pub fn commit_metadata(&self) {
-        let mut journal = self.journal.borrow_mut();
-        if journal.running.is_empty() {
+        let state = &mut *self.mm.state.borrow_mut();
+        if state.owner.journal.running.is_empty() {
             return;
         }
-        let state = &mut *self.mm.state.borrow_mut();
-        let written = journal.take_written(|id| {
-            let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
-            state.owner.folios.frame(id).is_none_or(|pfn| !state.pages.flags(pfn).intersects(busy))
-        });
-        for pfn in written.into_iter().filter_map(|id| state.owner.folios.frame(id)) {
-            state.pages.clear_flags(pfn, PageFlags::PINNED);
-        }
-        for id in journal.commit() {
+        let_go(state, |journal, is_written| journal.take_written(is_written));
+        for id in state.owner.journal.commit() {
             if let Some(pfn) =
                 state.owner.folios.frame(id).filter(|&pfn| !state.pages.flags(pfn).contains(PageFlags::DIRTY))
             {
@@ -114,13 +142,26 @@ impl Sim {
     }
 }
 
+/// Lets go of those of the journal's pages that are in their places, as far as `which` goes.
+fn let_go(state: &mut State<SimWorld>, which: impl FnOnce(&mut Journal, &dyn Fn(FolioId) -> bool) -> Vec<FolioId>) {
+    let State { owner, pages, .. } = state;
+    let Computer { journal, folios, .. } = owner;
+    let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
+    let written = which(journal, &|id| folios.frame(id).is_none_or(|pfn| !pages.flags(pfn).intersects(busy)));
+    for pfn in written.into_iter().filter_map(|id| folios.frame(id)) {
+        pages.clear_flags(pfn, PageFlags::PINNED);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::boot::boot;
     use crate::file::BLOCK_DEVICE;
     use crate::tests::{all, run_alone, small_machine, started};
+    use mm::Owner;
     use mm::thp::ThpEnabled;
+    use pagealloc::NodeId;
     use pagealloc::policy::preset;
     use std::cell::RefCell;
     use workload::{FileId, Op};
@@ -156,6 +197,56 @@ mod tests {
             Ok(())
         });
         found.take()
+    }
+
+    #[test]
+    fn what_is_short_of_memory_lets_go_of_a_page_or_of_whole_transactions() {
+        let mut journal = Journal::default();
+        for first in [1, 11, 21] {
+            journal.running.extend((first..first + 3).map(FolioId));
+            assert_eq!(journal.commit().len(), 3);
+        }
+        journal.running.insert(FolioId(12));
+        assert!(!journal.release(FolioId(12)), "changed again");
+        assert!(journal.release(FolioId(22)));
+        assert_eq!(journal.held(), 8);
+        assert_eq!(journal.shrink(4, |id| id.0 != 2), [1, 3, 11, 13].map(FolioId), "the second one as far as it can");
+        assert_eq!(journal.shrink(1, |_| true), [FolioId(2)]);
+        assert_eq!(journal.shrink(9, |_| true), [21, 23].map(FolioId));
+        assert_eq!(journal.held(), 1, "12 is the running transaction's");
+    }
+
+    #[test]
+    fn the_shrinker_sees_the_journals_pages_where_the_kernel_has_one() {
+        let held = |name: &str| {
+            let sim = boot(&small_machine(ThpEnabled::Never), &preset(name).unwrap(), 1, &[]).unwrap();
+            run_alone(&sim, async {
+                let pid = started(&sim).await?;
+                all(&sim, pid, &[Op::Create { file: FileId(1) }, Op::SyncAll]).await
+            });
+            let owner = &mut sim.mm.state.borrow_mut().owner;
+            let count = (0..owner.shrinkers()).map(|shrinker| owner.shrinker_count(shrinker, NodeId(0)).0).next_back();
+            let page = owner.files.get(BLOCK_DEVICE).and_then(|of| of.page(0)).unwrap();
+            (count, owner.release_folio(page.into()))
+        };
+        assert_eq!(held("linux-6.18"), (Some(1), true));
+        assert_eq!(held("linux-5.10"), (Some(0), true));
+    }
+
+    #[test]
+    fn dropping_caches_takes_metadata_along_where_each_page_is_asked_for() {
+        let left = |name: &str, times: usize| {
+            let sim = boot(&small_machine(ThpEnabled::Never), &preset(name).unwrap(), 1, &[]).unwrap();
+            run_alone(&sim, async {
+                let pid = started(&sim).await?;
+                all(&sim, pid, &[Op::Create { file: FileId(1) }, Op::SyncAll]).await?;
+                all(&sim, pid, &vec![Op::DropCaches; times]).await
+            });
+            let state = sim.mm.state.borrow();
+            state.owner.files.get(BLOCK_DEVICE).map(|of| of.cached)
+        };
+        assert_eq!(left("linux-5.10", 1), Some(0));
+        assert_eq!((left("linux-6.18", 1), left("linux-6.18", 2)), (Some(1), Some(0)), "pages come before slab");
     }
 
     #[test]

@@ -2,17 +2,20 @@
 
 use crate::address_space::{Pid, Process};
 use crate::computer::Computer;
+use crate::file::BLOCK_DEVICE;
 use crate::folio::{FolioId, Place, Use};
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
+use pagealloc::policy::JournalRelease;
 use pagealloc::{NodeId, Pfn};
 
 /// Numbers of the shrinkers.
 const SUPER_BLOCK: usize = 0;
 const SHADOW_NODES: usize = 1;
 const DEFERRED_SPLITS: usize = 2;
-const XFS_FILES: usize = 3;
-const XFS_BUFFERS: usize = 4;
+const JOURNAL: usize = 3;
+const XFS_FILES: usize = 4;
+const XFS_BUFFERS: usize = 5;
 
 impl Owner for Computer {
     fn referenced(&mut self, tag: Tag, _: Pfn, _: Nanos) -> References {
@@ -76,13 +79,19 @@ impl Owner for Computer {
         None
     }
 
-    fn writes_for_reclaim(&self, _: Tag) -> bool {
-        // ext4 gives a page its blocks when the flusher writes it, and redirties one without blocks that reclaim wants written.
-        self.xfs.is_some()
+    fn writes_for_reclaim(&self, tag: Tag) -> bool {
+        // ext4 gives a page its blocks when the flusher writes it, and redirties one without blocks that reclaim wants written. Its metadata has
+        // a place.
+        self.xfs.is_some() || matches!(self.folios.get(FolioId(tag.0)).what, Use::File { file: BLOCK_DEVICE, .. })
+    }
+
+    fn release_folio(&mut self, tag: Tag) -> bool {
+        let id = FolioId(tag.0);
+        matches!(self.folios.get(id).what, Use::File { file: BLOCK_DEVICE, .. }) && self.journal.release(id)
     }
 
     fn shrinkers(&self) -> usize {
-        if self.xfs.is_some() { 5 } else { 3 }
+        if self.xfs.is_some() { 6 } else { 4 }
     }
 
     fn shrinker_needs_fs(&self, shrinker: usize) -> bool {
@@ -98,6 +107,7 @@ impl Owner for Computer {
             }
             SHADOW_NODES => ((self.shadow_nodes.len() as u64).saturating_sub(self.shadow_nodes_kept), 0),
             DEFERRED_SPLITS => (self.deferred.count(node), 2),
+            JOURNAL if self.journal_release == JournalRelease::Shrinker => (self.journal.held(), 2),
             XFS_FILES => {
                 let files = self.xfs.as_ref().map_or(0, |xfs| xfs.count_files(node.index()));
                 (files * self.cache_pressure / 100, 2)
@@ -113,7 +123,7 @@ impl Owner for Computer {
     }
 
     fn shrinker_scan(&mut self, shrinker: usize, control: ShrinkControl<'_>) -> u64 {
-        let ShrinkControl { node, nr, now, droppable, freed, split } = control;
+        let ShrinkControl { node, nr, now, droppable, freed, split, written, released } = control;
         let scanned = match shrinker {
             SUPER_BLOCK => {
                 let (dentries, inodes) = (self.dentries.unused(), self.unused_inodes.len() as u64);
@@ -123,6 +133,12 @@ impl Owner for Computer {
             }
             SHADOW_NODES => self.prune_shadows(nr),
             DEFERRED_SPLITS => self.scan_deferred(node, nr, split),
+            JOURNAL => {
+                let folios = &self.folios;
+                let gone = self.journal.shrink(nr, |id| folios.frame(id).is_none_or(written));
+                released.extend(gone.into_iter().filter_map(|id| folios.frame(id)));
+                nr
+            }
             XFS_FILES | XFS_BUFFERS => self.shrink_xfs(shrinker == XFS_FILES, node.index(), nr, freed),
             _ => 0,
         };
@@ -174,8 +190,8 @@ mod tests {
         let needs_fs = (0..owner.shrinkers()).map(|shrinker| owner.shrinker_needs_fs(shrinker));
         assert_eq!(
             needs_fs.collect::<Vec<_>>(),
-            [true, false, false],
-            "of tree nodes and deferred splits nobody holds a lock"
+            [true, false, false, false],
+            "of tree nodes, deferred splits and the journal nobody holds a lock"
         );
     }
 }

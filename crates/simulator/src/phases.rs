@@ -3,6 +3,7 @@
 use crate::computer::Computer;
 use crate::sim::Sim;
 use mm::{Env, Nanos, PageFlags, State};
+use pagealloc::policy::JournalRelease;
 use pagealloc::{FrameState, Pfn};
 use workload::Errno;
 
@@ -35,12 +36,19 @@ impl Sim {
         let mut files: Vec<u32> = self.mm.state.borrow().owner.files.iter().map(|(file, _)| file).collect();
         files.sort_unstable();
         let mut pages = 0;
+        let release = self.mm.state.borrow().owner.journal_release;
+        if release != JournalRelease::Shrinker {
+            self.release_metadata();
+        }
         for file in files {
             pages += self.drop_with(|owner, now, droppable, freed| owner.drop_pages(file, now, droppable, freed));
         }
         // A dentry that was used goes at the second look.
         for _ in 0..2 {
             pages += self.drop_with(|owner, now, droppable, freed| owner.drop_slab(now, droppable, freed));
+        }
+        if release == JournalRelease::Shrinker {
+            self.release_metadata();
         }
         self.spend(self.spec.costs.page * pages).await;
         Ok(())

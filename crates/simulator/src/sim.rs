@@ -4,7 +4,6 @@ use crate::address_space::Pid;
 use crate::computer::Computer;
 use crate::dirty_pace::DirtyPace;
 use crate::folio::{Folio, FolioId, KernelUse, Use};
-use crate::journal::Journal;
 use crate::page_size::PageSize;
 use crate::slab::{Cache, Object};
 use crate::spec::MachineSpec;
@@ -72,8 +71,6 @@ pub(crate) struct Sim {
     pub dirtied: RefCell<VecDeque<(Nanos, FolioId)>>,
     /// The first ones of them are of files that have been dirty for too long: so many.
     pub expired: Cell<usize>,
-    /// ext4's.
-    pub journal: RefCell<Journal>,
     /// The flusher's task while it sleeps.
     pub flusher: Cell<Option<lab::TaskId>>,
     pub wrote: Cell<u32>,
@@ -118,7 +115,6 @@ impl Sim {
             roots_left: Cell::new(roots.len()),
             dirtied: RefCell::default(),
             expired: Cell::new(0),
-            journal: RefCell::default(),
             flusher: Cell::new(None),
             wrote: Cell::new(0),
             pace,

@@ -168,7 +168,7 @@ impl Sim {
         if !flags.contains(PageFlags::DIRTY) || flags.contains(PageFlags::WRITEBACK) {
             return None;
         }
-        if file == BLOCK_DEVICE && self.journal.borrow().is_changing(id) {
+        if file == BLOCK_DEVICE && state.owner.journal.is_changing(id) {
             // Its buffer is the running transaction's, and clean until that commits: nothing is written.
             state.clear_dirty(pfn);
             return None;

@@ -6,6 +6,7 @@ use crate::event::{MmEvent, MmObserver};
 use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{State, World};
+use pagealloc::policy::JournalRelease;
 use pagealloc::{Counter, FrameState, Order, Pfn};
 
 /// How a batch went.
@@ -79,9 +80,24 @@ impl<W: World> State<W> {
             return true;
         }
         let unwritten = PageFlags::DIRTY.with(PageFlags::DIRTY_IMMOVABLE);
-        source.lru
-            && (flags.intersects(PageFlags::PINNED.with(PageFlags::WRITEBACK))
-                || flags.contains(unwritten) && flags.has_mapping())
+        if !source.lru {
+            return false;
+        }
+        if flags.contains(PageFlags::WRITEBACK) || flags.contains(unwritten) && flags.has_mapping() {
+            return true;
+        }
+        flags.contains(PageFlags::PINNED) && !self.release_by_migration(source.pfn, flags)
+    }
+
+    /// Whether the holder of a page of the page cache lets go of it for migration.
+    fn release_by_migration(&mut self, pfn: Pfn, flags: PageFlags) -> bool {
+        let released = self.alloc.policy.reclaim.journal_release == JournalRelease::Migration
+            && !flags.intersects(PageFlags::ANON.with(PageFlags::DIRTY))
+            && self.owner.release_folio(self.pages.tag(pfn));
+        if released {
+            self.pages.clear_flags(pfn, PageFlags::PINNED);
+        }
+        released
     }
 
     /// Whether a compound page that could be moved can be split: not while its filesystem still holds buffers of it, as it does of dirty

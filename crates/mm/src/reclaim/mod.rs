@@ -130,6 +130,8 @@ pub struct ScanControl {
     pub slab_freed: Vec<Pfn>,
     /// The same of huge pages that a shrinker wants split.
     pub to_split: Vec<Pfn>,
+    /// The same of pages that a shrinker's owner holds no longer.
+    pub released: Vec<Pfn>,
 }
 
 impl ScanControl {
@@ -156,6 +158,7 @@ impl ScanControl {
             nr_reclaimed: 0,
             slab_freed: Vec::new(),
             to_split: Vec::new(),
+            released: Vec::new(),
         }
     }
 

@@ -7,7 +7,7 @@ use crate::owner::{Owner, References};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::{DirtyPages, FileWrites, GenerationRules, ReclaimCounting};
+use pagealloc::policy::{DirtyPages, FileWrites, GenerationRules, JournalRelease, ReclaimCounting};
 use pagealloc::{Counter, Gfp, Pfn};
 
 /// Pages of files that count as waiting for the disk, besides those that waited when reclaim met them before.
@@ -179,13 +179,20 @@ impl<W: World> State<W> {
         {
             return fate;
         }
-        if flags.contains(PageFlags::PINNED) {
+        let held = flags.contains(PageFlags::PINNED);
+        if held && flags.contains(PageFlags::ANON) {
             return Fate::Activate;
         }
         if self.pages.flags(pfn).contains(PageFlags::DIRTY) {
             return self.meet_dirty(pfn, usage, rules, batch, writes);
         }
-        Fate::Reclaim
+        if held && !self.release_by_reclaim(pfn) { Fate::Activate } else { Fate::Reclaim }
+    }
+
+    /// Whether the holder of a clean page of the page cache lets go of it.
+    fn release_by_reclaim(&mut self, pfn: Pfn) -> bool {
+        self.alloc.policy.reclaim.journal_release != JournalRelease::Shrinker
+            && self.owner.release_folio(self.pages.tag(pfn))
     }
 
     /// A page that is being written already. RECLAIM tells a page that met reclaim before: a whole list's worth of pages

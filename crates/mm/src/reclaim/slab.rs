@@ -142,10 +142,22 @@ impl<W: World> Mm<W> {
                     let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK).with(PageFlags::PINNED);
                     let droppable =
                         |pfn: Pfn| alloc.frames.state(pfn) == FrameState::LRU && !pages.flags(pfn).intersects(busy);
-                    let (freed, split) = (&mut sc.slab_freed, &mut sc.to_split);
-                    let control = ShrinkControl { node, nr: objects, now, droppable: &droppable, freed, split };
+                    let written = |pfn: Pfn| !pages.flags(pfn).intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK));
+                    let control = ShrinkControl {
+                        node,
+                        nr: objects,
+                        now,
+                        droppable: &droppable,
+                        freed: &mut sc.slab_freed,
+                        split: &mut sc.to_split,
+                        written: &written,
+                        released: &mut sc.released,
+                    };
                     owner.shrinker_scan(shrinker, control)
                 };
+                for pfn in sc.released.drain(..) {
+                    state.pages.clear_flags(pfn, PageFlags::PINNED);
+                }
                 for head in sc.to_split.drain(..) {
                     state.split_huge_page(head, task.cpu);
                 }

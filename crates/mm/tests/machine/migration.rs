@@ -93,3 +93,17 @@ fn what_stays_gives_its_target_back() {
     machine.mm.state.borrow_mut().alloc.drain_all_pages(None);
     assert_eq!(machine.mm.state.borrow().alloc.free_pages(ZONE), free);
 }
+
+#[test]
+fn up_to_4_20_metadata_moves_that_a_journal_holds_and_has_had_written() {
+    let moved = |name: &str, flags: PageFlags| {
+        let mut machine = TestMachine::new(policy(name, |_| ()), MIB_OF_TESTS);
+        machine.mm.state.borrow_mut().owner.lets_go = true;
+        populate(&machine, 0, |page| page.0.is_multiple_of(2).then_some(flags));
+        compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+        machine.counter(Counter::PgmigrateSuccess)
+    };
+    assert!(moved("linux-4.20", PageFlags::PINNED) > 0);
+    assert_eq!(moved("linux-4.20", PageFlags::PINNED.with(PageFlags::DIRTY)), 0);
+    assert_eq!(moved("linux-5.0", PageFlags::PINNED), 0);
+}

@@ -44,6 +44,8 @@ pub struct ReclaimRules {
     /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
     /// knowledge.
     pub inodes_with_cache: bool,
+    /// Who makes a filesystem's journal let go of metadata that is in its place, before a commit does.
+    pub journal_release: JournalRelease,
     /// To which devices a huge page is written as it is, so that its frame is free as a block then; for others it is split first.
     pub swaps_huge_pages: SwapsHugePages,
     /// What is read along with a page that is missed, from a swap device that rotates.
@@ -81,6 +83,17 @@ pub struct ReclaimRules {
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when
     /// `lru_gen/enabled` says so.
     pub generations: Option<GenerationRules>,
+}
+
+/// Who makes a filesystem's journal let go of metadata that is in its place (jbd2), before its next commit does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JournalRelease {
+    /// Reclaim, page by page (`bdev_try_to_free_page`), and migration (`fallback_migrate_page`), up to 4.20 (read in 4.20).
+    Migration,
+    /// Reclaim alone: since 5.0 migration wants buffers without other references (`buffer_migrate_page_norefs`; read in 5.0.1 and 5.10.265).
+    Reclaim,
+    /// A shrinker (5.14+; read in 6.18.15).
+    Shrinker,
 }
 
 /// How far swap is read ahead (own knowledge).

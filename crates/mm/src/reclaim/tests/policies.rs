@@ -116,6 +116,18 @@ fn kswapd_of_old_writes_page_cache_in_a_dirty_node() {
 }
 
 #[test]
+fn up_to_5_13_reclaim_asks_whoever_holds_a_clean_page_of_a_file() {
+    for (name, lets_go, left) in [("linux-5.10", true, 0), ("linux-5.10", false, 1), ("linux-5.15", true, 1)] {
+        let mm = machine(preset(name).unwrap());
+        mm.state.borrow_mut().owner.lets_go = lets_go;
+        let [page] = mm.fill(1, 0, PageFlags::NONE, 0)[..] else { panic!("a page") };
+        mm.state.borrow_mut().pages.add_flags(page, PageFlags::PINNED);
+        shrink(&mm, ZoneType::Normal);
+        assert_eq!(mm.on(InactiveFile) + mm.on(ActiveFile), left, "{name}, {lets_go}");
+    }
+}
+
+#[test]
 fn what_swap_gives_back_starts_inactive_but_from_4_8_to_5_8() {
     for (name, active) in
         [("linux-3.11", false), ("linux-4.6", false), ("linux-4.8", true), ("linux-4.20", true), ("linux-6.18", false)]

@@ -86,6 +86,8 @@ pub struct ToyOwner {
     pub slab_objects: Option<u64>,
     pub slab_pages: Vec<Pfn>,
     pub slab_needs_fs: bool,
+    /// Whoever holds a page lets go of it.
+    pub lets_go: bool,
     /// Parts of huge pages that were given back.
     pub zapped: Vec<u32>,
 }
@@ -107,6 +109,9 @@ impl Owner for ToyOwner {
     fn migrated(&mut self, _tag: Tag, _from: Pfn, _to: Pfn) {}
     fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag> {
         (index == 0 || !self.zapped.contains(&index)).then_some(Tag(head_tag.0 * 100 + index))
+    }
+    fn release_folio(&mut self, _tag: Tag) -> bool {
+        self.lets_go
     }
     fn free_swap_pages(&self) -> u64 {
         self.swap_free

@@ -27,6 +27,8 @@ pub struct TestOwner {
     pub killed: Vec<u32>,
     /// Answer to a look at references.
     pub referenced: bool,
+    /// Whoever holds a page lets go of it.
+    pub lets_go: bool,
 }
 
 impl TestOwner {
@@ -70,6 +72,10 @@ impl Owner for TestOwner {
         self.tags.remove(&from);
         self.tags.insert(to, tag.0);
         self.moved += 1 << entry.order;
+    }
+
+    fn release_folio(&mut self, _tag: Tag) -> bool {
+        self.lets_go
     }
 
     fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag> {

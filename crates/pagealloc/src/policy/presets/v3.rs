@@ -86,6 +86,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     workingset: false,
     writes_refault: true,
     inodes_with_cache: true,
+    journal_release: JournalRelease::Migration,
     swaps_huge_pages: SwapsHugePages::Never,
     swap_readahead: SwapReadahead::Always,
     rotating_readahead_kib: 128,

@@ -3,13 +3,18 @@
 use super::*;
 
 /// 5.0.1: the boost as merged, cap from the raw high mark (4.9). Spreading over zones was merged too, but the function
-/// that decides it never returns NOFRAGMENT (7.6), so `nofragment` stays as it is.
+/// that decides it never returns NOFRAGMENT (7.6), so `nofragment` stays as it is. Migration leaves metadata to the journal that holds it.
 pub(super) fn linux_5_0() -> Policy {
     let base = v4::linux_4_20();
     Policy {
         name: "linux-5.0",
         boost: Boost::EveryFallback,
-        reclaim: ReclaimRules { boost_skips_slab: true, slab_minimum: false, ..base.reclaim },
+        reclaim: ReclaimRules {
+            boost_skips_slab: true,
+            slab_minimum: false,
+            journal_release: JournalRelease::Reclaim,
+            ..base.reclaim
+        },
         kswapd: KswapdRules { wake: KswapdWake::NoZoneBalancedOrBoosted, ..base.kswapd },
         thp: ThpRules { fault_nodes: FaultNodes::Local, ..base.thp },
         ..base
@@ -87,14 +92,18 @@ pub(super) fn linux_5_10() -> Policy {
 }
 
 /// 5.15 with its stable updates (read in 5.15.215). Since 5.10: requests that no zone can compact for are no stalls (5.12), requests in bulk
-/// (5.13), slab shrunk by the priority of what was deferred, too (5.13), per-CPU lists of orders 1 to 3 and THP (5.14, 5.14 in chapter 5).
+/// (5.13), slab shrunk by the priority of what was deferred, too (5.13), a shrinker of the journal's metadata (5.14), per-CPU lists of orders 1 to 3 and THP (5.14, 5.14 in chapter 5).
 pub(super) fn linux_5_15() -> Policy {
     let base = linux_5_10();
     Policy {
         name: "linux-5.15",
         bulk_requests: BulkRequests::Batched,
         pcp: PcpRules { orders: PcpOrders::CostlyAndThp, high: PcpHigh::LowWatermark, ..base.pcp },
-        reclaim: ReclaimRules { slab_pressure: SlabPressure::PriorityOfAll, ..base.reclaim },
+        reclaim: ReclaimRules {
+            slab_pressure: SlabPressure::PriorityOfAll,
+            journal_release: JournalRelease::Shrinker,
+            ..base.reclaim
+        },
         slowpath: SlowpathRules { compact_stalls: CompactStalls::RunsAndDeferred, ..base.slowpath },
         ..base
     }
