@@ -2,11 +2,11 @@
 
 use crate::agenda::Agenda;
 use crate::chance::Chance;
-use crate::cpus::{Cpus, OccupyFuture};
+use crate::cpus::Cpus;
 use crate::cpus_beside::{CpusBeside, Leavings};
 use crate::demand::{Demand, KthreadCpus};
 use crate::device::Device;
-use crate::livelock::Loops;
+use crate::loops::Loops;
 use crate::speeds::Speeds;
 use crate::stream::Stream;
 use crate::task::TaskId;
@@ -330,11 +330,6 @@ impl VirtualEnv {
             }
         })
         .await;
-    }
-
-    /// A CPU for the current task, now or later. Nothing to wait for where tasks don't share CPUs.
-    pub(crate) fn occupy(&self) -> OccupyFuture<'_> {
-        OccupyFuture::new(self)
     }
 
     /// The task can go on.

@@ -37,6 +37,7 @@ mod digest;
 mod env;
 mod executor;
 mod livelock;
+mod loops;
 pub mod outcome;
 mod request_queue;
 mod speeds;
