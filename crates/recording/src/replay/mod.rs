@@ -4,7 +4,7 @@
 //! it has their CPU, and tasks that began after its end (`pace`).
 //! kswapd and kcompactd run beside them, and all work takes the time per page that was measured on the recorded machine
 //! ([`Speeds`](lab::Speeds)). Memory accesses are not in a trace: that a page was cold shows in when the
-//! kernel's reclaim took it (`objects`).
+//! kernel's reclaim took it (`objects::heat`).
 
 mod counters;
 mod driver;
