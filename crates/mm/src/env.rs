@@ -1,7 +1,7 @@
 //! What the machinery needs from its surroundings: time, waiting, CPU time, I/O.
 
-use crate::pages::bitflags_like;
-use crate::slowpath::Turn;
+use crate::bits::bitflags_like;
+use crate::turn::Turn;
 use core::future::Future;
 use pagealloc::{CpuId, NodeId, Pfn};
 

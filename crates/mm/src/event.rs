@@ -1,7 +1,7 @@
 //! Events of this floor: the kernel's compaction, vmscan, oom and migrate tracepoints, typed.
 
-use crate::compaction::{CompactMode, CompactResult};
-use crate::reclaim::ThrottleReason;
+use crate::compaction::effort::{CompactMode, CompactResult};
+use crate::reclaim::throttle_reason::ThrottleReason;
 use pagealloc::{Gfp, NodeId, Observer, Order, Pfn, ZoneId};
 
 /// An event with the kernel's field names.

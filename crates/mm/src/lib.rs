@@ -9,7 +9,9 @@
 
 extern crate alloc;
 
+mod bits;
 pub mod compaction;
+mod defrag;
 mod env;
 mod event;
 pub mod kcompactd;
@@ -25,9 +27,10 @@ mod state;
 pub mod swap;
 pub mod thp;
 pub mod timer;
+mod turn;
 
 pub use env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 pub use event::{MmEvent, MmObserver};
 pub use owner::{ENTRIES_A_TABLE, Owner, References, SHRINK_BATCH, ShrinkControl, Tag};
-pub use pages::{PageFlags, Pages};
+pub use pages::{GenBits, PageFlags, Pages};
 pub use state::{Mm, NodeState, State, World, ZoneState};

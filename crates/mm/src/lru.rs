@@ -30,11 +30,11 @@ mod generations;
 mod moves;
 
 pub(crate) use flushed_stats::FlushedStats;
-pub use generations::{GenBits, Generations, MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS};
+pub use generations::{Generations, MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS};
 pub(crate) use generations::{MAX_REFS, index_of, is_full, tier_of, tier_of_uses, uses};
 
 use crate::owner::Tag;
-use crate::pages::PageFlags;
+use crate::pages::{GenBits, PageFlags};
 use crate::state::{State, World};
 use pagealloc::policy::LruRule;
 use pagealloc::{CpuId, FrameList, FrameState, Frames, NodeId, Order, Pfn, ZoneId, ZoneType};

@@ -1,7 +1,7 @@
 //! The owner of memory: who knows what pages are used for, and must hear when they move or leave.
 
 use crate::env::Nanos;
-use crate::reclaim::Shadow;
+use crate::reclaim::shadow::Shadow;
 use alloc::vec::Vec;
 use pagealloc::{NodeId, Pfn};
 

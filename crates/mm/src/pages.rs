@@ -1,37 +1,10 @@
 //! What is known of each allocated page: two bytes of flags, one of its generation, and the owner's tag.
 
-use crate::lru::GenBits;
+use crate::bits::bitflags_like;
 use crate::owner::Tag;
 use alloc::vec;
 use alloc::vec::Vec;
 use pagealloc::Pfn;
-
-/// A plain set-of-bits type: named constants, `contains`, `intersects`, `with`, `without`.
-macro_rules! bitflags_like {
-    ($(#[$doc:meta])* $name:ident: $repr:ty { $($(#[$bit_doc:meta])* $bit:ident = $value:literal,)* }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
-        pub struct $name(pub $repr);
-        impl $name {
-            /// Nothing set.
-            pub const NONE: $name = $name(0);
-            $($(#[$bit_doc])* pub const $bit: $name = $name($value);)*
-            /// Whether all bits of `other` are set.
-            #[inline(always)]
-            pub const fn contains(self, other: $name) -> bool { self.0 & other.0 == other.0 }
-            /// Whether any bit of `other` is set.
-            #[inline(always)]
-            pub const fn intersects(self, other: $name) -> bool { self.0 & other.0 != 0 }
-            /// With the bits of `other` as well.
-            #[inline(always)]
-            pub const fn with(self, other: $name) -> $name { $name(self.0 | other.0) }
-            /// Without the bits of `other`.
-            #[inline(always)]
-            pub const fn without(self, other: $name) -> $name { $name(self.0 & !other.0) }
-        }
-    };
-}
-pub(crate) use bitflags_like;
 
 bitflags_like! {
     /// Flags of an allocated page, after the kernel's page flags.
@@ -77,6 +50,60 @@ impl PageFlags {
     #[inline(always)]
     pub const fn has_mapping(self) -> bool {
         !self.contains(PageFlags::ANON) || self.contains(PageFlags::SWAPCACHE)
+    }
+}
+
+/// A page's byte: bits 0-1 generation, 2-3 generation whose list it hangs on, 4-5 uses beyond those that flags tell, 6 whether a
+/// batch of eviction holds it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct GenBits(u8);
+
+impl GenBits {
+    /// A batch of eviction holds the page.
+    const TAKEN: u8 = 1 << 6;
+
+    /// Index of the generation that the page counts in.
+    #[inline(always)]
+    pub const fn generation(self) -> usize {
+        (self.0 & 3) as usize
+    }
+
+    /// Index of the generation whose list it hangs on.
+    #[inline(always)]
+    pub const fn home(self) -> usize {
+        (self.0 >> 2 & 3) as usize
+    }
+
+    /// Uses beyond those that flags tell.
+    #[inline(always)]
+    pub const fn refs(self) -> u8 {
+        self.0 >> 4 & 3
+    }
+
+    pub(crate) const fn with_generation(self, generation: usize) -> GenBits {
+        GenBits(self.0 & !3 | generation as u8)
+    }
+
+    pub(crate) const fn with_home(self, home: usize) -> GenBits {
+        GenBits(self.0 & !0xc | (home as u8) << 2)
+    }
+
+    pub(crate) const fn with_refs(self, refs: u8) -> GenBits {
+        GenBits(self.0 & !0x30 | refs << 4)
+    }
+
+    /// Whether a batch of eviction holds the page: it hangs on no list then.
+    #[inline(always)]
+    pub(crate) const fn is_taken(self) -> bool {
+        self.0 & GenBits::TAKEN != 0
+    }
+
+    pub(crate) const fn taken(self) -> GenBits {
+        GenBits(self.0 | GenBits::TAKEN)
+    }
+
+    pub(crate) const fn not_taken(self) -> GenBits {
+        GenBits(self.0 & !GenBits::TAKEN)
     }
 }
 

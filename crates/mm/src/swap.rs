@@ -7,7 +7,7 @@
 
 use crate::env::TaskContext;
 use crate::owner::Owner;
-use crate::reclaim::Shadow;
+use crate::reclaim::shadow::{Shadow, SwapEntry};
 use crate::state::{State, World};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -18,21 +18,6 @@ use pagealloc::{CpuId, Gfp, NR_ORDERS, Order, Pfn, Request};
 const TABLE_LOCKED: Gfp = Gfp(Gfp::HIGH.0 | Gfp::NOMEMALLOC.0 | Gfp::NOWARN.0 | Gfp::ZERO.0 | Gfp::COMP.0);
 /// The second try, without locks. Its task is inside reclaim, so it can't reclaim for it either.
 const TABLE_SLEEPING: Gfp = Gfp(Gfp::HIGH.0 | Gfp::NOMEMALLOC.0 | Gfp::KERNEL.0 | Gfp::ZERO.0 | Gfp::COMP.0);
-
-/// Where a swapped page lies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SwapEntry {
-    cluster: u32,
-    order: Order,
-}
-
-impl SwapEntry {
-    /// Where each base page lies of a huge page that was written whole: they come back one by one.
-    #[must_use]
-    pub fn of_base_page(self) -> SwapEntry {
-        SwapEntry { order: 0, ..self }
-    }
-}
 
 #[derive(Clone, Default)]
 struct Cluster {

@@ -7,6 +7,7 @@
 //! | file | question |
 //! | --- | --- |
 //! | here | who compacts which zones, with which effort (11.1 to 11.3) |
+//! | `effort` | how hard may a run try, and what may it come to (11.1) |
 //! | `control` | what does one run know |
 //! | `suitable` | is there any point in it (11.10) |
 //! | `defer` | has it failed too often lately (11.8) |
@@ -27,6 +28,7 @@
 
 mod control;
 mod defer;
+pub(crate) mod effort;
 mod fast_search;
 mod finish;
 mod free_scanner;
@@ -39,85 +41,17 @@ mod suitable;
 mod zone;
 
 pub(crate) use control::CompactControl;
+pub use effort::{CompactMode, CompactPriority, CompactResult};
 
+use crate::defrag;
 use crate::env::{Env, TaskContext};
 use crate::event::{MmEvent, MmObserver};
-use crate::slowpath::{defrag_rules, work_order};
 use crate::state::{Mm, State, World};
 use pagealloc::policy::DefragRules;
 use pagealloc::{AllocFlags, Counter, NodeId, Order, Pfn, Request, ZoneId};
 
 /// Pages that are isolated before they are moved (`COMPACT_CLUSTER_MAX`, 1.3).
 pub(crate) const COMPACT_CLUSTER_MAX: u32 = 32;
-
-/// How hard a run may try (11.1).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub enum CompactMode {
-    /// Never waits; direct runs take only blocks of the request's own type and leave windows that can't be freed.
-    Async,
-    /// May wait for locks, not for writeback.
-    SyncLight,
-    /// May wait for writeback too.
-    Sync,
-}
-
-/// Results, ascending: a zonelist's result is the maximum (11.1).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-#[repr(u8)]
-pub enum CompactResult {
-    /// Fragmentation is not what the request fails by.
-    NotSuitableZone,
-    /// Too few free pages to work with, or not allowed.
-    Skipped,
-    /// Failed too often lately.
-    Deferred,
-    /// No free block of the order yet.
-    NoSuitablePage,
-    /// Go on.
-    Continue,
-    /// The whole zone was scanned in vain.
-    Complete,
-    /// Part of the zone was scanned in vain.
-    PartialSkipped,
-    /// Given up for others' sake.
-    Contended,
-    /// The allocation should succeed now.
-    Success,
-}
-
-impl CompactResult {
-    /// The status string that tracepoints print (15.6).
-    pub const fn name(self) -> &'static str {
-        match self {
-            CompactResult::NotSuitableZone => "not_suitable_zone",
-            CompactResult::Skipped => "skipped",
-            CompactResult::Deferred => "deferred",
-            CompactResult::NoSuitablePage => "no_suitable_page",
-            CompactResult::Continue => "continue",
-            CompactResult::Complete => "complete",
-            CompactResult::PartialSkipped => "partial_skipped",
-            CompactResult::Contended => "contended",
-            CompactResult::Success => "success",
-        }
-    }
-
-    /// Whether a run scanned until there was nothing left to scan.
-    const fn is_exhausted(self) -> bool {
-        matches!(self, CompactResult::Complete | CompactResult::PartialSkipped)
-    }
-}
-
-/// Priority of direct compaction (8.3).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-#[repr(u8)]
-pub enum CompactPriority {
-    /// Everything, hints and deferral ignored.
-    SyncFull = 0,
-    /// The usual one.
-    SyncLight = 1,
-    /// The first attempt.
-    Async = 2,
-}
 
 /// Per zone: cached scanner positions, deferral (11.4, 11.8). Positions start at 0 and are put into the zone by the first
 /// run, as in the kernel.
@@ -252,13 +186,13 @@ impl<W: World> Mm<W> {
 impl<W: World> State<W> {
     /// What defrag_mode changes, if it is on (13.1).
     pub(crate) fn defrag(&self) -> Option<&DefragRules> {
-        defrag_rules(&self.alloc.policy)
+        defrag::active(&self.alloc.policy)
     }
 
     /// Order that direct compaction works at: the request's, or a whole pageblock's if nothing less helps a request that
     /// must not fragment (13.9). Deferral and retry decisions follow this order.
     fn work_order_of(&self, request: &Request, flags: AllocFlags) -> Order {
-        work_order(&self.alloc.policy, &self.alloc.geometry, request, flags)
+        defrag::work_order(&self.alloc.policy, &self.alloc.geometry, request, flags)
     }
 
     fn enter_direct_compaction(&mut self, request: &Request, flags: AllocFlags, priority: CompactPriority) -> Order {

@@ -5,7 +5,7 @@
 //! promotion changes the count at once, and the list when eviction meets the page.
 
 use super::{End, LruList};
-use crate::pages::PageFlags;
+use crate::pages::{GenBits, PageFlags};
 use crate::reclaim::{TierFeedback, Walk};
 use crate::state::{State, World};
 use pagealloc::policy::GenerationRules;
@@ -19,52 +19,6 @@ pub const MAX_NR_GENS: u64 = 4;
 pub const MAX_NR_TIERS: usize = 4;
 /// Largest count of further uses that a page's bits hold.
 pub(crate) const MAX_REFS: u8 = 3;
-
-/// A page's byte: bits 0-1 generation, 2-3 generation whose list it hangs on, 4-5 uses beyond those that flags tell, 6 whether a
-/// batch of eviction holds it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct GenBits(pub(crate) u8);
-
-/// Of [`GenBits`].
-const TAKEN: u8 = 1 << 6;
-
-impl GenBits {
-    /// Index of the generation that the page counts in.
-    #[inline(always)]
-    pub const fn generation(self) -> usize {
-        (self.0 & 3) as usize
-    }
-
-    /// Index of the generation whose list it hangs on.
-    #[inline(always)]
-    pub const fn home(self) -> usize {
-        (self.0 >> 2 & 3) as usize
-    }
-
-    /// Uses beyond those that flags tell.
-    #[inline(always)]
-    pub const fn refs(self) -> u8 {
-        self.0 >> 4 & 3
-    }
-
-    const fn with_generation(self, generation: usize) -> GenBits {
-        GenBits(self.0 & !3 | generation as u8)
-    }
-
-    const fn with_home(self, home: usize) -> GenBits {
-        GenBits(self.0 & !0xc | (home as u8) << 2)
-    }
-
-    pub(crate) const fn with_refs(self, refs: u8) -> GenBits {
-        GenBits(self.0 & !0x30 | refs << 4)
-    }
-
-    /// Whether a batch of eviction holds the page: it hangs on no list then.
-    #[inline(always)]
-    pub(crate) const fn is_taken(self) -> bool {
-        self.0 & TAKEN != 0
-    }
-}
 
 /// The generations of a node.
 pub struct Generations {
@@ -246,8 +200,8 @@ impl<W: World> State<W> {
         let oldest = end == End::Tail;
         let generation = index_of(self.nodes[spot.node].generations.entry_seq(flags, oldest, rules));
         self.pages.clear_flags(pfn, PageFlags::ACTIVE);
-        let GenBits(bits) = self.pages.bits(pfn).with_generation(generation);
-        self.pages.set_bits(pfn, GenBits(bits & !TAKEN));
+        let bits = self.pages.bits(pfn).with_generation(generation);
+        self.pages.set_bits(pfn, bits.not_taken());
         self.hang(pfn, spot, generation, if oldest { End::Tail } else { End::Head });
         self.count(spot, generation, true);
     }
@@ -431,6 +385,6 @@ impl<W: World> State<W> {
         if !rules.second_look {
             self.pages.clear_flags(pfn, PageFlags::REFERENCED);
         }
-        self.pages.set_bits(pfn, GenBits(self.pages.bits(pfn).0 | TAKEN));
+        self.pages.set_bits(pfn, self.pages.bits(pfn).taken());
     }
 }

@@ -1,6 +1,6 @@
 //! How does a task free memory for its own request? (10.2 to 10.4)
 
-use super::throttle::ThrottleReason;
+use super::throttle_reason::ThrottleReason;
 use super::{DEF_PRIORITY, ScanControl};
 use crate::env::{Env, Queue, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};

@@ -32,6 +32,7 @@ mod look_around;
 mod page_out;
 mod page_tables;
 mod scan_balance;
+pub(crate) mod shadow;
 mod shrink_active;
 mod shrink_generations;
 mod shrink_inactive;
@@ -41,13 +42,15 @@ mod split;
 #[cfg(test)]
 mod tests;
 mod throttle;
+pub(crate) mod throttle_reason;
 mod tiers;
 mod workingset;
 
 pub use aging::Walk;
-pub use throttle::ThrottleReason;
+pub use shadow::{Shadow, SwapEntry};
+pub use throttle_reason::ThrottleReason;
 pub use tiers::TierFeedback;
-pub use workingset::{Shadow, cache_refaults};
+pub use workingset::cache_refaults;
 
 use alloc::vec::Vec;
 use pagealloc::{Counter, Gfp, Order, Pfn, ZoneType};

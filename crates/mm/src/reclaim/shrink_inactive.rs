@@ -1,7 +1,7 @@
 //! What becomes of a batch of inactive pages? (10.11, 10.12)
 
 use super::page_out::{Congested, Rules};
-use super::throttle::ThrottleReason;
+use super::throttle_reason::ThrottleReason;
 use super::{Batch, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
 use crate::env::{Env, TaskContext, TaskFlags, Work};
 use crate::event::{MmEvent, MmObserver};

@@ -2,7 +2,7 @@
 
 use super::scan_balance::{Balance, Quotas};
 use super::slab::LruShare;
-use super::throttle::ThrottleReason;
+use super::throttle_reason::ThrottleReason;
 use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
 use crate::compaction::CompactResult;
 use crate::env::TaskContext;

@@ -4,7 +4,7 @@
 //! tier (or the other kind) is the set point. Tiers that come back more often than it are protected; the kind that comes
 //! back less often, weighted by swappiness, is evicted.
 
-use super::workingset::Shadow;
+use super::shadow::Shadow;
 use super::{ANON, FILE};
 use crate::lru::{MAX_NR_GENS, MAX_NR_TIERS, MAX_REFS, tier_of, tier_of_uses, uses};
 use crate::pages::PageFlags;

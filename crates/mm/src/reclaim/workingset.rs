@@ -3,30 +3,13 @@
 //! The clock is the number of pages that left the inactive list, by eviction or activation. A page that comes back
 //! before as many others have left as the active list holds would have survived on it: it is activated at once.
 
+use super::shadow::Shadow;
 use super::{ANON, FILE, SWAP_CLUSTER_MAX};
 use crate::lru::{LruList, LruState, LruvecId};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
-use crate::swap::SwapEntry;
 use pagealloc::policy::{LruRule, ReclaimRules};
 use pagealloc::{Counter, CpuId, FrameState, Gfp, NodeId, Pfn, ZoneId, ZoneType};
-
-/// What eviction leaves behind, to judge a refault by (10.16).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Shadow {
-    /// Node that the page was evicted from.
-    pub node: NodeId,
-    /// Zone that it was evicted from: its lists count where lists are per zone.
-    pub zone: ZoneId,
-    /// The lists' nonresident age at eviction.
-    pub age: u64,
-    /// The page was in the workingset.
-    pub workingset: bool,
-    /// Where it lies in swap.
-    pub swap: Option<SwapEntry>,
-    /// Generations: uses that its bits told. `age` is the kind's oldest generation then.
-    pub uses: u8,
-}
 
 /// Whether a page of the page cache that is asked for with `gfp` counts as a refault if it had been evicted before: by the
 /// kernel's rule not if its user asked for it to write to it (`__GFP_WRITE`). Its [`Shadow`] is dropped then.

@@ -1,6 +1,6 @@
 //! Alloc flags of the slow path (2.8) and the right to use the reserves (2.9).
 
-use super::defrag;
+use crate::defrag;
 use crate::env::{TaskContext, TaskFlags};
 use pagealloc::policy::{SlowpathScheme, WatermarkReserve};
 use pagealloc::{AllocFlags, Gfp, Migratetype, Policy, Request};

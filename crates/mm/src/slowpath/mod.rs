@@ -16,19 +16,17 @@
 //! The eras differ in what a round does in which order and in how it decides ([`SlowpathScheme`]); there is one machine
 //! for all of them.
 
-mod defrag;
 mod direct;
 mod flags;
+mod recurrence;
 mod retry;
 mod round;
 mod stall;
-mod turn;
 
-pub(crate) use defrag::active as defrag_rules;
-pub use defrag::work_order;
-pub use turn::{Retry, Turn};
+pub use crate::turn::{Retry, Turn};
 
 use crate::compaction::{CompactPriority, CompactResult};
+use crate::defrag;
 use crate::env::{Env, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
@@ -313,7 +311,7 @@ impl<W: World> Mm<W> {
     /// The order that this round's reclaim and compaction work at (13.9).
     fn work_order(&self, slow: &Slow) -> Order {
         let alloc = &self.state.borrow().alloc;
-        work_order(&alloc.policy, &alloc.geometry, &slow.request, slow.flags)
+        defrag::work_order(&alloc.policy, &alloc.geometry, &slow.request, slow.flags)
     }
 
     /// The order by which another round is judged: that, or the request's own.
@@ -323,7 +321,7 @@ impl<W: World> Mm<W> {
 
     /// Whether this round works at a higher order than the request's, and only so many of these are granted (13.9).
     fn bounds_retries(&self, slow: &Slow) -> bool {
-        let rules = defrag_rules(&self.state.borrow().alloc.policy).copied();
+        let rules = defrag::active(&self.state.borrow().alloc.policy).copied();
         rules.is_some_and(|rules| rules.promoted_retries == PromotedRetries::AtOwnOrderBounded)
             && self.work_order(slow) != slow.request.order
     }

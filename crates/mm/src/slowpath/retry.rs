@@ -1,7 +1,8 @@
 //! Is another round worth it? (8.6 to 8.8)
 
-use super::{Slow, defrag};
+use super::Slow;
 use crate::compaction::{CompactPriority, CompactResult};
+use crate::defrag;
 use crate::env::{Env, TaskFlags, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};

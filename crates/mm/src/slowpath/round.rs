@@ -1,7 +1,8 @@
 //! One round of the slow path: attempt, reclaim and compact, and the decision what next (8.1.5 to 8.1.18, 8.13).
 
-use super::{Retry, Slow, defrag};
+use super::{Retry, Slow};
 use crate::compaction::{CompactPriority, CompactResult};
+use crate::defrag;
 use crate::env::{Env, TaskFlags, Work};
 use crate::oom::OomStep;
 use crate::state::{Mm, World};

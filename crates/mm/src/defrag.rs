@@ -44,7 +44,7 @@ pub(crate) fn kswapd_order(policy: &Policy, geometry: &Geometry, order: Order) -
 
 /// The order at which direct reclaim and compaction work for a request: its own, or a whole block where nothing less
 /// helps a request that must not fragment (13.9).
-pub fn work_order(policy: &Policy, geometry: &Geometry, request: &Request, flags: AllocFlags) -> Order {
+pub(crate) fn work_order(policy: &Policy, geometry: &Geometry, request: &Request, flags: AllocFlags) -> Order {
     let promoted = active(policy).is_some_and(|rules| rules.reclaim_at_block_order);
     if promoted && flags.contains(AllocFlags::NOFRAGMENT) && request.migratetype != Migratetype::Movable {
         request.order.max(geometry.pageblock_order)
