@@ -225,7 +225,9 @@ impl<O: Observer> PageAllocator<O> {
             page = self.rmqueue_smallest(zone, order, Migratetype::HighAtomic);
         }
         self.frames.set_page(page?, order, FrameState::USED);
-        if self.refills_no_list(order, flags) && flags.wmark() == AllocFlags::WMARK_MIN.wmark() {
+        let precarious =
+            self.policy.highatomic_use != HighAtomicUse::BothPaths || flags.wmark() == AllocFlags::WMARK_MIN.wmark();
+        if precarious && self.refills_no_list(order, flags) {
             self.reserve_highatomic(zone, page?, order);
         }
         page

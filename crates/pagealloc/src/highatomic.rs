@@ -21,10 +21,10 @@ impl<O: Observer> PageAllocator<O> {
             && self.policy.reserve != Reserve::MigrateReserve
     }
 
-    /// Whether such an attempt leaves an empty per-CPU list as it is, so that what it takes may build up the reserve (7.3+).
+    /// Whether such an attempt leaves an empty per-CPU list as it is, so that what it takes may build up the reserve (7.1+).
     #[inline]
     pub(crate) fn refills_no_list(&self, order: Order, flags: AllocFlags) -> bool {
-        self.policy.highatomic_use == HighAtomicUse::BothPaths && self.uses_highatomic(order, flags)
+        self.policy.highatomic_use != HighAtomicUse::SlowPath && self.uses_highatomic(order, flags)
     }
 
     /// Reserves the block that a high-order atomic request was served from (1.14).
@@ -164,18 +164,20 @@ mod tests {
     }
 
     #[test]
-    fn high_order_atomic_requests_use_the_reserve_at_once_in_7_3_and_refill_no_list() {
+    fn high_order_atomic_requests_use_the_reserve_at_once_in_7_3_and_refill_no_list_from_7_1_on() {
         let urgent = Request { gfp: Gfp::ATOMIC, ..request(1, Migratetype::Unmovable) };
-        for (highatomic_use, at_once, listed) in
-            [(HighAtomicUse::SlowPath, None, 6), (HighAtomicUse::BothPaths, Some(Pfn(0)), 0)]
-        {
+        for (highatomic_use, at_once, listed_fast, listed) in [
+            (HighAtomicUse::SlowPath, None, 6, 6),
+            (HighAtomicUse::SlowPathBeyondLists, None, 6, 0),
+            (HighAtomicUse::BothPaths, Some(Pfn(0)), 0, 0),
+        ] {
             let policy = Policy { highatomic_use, ..linux_6_18() };
             let mut only_reserve = placed("HUUU", &[(0, 1)], policy.clone());
             assert_eq!(only_reserve.alloc_fast(&urgent), at_once);
             let mut world = world(16 * 128, policy);
             world.set_pcp_limits(ZONE, 8, 64, 64);
             assert!(world.get_page_from_freelist(&urgent, world.fast_flags(&urgent)).is_some());
-            assert_eq!((world.pcp_count(ZONE, CPU), world.reserved_highatomic(ZONE)), (listed, 0));
+            assert_eq!((world.pcp_count(ZONE, CPU), world.reserved_highatomic(ZONE)), (listed_fast, 0));
             world.drain_all_pages(None);
             assert!(world.get_page_from_freelist(&urgent, ATOMIC).is_some());
             assert_eq!((world.pcp_count(ZONE, CPU), world.reserved_highatomic(ZONE)), (listed, 16));

@@ -21,7 +21,7 @@ macro_rules! row {
 /// its end) and 7.x (their presets say where from).
 const COLUMNS: &[&str] = &[
     "3.10", "3.11", "3.12", "4.6", "4.8", "4.20", "5.0", "5.4", "5.10", "5.15", "6.1", "6.6", "6.12", "6.14", "6.15",
-    "6.16", "6.17", "6.18", "6.19", "7.2", "7.3",
+    "6.16", "6.17", "6.18", "6.19", "7.1", "7.2", "7.3",
 ];
 
 /// Chapter 16, top to bottom; then what other chapters say about eras.
@@ -40,7 +40,7 @@ const ROWS: &[Row] = &[
     row!("proactive compaction", ["5.10"], kswapd.proactive_compaction),
     row!("fallback claim", ["4.6", "4.20", "6.12", "6.15"], fallback),
     row!("2.8 who has the HighAtomic reserve", ["6.6", "6.17"], reserve_for_nonblocking),
-    row!("2.7 where the HighAtomic reserve is used", ["7.3"], highatomic_use),
+    row!("2.7 where the HighAtomic reserve is used", ["7.1", "7.3"], highatomic_use),
     row!("extfrag change flag", ["3.12"], extfrag_ownership),
     row!("free-list type hygiene", ["6.12"], list_types),
     row!("NOFRAGMENT", ["5.4"], nofragment),
@@ -53,7 +53,7 @@ const ROWS: &[Row] = &[
     row!("boot free order", ["5.10"], boot_release, tail_placement),
     row!("compaction in slow path", ["4.6", "4.8"], slowpath.scheme),
     row!("initial compaction", ["4.20"], slowpath.initial_compaction_nonmovable),
-    row!("8.1.4 NORETRY leaves", ["5.4", "5.10", "6.1", "7.2"], slowpath.noretry_leaves),
+    row!("8.1.4 NORETRY leaves", ["5.4", "5.10", "6.1", "6.19", "7.1"], slowpath.noretry_leaves),
     row!("8.7 retry form", ["5.4", "6.6"], slowpath.compact_retry),
     row!("skip on isolation failure", ["4.8"], compaction.skip_on_failure),
     row!("fast search / capture", ["5.4"], compaction.fast_search, compaction.capture),
@@ -62,6 +62,7 @@ const ROWS: &[Row] = &[
     row!("finish test", ["4.6", "4.20", "5.4"], compaction.finish),
     row!("11.12 after a failure", ["6.6"], compaction.failed_batch),
     row!("base mark of suitability", ["4.20", "6.15"], compaction.suitable_mark),
+    row!("11.7 sources for whole blocks", ["7.2"], compaction.sources_of_blocks),
     row!("11.10 gap", ["7.2"], compaction.gap),
     row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15", "7.2", "7.3"], defrag),
     row!("NUMA balancing", ["4.6"], numa_balancing),
@@ -94,7 +95,7 @@ const ROWS: &[Row] = &[
     row!("9.6.6 orders given up", ["4.6", "4.8"], kswapd.gives_up_order),
     row!("9.6.5 what counts as scanned", ["6.6"], kswapd.reclaimed_counts_as_scanned),
     row!("9.10 failures", ["4.20"], kswapd.failures),
-    row!("9.10 end of failures", ["6.6", "6.12", "7.2"], kswapd.failures_end),
+    row!("9.10 end of failures", ["6.6", "6.12", "7.1"], kswapd.failures_end),
     row!("9.6 a run without cache trim mode", ["6.12"], kswapd.retries_without_trim),
     row!("10.1, 10.16 anon working set", ["5.10"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
@@ -145,7 +146,7 @@ const ROWS: &[Row] = &[
     row!("8.12 nodes of faults", ["4.6", "4.20", "5.0", "5.4"], thp.fault_nodes),
     row!("12.3 nodes of collapses", ["4.6"], thp.collapses_anywhere),
     row!("12.3 collapses", ["4.8", "5.10", "6.1"], thp.collapse_swap_in, thp.collapses_shared),
-    row!("12.3 what a range costs", ["7.2"], thp.scan_progress),
+    row!("12.3 what a range costs", ["7.1"], thp.scan_progress),
     row!("12.4 deferred splits", ["4.6"], thp.defers_split),
     row!("12.4 parts of split pages", ["6.15"], thp.split_parts),
     row!("12.5 khugepaged's reclaim", ["6.6"], thp.counts_khugepaged),

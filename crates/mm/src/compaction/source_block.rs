@@ -3,6 +3,7 @@
 use super::control::{pageblock_end, pageblock_start};
 use super::{CompactControl, CompactMode};
 use crate::state::{State, World};
+use pagealloc::policy::BlockSources;
 use pagealloc::{AllocFlags, BlockId, Migratetype, Pfn};
 
 /// What one call of the migrate scanner ended with.
@@ -62,7 +63,8 @@ impl<W: World> State<W> {
         }
         let block_type = self.alloc.block_type(block);
         let for_whole_blocks = self.works_for_whole_blocks(control);
-        if for_whole_blocks && block_type == Migratetype::Cma && !control.alloc_flags.contains(AllocFlags::CMA) {
+        let spares_cma = for_whole_blocks || control.direct && self.claims_movable_blocks();
+        if spares_cma && block_type == Migratetype::Cma && !control.alloc_flags.contains(AllocFlags::CMA) {
             return false;
         }
         let movable = matches!(block_type, Migratetype::Movable | Migratetype::Cma);
@@ -78,11 +80,17 @@ impl<W: World> State<W> {
         block_type == control.migratetype
     }
 
-    /// Direct compaction promoted to whole pageblocks for a request that is not movable (13.9).
+    /// Direct compaction for whole pageblocks on behalf of a request that is not movable (11.7): for any, or for one that defrag_mode
+    /// promotes (13.9).
     pub(super) fn works_for_whole_blocks(&self, control: &CompactControl) -> bool {
+        let promotes = || self.defrag().is_some_and(|rules| rules.reclaim_at_block_order);
         control.direct
             && control.migratetype != Migratetype::Movable
-            && self.defrag().is_some_and(|rules| rules.reclaim_at_block_order)
+            && (self.claims_movable_blocks() || promotes())
             && control.order.is_some_and(|order| order >= self.alloc.geometry.pageblock_order)
+    }
+
+    fn claims_movable_blocks(&self) -> bool {
+        self.alloc.policy.compaction.sources_of_blocks == BlockSources::Movable
     }
 }

@@ -316,14 +316,28 @@ impl<W: World> Mm<W> {
 
     /// The order by which another round is judged: that, or the request's own.
     fn judged_order(&self, slow: &Slow) -> Order {
-        if self.bounds_retries(slow) { slow.request.order } else { self.work_order(slow) }
+        match self.promoted_retries() {
+            Some(PromotedRetries::AtOwnOrder | PromotedRetries::AtOwnOrderBounded) => slow.request.order,
+            Some(PromotedRetries::AtBlockOrder) | None => self.work_order(slow),
+        }
+    }
+
+    /// The order for which another compaction is worth it: from 7.3 on that of the last one, though it is judged like one for the request's.
+    fn retried_order(&self, slow: &Slow) -> Order {
+        match self.promoted_retries() {
+            Some(PromotedRetries::AtOwnOrder) => slow.request.order,
+            _ => self.work_order(slow),
+        }
     }
 
     /// Whether this round works at a higher order than the request's, and only so many of these are granted (13.9).
     fn bounds_retries(&self, slow: &Slow) -> bool {
-        let rules = defrag::active(&self.state.borrow().alloc.policy).copied();
-        rules.is_some_and(|rules| rules.promoted_retries == PromotedRetries::AtOwnOrderBounded)
+        self.promoted_retries() == Some(PromotedRetries::AtOwnOrderBounded)
             && self.work_order(slow) != slow.request.order
+    }
+
+    fn promoted_retries(&self) -> Option<PromotedRetries> {
+        defrag::active(&self.state.borrow().alloc.policy).map(|rules| rules.promoted_retries)
     }
 }
 

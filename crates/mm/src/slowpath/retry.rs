@@ -39,7 +39,8 @@ impl<W: World> Mm<W> {
 
     /// should_compact_retry (8.7, 8.8). Raises the priority when it is the next thing to try.
     pub(super) fn should_compact_retry(&self, slow: &mut Slow) -> bool {
-        let (order, compacted, bounded) = (self.judged_order(slow), self.work_order(slow), self.bounds_retries(slow));
+        let (order, compacted, bounded) =
+            (self.judged_order(slow), self.retried_order(slow), self.bounds_retries(slow));
         if compacted == 0 || slow.task.flags.contains(TaskFlags::DYING) {
             return false;
         }

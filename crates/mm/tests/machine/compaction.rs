@@ -23,7 +23,7 @@ fn checkerboard(policy: Policy, flags: PageFlags) -> TestMachine {
     sparse(policy, flags, |page| page.0 % 2 == 0)
 }
 
-fn add_flags(machine: &TestMachine, flags: PageFlags, which: impl Fn(Pfn) -> bool) {
+pub(crate) fn add_flags(machine: &TestMachine, flags: PageFlags, which: impl Fn(Pfn) -> bool) {
     let mut state = machine.mm.state.borrow_mut();
     for pfn in (0..state.alloc.frames.len()).map(Pfn).filter(|&pfn| which(pfn)) {
         if state.alloc.frames.state(pfn) == FrameState::LRU {
@@ -334,6 +334,16 @@ fn the_storm_fix_works_for_whole_blocks_and_captures_small_pages() {
     // A Movable block is not spoilt by capture; the request claims the whole one that was made.
     assert_eq!(page, None);
     assert!(free_blocks(&machine) >= 512);
+}
+
+#[test]
+fn whole_blocks_for_kernel_memory_are_looked_for_among_movable_ones_from_7_2_on() {
+    let looks = |name| {
+        let mut machine = checkerboard(policy(name, |_| ()), PageFlags::ANON);
+        compact(&mut machine, 9, Gfp::KERNEL, CompactPriority::Async);
+        machine.counter(Counter::CompactMigrateScanned) > 0
+    };
+    assert_eq!(["linux-7.1", "linux-7.2"].map(looks), [false, true]);
 }
 
 #[test]

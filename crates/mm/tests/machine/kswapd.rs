@@ -75,10 +75,14 @@ fn failures_around_direct_reclaim(name: &str, generations: u64) -> [u32; 2] {
 }
 
 #[test]
-fn a_node_that_was_given_up_is_taken_up_again_on_progress_and_in_7_3_once_it_is_balanced() {
-    for (name, generations, expected) in
-        [("linux-6.12", 0, [16, 0]), ("linux-6.18", 0, [16, 0]), ("linux-7.3", 0, [16, 16]), ("linux-7.3", 7, [16, 16])]
-    {
+fn a_node_that_was_given_up_is_taken_up_again_on_progress_and_from_7_1_on_once_it_is_balanced() {
+    for (name, generations, expected) in [
+        ("linux-6.12", 0, [16, 0]),
+        ("linux-6.19", 0, [16, 0]),
+        ("linux-7.1", 0, [16, 16]),
+        ("linux-7.3", 0, [16, 16]),
+        ("linux-7.3", 7, [16, 16]),
+    ] {
         assert_eq!(failures_around_direct_reclaim(name, generations), expected, "{name}, {generations}");
     }
 }

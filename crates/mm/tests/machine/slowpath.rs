@@ -105,10 +105,13 @@ fn atomic_requests_fail_under_defrag_mode_until_fixed() {
 }
 
 #[test]
-fn rounds_of_promoted_requests_are_judged_by_the_block_as_posted_and_by_their_own_order_in_7_3() {
-    for (name, promoted, by_block) in
-        [("linux-7.2+defrag", false, false), ("linux-6.18+storm-fix", true, true), ("linux-7.3+defrag", true, false)]
-    {
+fn rounds_of_promoted_requests_are_judged_by_the_block_as_posted_and_by_their_own_order_from_7_2_on() {
+    for (name, promoted, by_block) in [
+        ("linux-6.18+defrag", false, false),
+        ("linux-6.18+storm-fix", true, true),
+        ("linux-7.2+defrag", true, false),
+        ("linux-7.3+defrag", true, false),
+    ] {
         let (machine, answer) = out_of_memory(policy(name, |_| ()));
         assert!(answer.flatten().is_some(), "{name}");
         let reclaims = |event: &MmEvent| matches!(event, MmEvent::VmscanDirectReclaimBegin { order: 9, .. });
@@ -116,6 +119,25 @@ fn rounds_of_promoted_requests_are_judged_by_the_block_as_posted_and_by_their_ow
         let seen = machine.watched(|seen| (seen.count(reclaims) > 0, seen.count(judges) > 0));
         assert_eq!(seen, (promoted, by_block), "{name}");
     }
+}
+
+/// A page of kernel memory is wanted where all that is free lies in movable blocks, no page of which can be moved: whether that ends, and
+/// whether compaction for it was worth another one.
+fn promoted_in_vain(name: &str) -> (bool, bool) {
+    let (mut machine, _) = checkerboard(policy(name, |_| ()), 32);
+    machine.mm.env.set_costs(Costs { resched: 10_000, page: 1_000, ..Costs::default() });
+    crate::compaction::add_flags(&machine, PageFlags::PINNED, |_| true);
+    let mm = machine.mm.clone();
+    let page = machine.complete(20 * MS, async move { kernel_page(&mm, 0, 2).await });
+    let retries = machine.watched(|seen| seen.count(|event| matches!(event, MmEvent::CompactRetry { .. })));
+    (page.is_some(), retries > 0)
+}
+
+#[test]
+fn promoted_requests_for_a_page_go_on_without_end_in_7_2() {
+    // Reclaim that leaves the zone to compaction counts as progress, and there are free pages enough for order 0.
+    assert_eq!(promoted_in_vain("linux-7.2+defrag"), (false, false));
+    assert_eq!(promoted_in_vain("linux-7.3+defrag"), (true, true));
 }
 
 /// What `reclaim_retry_zone` shows of fruitless rounds, first to last.
@@ -131,9 +153,12 @@ fn fruitless(machine: &TestMachine) -> Vec<u32> {
 
 #[test]
 fn counts_of_promoted_requests_begin_anew_with_the_fallback_in_7_3() {
-    for (name, rounds) in
-        [("linux-6.18+defrag", [1, 2]), ("linux-6.18+storm-fix", [1, 2]), ("linux-7.3+defrag", [1, 1])]
-    {
+    for (name, rounds) in [
+        ("linux-6.18+defrag", [1, 2]),
+        ("linux-6.18+storm-fix", [1, 2]),
+        ("linux-7.2+defrag", [1, 2]),
+        ("linux-7.3+defrag", [1, 1]),
+    ] {
         let (machine, answer) = out_of_memory(policy(name, |_| ()));
         assert!(answer.flatten().is_some(), "{name}");
         assert_eq!(fruitless(&machine)[..2], rounds, "{name}");

@@ -282,8 +282,10 @@ pub enum MigratetypeNumbers {
 pub enum HighAtomicUse {
     /// On the slow path only, where any page that serves one has its block reserved, from a per-CPU list or not (up to 6.19).
     SlowPath,
-    /// On both paths. They leave empty per-CPU lists empty and go to the buddy lists, the reserve first; a block is reserved for a page from
-    /// these at the min mark (7.3; 7.2 was not read).
+    /// On the slow path only. They leave empty per-CPU lists empty and go to the buddy lists, the reserve first; a block is reserved for a page from
+    /// these (read in 7.1.9 and 7.2.13, not in 6.19.11).
+    SlowPathBeyondLists,
+    /// The same on both paths, but a block is reserved at the min mark only (7.3; not in 7.2.13).
     BothPaths,
 }
 

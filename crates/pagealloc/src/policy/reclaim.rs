@@ -294,7 +294,7 @@ pub struct GenerationRules {
     /// A page that was used once enters one generation younger than one that was not, and a second use that eviction finds is one more use, and
     /// no proof of belonging to the workingset (read in 7.3.4).
     pub faults_activate: bool,
-    /// The first use through a page table promotes executable page cache (read in 7.3.4, not in 6.18.15; not known of 7.2).
+    /// The first use through a page table promotes executable page cache (read in 7.3.4, not in 7.2.13).
     pub exec_at_once: bool,
 }
 

@@ -18,7 +18,7 @@ pub struct DefragRules {
     /// Nobody's yet: what a task that is freeing memory asks for gives NOFRAGMENT up instead of failing, also where
     /// `__GFP_NOMEMALLOC` keeps it from the reserves that would lift the ban (2.9, 13.4).
     pub memalloc_may_fragment: bool,
-    /// Direct reclaim and compaction of non-movable requests run at the pageblock order (13.9; 7.3+).
+    /// Direct reclaim and compaction of non-movable requests run at the pageblock order (13.9; 7.2+: read in 7.2.13, not in 7.1.9).
     pub reclaim_at_block_order: bool,
     /// Whether a request that is promoted so is worth another round.
     pub promoted_retries: PromotedRetries,
@@ -40,6 +40,8 @@ pub enum DefragRetry {
 pub enum PromotedRetries {
     /// By that order, too (as first posted).
     AtBlockOrder,
+    /// By the request's own, as if it were not promoted: what reclaim freed counts, and order 0 is not compacted for again (7.2; read in 7.2.13).
+    AtOwnOrder,
     /// By the request's own, as `compact_retry` and `reclaim_retry_zone` show in recordings of 7.3: what is not costly goes on, up to full
     /// compaction. But every round counts as fruitless, whatever it freed, compaction that lacks free pages ends it, and both counts begin
     /// anew once the ban is lifted (read in 7.3.4).
@@ -130,7 +132,8 @@ pub enum FailuresEnd {
     OnProgress,
     /// The same, and any pass over generations of the node, which so never gives up (read in 6.6.57, not in 6.12.117).
     AfterEachPass,
-    /// It got a page, and the node is balanced for the order and the zones that it was for (read in 7.3.4, not in 6.18.15).
+    /// It got a page, and the node is balanced for the order and the zones that it was for (read in 7.1.9, 7.2.13 and 7.3.4, not in
+    /// 6.19.11).
     WhenBalanced,
 }
 
@@ -176,6 +179,8 @@ pub struct CompactionRules {
     pub capture: bool,
     /// Base mark of the suitability test (11.10).
     pub suitable_mark: SuitableMark,
+    /// Which blocks direct compaction for whole blocks takes pages from, if the request isn't movable (11.7).
+    pub sources_of_blocks: BlockSources,
     /// What compaction wants free above that mark (`compact_gap`, 11.10).
     pub gap: CompactGap,
     /// Fragmentation index is tested for all orders (up to 4.8) or only for costly ones (4.9+).
@@ -304,13 +309,24 @@ pub enum SuitableMark {
     Caller,
 }
 
+/// Sources of direct compaction at the pageblock order or above, on behalf of requests that aren't movable (11.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockSources {
+    /// As at smaller orders: those of the request's type, as long as the run is async, and no fast search; but [`BlockSources::Movable`] where
+    /// `defrag_mode` promotes the request (up to 7.1; read in 7.1.9).
+    OwnType,
+    /// Movable ones, also where a fast search finds them: the allocator claims them whole. CMA's are for none but those who may use them (7.2+; read in
+    /// 7.2.13 and 7.3.4).
+    Movable,
+}
+
 /// Free pages that compaction wants above the mark: room for a block's pages and for isolated targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactGap {
     /// Twice the order's pages (up to 6.19).
     TwiceOrder,
-    /// The same, but no more than 32, what is isolated at a time (`COMPACT_CLUSTER_MAX`), wherever a gap is asked for (7.2+: measured, `presets/v7.rs`, and
-    /// read in 7.3.4).
+    /// The same, but no more than 32, what is isolated at a time (`COMPACT_CLUSTER_MAX`), wherever a gap is asked for (7.2+: measured on
+    /// recordings, read in 7.2.13 and 7.3.4).
     Cluster,
 }
 
@@ -373,11 +389,12 @@ pub enum NoRetryLeaves {
     OnDeferred,
     /// If it was deferred or skipped (5.4 to 6.19; in 5.4 for huge pages only, and for those without the mask as well).
     OnSkippedOrDeferred,
-    /// Whatever it came to, too, if the mask has `__GFP_THISNODE` (read in 5.10.265, 5.15.215, 6.1.192 and 6.12.117, not in 6.6.57, 6.14, 6.17
-    /// and 6.18.15; Debian's changelogs name 6.1.165 and 6.12.75).
+    /// Whatever it came to, too, if the mask has `__GFP_THISNODE` (read in 5.10.265, 5.15.215, 6.1.192 and 6.12.117, 6.19.11, not in 6.6.57,
+    /// 6.14, 6.17 and 6.18.15; Debian's changelogs name 6.1.165 and 6.12.75).
     AlsoOnThisNode,
     /// Only with `__GFP_THISNODE`, at every order that compacts first. The initial compaction is part of the first round, which reclaims
-    /// nothing if there is one, and has made the one attempt of a request that enters (7.0+; read in 7.3.4).
+    /// nothing if there is one, and has made the one attempt of a request that enters (7.1+ or 7.0+; read in 7.1.9, 7.2.13 and 7.3.4,
+    /// not in 6.19.11).
     OnThisNodeOnly,
 }
 
@@ -391,7 +408,7 @@ pub enum CompactStalls {
     /// Every request for more than a page that may reclaim, also where every zone was skipped or deferred, or the mask forbids compaction
     /// (5.1 to 5.11: read in 5.4.301 and 5.10.265).
     Requests,
-    /// Runs, and requests that all zones deferred (5.12 to 6.19: read in 5.15.215; recordings of 7.2 count none).
+    /// Runs, and requests that all zones deferred (5.12 to 7.1: read in 5.15.215 and 7.1.9; 7.2.13 counts none).
     RunsAndDeferred,
 }
 

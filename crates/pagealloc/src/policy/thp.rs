@@ -31,10 +31,9 @@ pub struct ThpRules {
 /// What a look at a range counts for (12.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanProgress {
-    /// All entries of a page table, whatever there is (up to 6.19; read in 6.18.15).
+    /// All entries of a page table, whatever there is (up to 6.19; read in 6.18.15 and 6.19.11).
     WholeRanges,
-    /// Entries up to the one that spoils the range; one for a range without a page table, or with a huge page (read in 7.3.4, posted in December
-    /// 2025; 7.2 was not read, and is taken to have it).
+    /// Entries up to the one that spoils the range; one for a range without a page table, or with a huge page (read in 7.1.9 and later).
     EntriesLookedAt,
 }
 

@@ -11,12 +11,28 @@ pub struct Version {
     pub update: u32,
 }
 
-/// Version of a kernel's release such as `6.18.15+deb13-cloud-amd64`.
+/// Version of a kernel's release such as `6.18.15+deb13-cloud-amd64`. Debian's releases up to 6.12 tell no update but the number of an ABI.
 pub fn version_of(release: &str) -> Option<Version> {
     let numbers = release.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+    let rest = release.strip_prefix(numbers).unwrap_or_default();
     let mut numbers = numbers.split('.').map(str::parse::<u32>);
     let series = (numbers.next()?.ok()?, numbers.next()?.ok()?);
-    Some(Version { series, update: numbers.next().and_then(Result::ok).unwrap_or(0) })
+    let update = numbers.next().and_then(Result::ok).unwrap_or(0);
+    Some(Version { series, update: if update == 0 { update_of_abi(series, rest) } else { update } })
+}
+
+/// The update of 6.1 that Debian's `-56-cloud-amd64` is at least; 0 of others' releases. 27 is 6.1.115, 28 is 6.1.119, 44 is 6.1.164 (own knowledge), 47
+/// is 6.1.170, 48 is 6.1.172, 56 is 6.1.192 (read in Debian's index).
+fn update_of_abi(series: (u32, u32), rest: &str) -> u32 {
+    let mut words = rest.split('-').skip(1);
+    let abi = words.next().and_then(|abi| abi.parse::<u32>().ok());
+    let kinds = ["amd64", "arm64", "686"];
+    let debian = series == (6, 1) && words.last().is_some_and(|last| kinds.contains(&last));
+    match abi.filter(|_| debian) {
+        Some(47..) => 170,
+        Some(28..) => 119,
+        _ => 0,
+    }
 }
 
 /// Presets of kernels as released on both sides of a version.
@@ -49,7 +65,12 @@ mod tests {
     fn versions_are_read_from_releases() {
         let version = |major, minor, update| Some(Version { series: (major, minor), update });
         assert_eq!(version_of("6.18.15+deb13-cloud-amd64"), version(6, 18, 15));
-        assert_eq!(version_of("6.1.0-56-cloud-amd64"), version(6, 1, 0));
+        let debian = |release| version_of(release).map(|version| version.update);
+        assert_eq!(debian("6.1.0-27-amd64"), Some(0));
+        assert_eq!(debian("6.1.0-40-cloud-amd64"), Some(119));
+        assert_eq!(debian("6.1.0-56-cloud-amd64"), Some(170));
+        assert_eq!(["6.1.0-1036-oem", "6.1.0-56", "6.1.0-amd64", "6.8.0-56-amd64"].map(debian), [Some(0); 4]);
+        assert_eq!(version_of("6.1.192-2"), version(6, 1, 192));
         assert_eq!(version_of("4.20"), version(4, 20, 0));
         assert_eq!(version_of("4.9-rc1"), version(4, 9, 0));
         assert_eq!(version_of("linux"), None);
@@ -69,7 +90,11 @@ mod tests {
         assert_eq!(names("6.12.117+deb13-cloud-amd64"), (Some("linux-6.12.114"), Some("linux-6.14")));
         assert_eq!(names("6.1.192"), (Some("linux-6.1.165"), Some("linux-6.6")));
         assert_eq!(names("2.6"), (None, Some("linux-3.10")));
-        assert_eq!(names("7.1"), (Some("linux-6.19"), Some("linux-7.2")));
+        assert_eq!(names("7.0.3+deb14-amd64"), (Some("linux-6.19"), Some("linux-7.1")));
+        assert_eq!(names("7.1"), (Some("linux-7.1"), Some("linux-7.2")));
+        assert_eq!(names("6.1.0-56-amd64"), (Some("linux-6.1.165"), Some("linux-6.6")));
+        assert_eq!(names("6.1.0-44-amd64"), (Some("linux-6.1.116"), Some("linux-6.1.165")));
+        assert_eq!(names("7.2.13+deb14-amd64"), (Some("linux-7.2"), Some("linux-7.3")));
         assert_eq!(names("7.2.13+deb14-cloud-amd64"), (Some("linux-7.2"), Some("linux-7.3")));
         assert_eq!(names("7.3.4+deb13-cloud-amd64"), (Some("linux-7.3"), None));
     }

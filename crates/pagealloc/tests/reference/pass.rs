@@ -64,6 +64,11 @@ impl Model {
         self.policy.highatomic_use == HighAtomicUse::BothPaths
     }
 
+    /// 7.1: pages that they are to reserve the blocks of come from the buddy lists.
+    pub fn atomics_refill_no_list(&self) -> bool {
+        self.policy.highatomic_use != HighAtomicUse::SlowPath
+    }
+
     fn spreads_over_zones(&self, request: &Request) -> bool {
         let Some(&preferred) = self.zonelist(request).first() else { return false };
         let node = self.zones[preferred].node;
@@ -190,8 +195,8 @@ impl Model {
         let cached = if self.is_cached(request.order) { self.pcp_alloc(zone, request, flags) } else { None };
         let page = cached.or_else(|| {
             let pfn = self.alloc_from_buddies(zone, request, flags)?;
-            let at_min = flags.wmark() == AllocFlags::WMARK_MIN.wmark();
-            if self.atomics_use_both_paths() && at_min && flags.contains(AllocFlags::HIGHATOMIC) {
+            let at_mark = !self.atomics_use_both_paths() || flags.wmark() == AllocFlags::WMARK_MIN.wmark();
+            if self.atomics_refill_no_list() && at_mark && flags.contains(AllocFlags::HIGHATOMIC) {
                 self.prepare(pfn, request.order);
                 self.reserve_highatomic(zone, pfn, request.order);
             }
@@ -235,7 +240,7 @@ impl Model {
             zone.fair_depleted |= zone.fair_batch <= 0;
         }
         let modern = self.policy.watermark_reserve == WatermarkReserve::MinReserve;
-        let opens = flags.contains(self.opens_highatomic()) && !self.atomics_use_both_paths();
+        let opens = flags.contains(self.opens_highatomic()) && !self.atomics_refill_no_list();
         if opens && (modern || request.order > 0) {
             self.reserve_highatomic(zone, pfn, request.order);
         }

@@ -89,7 +89,7 @@ impl Model {
         if pcp.lists[index].is_empty() {
             let mut mode = Mode::default();
             let batch = self.alloc_batch(zone, cpu, request.order);
-            if self.atomics_use_both_paths() && flags.contains(AllocFlags::HIGHATOMIC) {
+            if self.atomics_refill_no_list() && flags.contains(AllocFlags::HIGHATOMIC) {
                 return None;
             }
             for _ in 0..batch {

@@ -82,9 +82,10 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-6.18+defrag2", "defrag_mode=2: OOM rather than fragmentation (fraglab's definition)", defrag_mode::never_fragment),
     entry("linux-6.18.5", "6.18's stable updates: merges retype whole ranges", v5_v6::linux_6_18_5),
     entry("linux-6.19", "per-CPU lists drain in batches; merges retype whole ranges", v5_v6::linux_6_19),
+    entry("linux-7.1", "initial compaction within the first round, kswapd given up until its node is balanced", v7::linux_7_1),
     entry("linux-7.2", "generations: one quota a pass, dirty page cache activated", v7::linux_7_2),
-    entry("linux-7.2+defrag", "defrag_mode=1; requests that can't reclaim may fragment", defrag_mode::released_7_2),
-    entry("linux-7.3", "defrag_mode reclaims and compacts whole blocks for non-movable requests; off by default", v7::linux_7_3),
+    entry("linux-7.2+defrag", "defrag_mode=1; others than movable requests reclaim and compact whole blocks", defrag_mode::released_7_2),
+    entry("linux-7.3", "high-order atomic requests use their reserve at once; defrag_mode bounds its rounds", v7::linux_7_3),
     entry("linux-7.3+defrag", "defrag_mode=1", defrag_mode::released_7_3),
     entry("linux-2026-defrag", "6.19 with both 2026 fixes and defrag_mode=1", defrag_mode::linux_2026),
 ];

@@ -130,6 +130,7 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
     search_marks_source: false,
     capture: false,
     suitable_mark: SuitableMark::Low,
+    sources_of_blocks: BlockSources::OwnType,
     gap: CompactGap::TwiceOrder,
     fragindex_all_orders: true,
     target_mark: TargetMark::Low,

@@ -405,7 +405,8 @@ pub(super) fn linux_6_18_5() -> Policy {
     }
 }
 
-/// 6.19.0: the list at the end of chapter 16.
+/// 6.19 with its stable updates (read in 6.19.11): the list at the end of chapter 16, and huge pages of one node that are compacted for, not reclaimed
+/// (a stable update, by 6.1.165's and 6.12.75's dates that of March 2026).
 pub(super) fn linux_6_19() -> Policy {
     let base = linux_6_18();
     Policy {
@@ -415,6 +416,7 @@ pub(super) fn linux_6_19() -> Policy {
         stacks: KernelStacks::MappedInBlocks,
         reclaim: ReclaimRules { kswapd_file_writes: FileWrites::Never, ..base.reclaim },
         kswapd: KswapdRules { boosted_run_may_fail: false, ..base.kswapd },
+        slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },
         ..base
     }
 }
