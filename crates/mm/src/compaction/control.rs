@@ -100,7 +100,7 @@ pub(crate) struct CompactControl {
     pub kswapd_running: bool,
     // ---- in its hands
     pub sources: Vec<Source>,
-    /// Pages of compound sources that were split for want of a target, in their order.
+    /// Pages of compound sources that were split for want of a target, in the order in which they are moved.
     pub split: Vec<Source>,
     /// Base pages in both.
     pub nr_sources: u32,

@@ -180,11 +180,17 @@ impl<W: World> State<W> {
             self.alloc.frames.set_state(base, FrameState::ISOLATED);
             if let Some(own) = self.owner.split(tag, index) {
                 self.pages.set_tag(base, own);
-                control.split.push(Source { pfn: base, lru });
             } else {
                 // It was given back while the whole was mapped in part.
                 self.account_isolated(base, -i64::from(lru));
                 self.free_page(base, control.task.cpu);
+            }
+        }
+        // The others are listed as reclaim's are; the first one joins them when the split is done.
+        let rule = self.alloc.policy.thp.split_parts;
+        for base in (0..pages).rev().map(|place| pfn.add(rule.part(place, pages))) {
+            if self.alloc.frames.state(base) == FrameState::ISOLATED {
+                control.split.push(Source { pfn: base, lru });
             }
         }
     }

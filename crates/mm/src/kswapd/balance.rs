@@ -184,8 +184,7 @@ impl<W: World> State<W> {
     /// A run without a page counts against the node (9.6.10); since 6.19 not if it was for a boost only.
     fn note_run(&mut self, run: &Run, boosted: bool) {
         if run.sc.nr_reclaimed == 0 && (!boosted || self.alloc.policy.kswapd.boosted_run_may_fail) {
-            let failures = &mut self.nodes[run.node.index()].kswapd.failures;
-            *failures = failures.saturating_add(1);
+            self.note_kswapd_failure(run.node);
         }
     }
 

@@ -85,7 +85,26 @@ impl<W: World> State<W> {
 
     /// Fruitless runs in a row (9.10).
     pub fn kswapd_failures(&self, node: NodeId) -> u32 {
-        self.nodes[node.index()].kswapd.failures
+        let failures = self.nodes[node.index()].kswapd.failures;
+        if failures >= MAX_RECLAIM_RETRIES && self.freed_since_given_up(node) { 0 } else { failures }
+    }
+
+    /// One more of them. Once that is too many, only what is freed from then on ends the row.
+    pub(crate) fn note_kswapd_failure(&mut self, node: NodeId) {
+        let failures = self.kswapd_failures(node).saturating_add(1);
+        self.nodes[node.index()].kswapd.failures = failures;
+        if failures == MAX_RECLAIM_RETRIES {
+            self.alloc.zones_of(node).map(ZoneId).for_each(|zone| self.alloc.forget_high_again(zone));
+        }
+    }
+
+    /// Whether frees have brought a zone above its high mark since kswapd gave the node up: its memory may be reclaimable again, and nobody
+    /// else may come to reclaim there while other nodes serve requests.
+    fn freed_since_given_up(&self, node: NodeId) -> bool {
+        // The kernel asks for the next memory node; the last one has none.
+        self.alloc.policy.kswapd.frees_end_failures
+            && node.index() + 1 < self.nodes.len()
+            && self.alloc.zones_of(node).any(|zone| self.alloc.is_high_again(ZoneId(zone)))
     }
 
     /// Reclaim for an order in zones up to this one made progress: failures start from 0 again, and no zone is hopeless.

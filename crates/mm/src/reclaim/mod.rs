@@ -14,6 +14,7 @@
 //! | which pages of the oldest generation are taken | `evict` |
 //! | what do evictions and refaults teach, by tier | `tiers` |
 //! | what becomes of one inactive page | `page_out` |
+//! | in which order are a batch's frames freed | `batch_frees` |
 //! | how is a huge page broken up | `split` |
 //! | what do evictions and refaults teach | `workingset` |
 //! | how are slab caches shrunk | `slab` |
@@ -24,6 +25,7 @@
 //! on are started after the state is released, and its CPU time is awaited then ([`Work::Shrink`](crate::Work::Shrink)).
 
 mod aging;
+mod batch_frees;
 mod direct;
 mod dirty;
 mod evict;

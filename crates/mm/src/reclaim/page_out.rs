@@ -1,5 +1,6 @@
 //! What becomes of one inactive page? (10.12)
 
+use super::batch_frees::BatchFrees;
 use super::isolate::Taken;
 use super::{Batch, DEF_PRIORITY, NodeReclaim, ScanControl};
 use crate::env::{Nanos, TaskContext};
@@ -95,6 +96,7 @@ impl<W: World> State<W> {
     /// Judges all taken pages, in the order taken. Writes to start are pushed to `writes`.
     pub(crate) fn judge_pages(&mut self, taken: &mut Taken, rules: &Rules, batch: &mut Batch, writes: &mut Vec<Pfn>) {
         let counting = self.alloc.policy.reclaim.counting;
+        let mut gone = BatchFrees::default();
         self.load_owners(taken.pages.iter(&self.alloc.frames));
         while let Some(pfn) = taken.next(&mut self.alloc.frames) {
             let fate = self.judge(pfn, taken, rules, batch, writes);
@@ -110,9 +112,11 @@ impl<W: World> State<W> {
                     batch.reclaimed += counted;
                     batch.folios += 1;
                     self.evict(pfn, rules);
+                    self.free_with_batch(pfn, &mut gone, rules.task.cpu);
                 }
             }
         }
+        self.free_batch(&mut gone, rules.task.cpu);
     }
 
     /// Puts a judged page back. With generations it must not meet eviction again at once.
@@ -368,7 +372,7 @@ impl<W: World> State<W> {
         }
     }
 
-    /// Frees a clean page that nobody uses; its owner keeps the shadow.
+    /// Takes a clean page that nobody uses from its owner, who keeps the shadow. Its frame is still to be released.
     fn evict(&mut self, pfn: Pfn, rules: &Rules) {
         let (flags, tag, pages) = (self.pages.flags(pfn), self.pages.tag(pfn), self.pages_in(pfn));
         let eras = &self.alloc.policy.reclaim;
@@ -385,6 +389,5 @@ impl<W: World> State<W> {
             shadow.swap = self.leave_to_swap(pfn);
         }
         self.owner.reclaimed(tag, pfn, rules.now, shadow);
-        self.release(pfn, rules.task.cpu);
     }
 }

@@ -131,7 +131,7 @@ impl<W: World> Mm<W> {
 }
 
 impl<W: World> State<W> {
-    /// Swappiness of a run: 0 where nothing can be swapped, 1 (page cache first) for those who may not do I/O.
+    /// Swappiness of a run: 0 where nothing can be swapped; by era 1 (page cache first) for those who may not do I/O.
     fn effective_swappiness(&self, sc: &ScanControl, rules: GenerationRules) -> u64 {
         if !rules.node_at_once && !sc.may_swap && self.owner.free_swap_pages() >= MIN_BATCH.into() {
             return u64::from(self.alloc.policy.sysctl.swappiness.min(1));
@@ -140,7 +140,7 @@ impl<W: World> State<W> {
             return 0;
         }
         let swappiness = u64::from(self.alloc.policy.sysctl.swappiness);
-        if sc.gfp.contains(Gfp::IO) { swappiness } else { swappiness.min(1) }
+        if rules.file_first_no_io && !sc.gfp.contains(Gfp::IO) { swappiness.min(1) } else { swappiness }
     }
 
     /// Base pages of the kinds that may be evicted, all generations.

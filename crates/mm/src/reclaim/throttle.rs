@@ -6,7 +6,7 @@ use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::LruList;
 use crate::state::{Mm, State, World};
-use pagealloc::policy::Throttling;
+use pagealloc::policy::{IdleZones, Throttling};
 use pagealloc::{AllocFlags, Gfp, NodeId, Pfn, Request, ZoneId, ZoneType};
 
 /// `HZ/10`.
@@ -169,11 +169,14 @@ impl<W: World> Mm<W> {
 }
 
 impl<W: World> State<W> {
-    /// Pages that reclaim could get in a zone (8.6): file, and anon if it can be swapped.
+    /// Pages that reclaim could get in a zone (8.6): file, and anon if it can be swapped; by era free ones, where there are no others.
     pub fn zone_reclaimable_pages(&self, zone: ZoneId) -> u64 {
         let on = |list: LruList| self.zones[zone.index()].lru_pages[list as usize];
         let file = on(LruList::InactiveFile) + on(LruList::ActiveFile);
-        if self.can_reclaim_anon() { file + on(LruList::InactiveAnon) + on(LruList::ActiveAnon) } else { file }
+        let listed =
+            if self.can_reclaim_anon() { file + on(LruList::InactiveAnon) + on(LruList::ActiveAnon) } else { file };
+        let by_free = self.alloc.policy.reclaim.idle_zones == IdleZones::ReclaimableByFree;
+        if listed == 0 && by_free { self.alloc.free_pages(zone) } else { listed }
     }
 
     /// allow_direct_reclaim (8.14).
@@ -185,7 +188,8 @@ impl<W: World> State<W> {
         for zone in self.node_zones(node, ZoneType::Normal) {
             let zone_free = self.alloc.free_pages(zone);
             let managed = self.alloc.zone_info(zone).managed > 0;
-            if managed && (self.zone_reclaimable_pages(zone) > 0 || zone_free == 0) {
+            let full = self.alloc.policy.reclaim.idle_zones == IdleZones::ReserveCountsIfFull && zone_free == 0;
+            if managed && (self.zone_reclaimable_pages(zone) > 0 || full) {
                 reserve += self.alloc.wmark(zone, AllocFlags::WMARK_MIN);
                 free += zone_free;
             }

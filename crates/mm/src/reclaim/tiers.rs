@@ -138,12 +138,15 @@ impl<W: World> State<W> {
         let flags = self.pages.flags(pfn);
         let pages = 1u64 << self.alloc.frames.order(pfn);
         let file = !flags.contains(PageFlags::ANON);
-        self.count_refault(Refault::Any, file, pages);
+        let same_node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node == shadow.node;
+        let recent = same_node && self.is_recent(shadow.node, shadow.age, file, rules);
+        // What left another node is nobody's refault.
+        if same_node && (recent || !rules.recent_refaults_only) {
+            self.count_refault(Refault::Any, file, pages);
+        }
         // What a fault reads back comes by way of the swap cache, used once.
         let enters_used = faulted && !file && !rules.faults_activate;
-        if self.alloc.zone_info(self.alloc.zone_of(pfn)).node != shadow.node
-            || !self.is_recent(shadow.node, shadow.age, file, rules)
-        {
+        if !recent {
             if enters_used {
                 self.enter_used(pfn);
             }

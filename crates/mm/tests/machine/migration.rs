@@ -107,3 +107,19 @@ fn up_to_4_20_metadata_moves_that_a_journal_holds_and_has_had_written() {
     assert_eq!(moved("linux-4.20", PageFlags::PINNED.with(PageFlags::DIRTY)), 0);
     assert_eq!(moved("linux-5.0", PageFlags::PINNED), 0);
 }
+
+/// Parts of a page of order 2 that has to be split, in the order in which they move.
+fn parts_moved(name: &str) -> Vec<u32> {
+    let mut machine = TestMachine::new(policy(name, |_| ()), MIB_OF_TESTS);
+    populate(&machine, 2, |page| (page.0 == 4).then_some(PageFlags::ANON));
+    populate(&machine, 0, |page| (page.0 >= 8 && page.0.is_multiple_of(2)).then_some(PageFlags::ANON));
+    compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
+    let state = machine.mm.state.borrow();
+    state.owner.left.iter().filter(|page| (4..8).contains(&page.0)).map(|page| page.0 - 4).collect()
+}
+
+#[test]
+fn parts_of_a_split_page_move_as_they_are_listed_the_first_one_last() {
+    assert_eq!(["linux-6.12", "linux-6.14"].map(parts_moved), [[3, 2, 1, 0]; 2]);
+    assert_eq!(["linux-6.16", "linux-6.18", "linux-7.3"].map(parts_moved), [[1, 2, 3, 0]; 3]);
+}

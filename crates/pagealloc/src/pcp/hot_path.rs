@@ -31,6 +31,11 @@ impl<O: Observer> PageAllocator<O> {
         self.pcp_high_order_index(order, migratetype)
     }
 
+    /// Whether blocks of this order are cached per CPU.
+    pub fn per_cpu_lists_hold(&self, order: Order) -> bool {
+        self.pcp_index(order, Migratetype::Movable).is_some()
+    }
+
     fn pcp_high_order_index(&self, order: Order, migratetype: Migratetype) -> Option<usize> {
         let orders = self.policy.pcp.orders;
         if orders == PcpOrders::Zero {
@@ -172,11 +177,15 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// Zones whose BELOW_HIGH flag a free cleared (5.7), a bit each by number; taken and cleared. The floor above gives
-    /// their nodes' hopeless kswapds another chance if the machine has other memory nodes.
-    #[inline]
-    pub fn take_high_again(&mut self) -> u64 {
-        core::mem::take(&mut self.high_again)
+    /// Whether a free cleared the zone's BELOW_HIGH flag (5.7) since this was forgotten. The floor above gives a hopeless kswapd another
+    /// chance for it.
+    pub fn is_high_again(&self, zone: ZoneId) -> bool {
+        self.high_again >> zone.0 & 1 == 1
+    }
+
+    /// From now on only later frees count.
+    pub fn forget_high_again(&mut self, zone: ZoneId) {
+        self.high_again &= !(1 << zone.0);
     }
 }
 
@@ -305,7 +314,9 @@ mod tests {
         world.set_watermarks(ZONE, 0, 0, 100, 200);
         let pages: Vec<Pfn> = (0..12).map(|_| alloc(&mut world, 0)).collect();
         pages.iter().for_each(|&pfn| world.free(pfn, CPU));
-        assert_eq!((world.zones[0].below_high, world.take_high_again(), world.take_high_again()), (false, 1, 0));
+        assert_eq!((world.zones[0].below_high, world.is_high_again(ZONE)), (false, true));
+        world.forget_high_again(ZONE);
+        assert!(!world.is_high_again(ZONE));
     }
 
     #[test]

@@ -80,6 +80,10 @@ pub struct ReclaimRules {
     pub compaction_ready: CompactionReady,
     /// When the tables that describe swap slots are allocated.
     pub swap_tables: SwapTableRule,
+    /// What zones without pages on lists are to reclaim.
+    pub idle_zones: IdleZones,
+    /// In which order the frames of a batch are freed.
+    pub batch_frees: BatchFrees,
     /// The multi-generational LRU, where the kernel has it (6.1+); used instead of the classic lists when
     /// `lru_gen/enabled` says so.
     pub generations: Option<GenerationRules>,
@@ -94,6 +98,27 @@ pub enum JournalRelease {
     Reclaim,
     /// A shrinker (5.14+; read in 6.18.15).
     Shrinker,
+}
+
+/// What a zone that has no page on lists (zone DMA, say) is to reclaim (8.14; read in 4.20, 5.4.301 to 5.15.215, 6.1.192, 6.6.57 and all from 6.12.117 on).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleZones {
+    /// It has nothing to reclaim, and its reserve does not count where direct reclaim waits for the node's.
+    PassedOver,
+    /// All of its free pages count as reclaimable, in every place that asks, and so its reserve does (6.13 to 6.17, and stable updates of kernels before:
+    /// "mm: vmscan: account for free pages to prevent infinite Loop in throttle_direct_reclaim()").
+    ReclaimableByFree,
+    /// It has nothing to reclaim; its reserve counts where it has no free page either (6.18+).
+    ReserveCountsIfFull,
+}
+
+/// In which order reclaim frees the frames of a batch (3.11 to 6.6.57 and 6.12.117 to 6.18.15 were read).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BatchFrees {
+    /// The last one judged first, once all are judged; large folios at once (up to 6.8).
+    LastFirst,
+    /// In turn, 31 at a time and the rest at the end; of those the sizes that per-CPU lists don't hold come first (6.9+).
+    InTurn,
 }
 
 /// How far swap is read ahead (own knowledge).
@@ -283,6 +308,12 @@ pub struct GenerationRules {
     pub stops_at_high: bool,
     /// When dirty page cache makes a pass wake the flushers.
     pub wakes_flushers: FlusherWake,
+    /// Runs that may not do I/O scan page cache first, as at a swappiness of 1 (read in 6.6.57 and 6.12.117, neither in 6.1.192 nor in 6.14).
+    /// Others choose the kind as any run does, and pass over what would have to be written.
+    pub file_first_no_io: bool,
+    /// Only refaults of pages that left with what is the oldest generation still are counted (`workingset_refault_*`; read in 6.1.192, not in
+    /// 6.6.57).
+    pub recent_refaults_only: bool,
     /// How much a pass scans, and what becomes of it if the generations have to age.
     pub quota: PassQuota,
     /// Dirty page cache and pages under writeback move to the next generation unjudged (up to 7.1: "mm/mglru: use the common routine for

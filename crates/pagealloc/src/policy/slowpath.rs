@@ -95,6 +95,9 @@ pub struct KswapdRules {
     pub failures: bool,
     /// What ends a row of such runs.
     pub failures_end: FailuresEnd,
+    /// A free that empties part of a CPU's list and finds the zone above its high mark again, for the first time since an allocation did not,
+    /// ends them as well, if a memory node of a higher number follows (6.18+; read in 6.18.15 and 7.3.4, not in 6.17.13).
+    pub frees_end_failures: bool,
     /// A run that reclaimed nothing while it spared active page cache is made once more without that (read in 6.12.117, not in 6.6.57).
     pub retries_without_trim: bool,
     /// The boost series wakes kswapd at a refill's first fallback, within the zone's lock, as posted; it begins while the refill goes on,

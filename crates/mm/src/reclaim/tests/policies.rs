@@ -9,8 +9,9 @@ use crate::pages::PageFlags;
 use crate::reclaim::{PassTotals, ScanControl, cache_refaults};
 use crate::state::{Mm, State};
 use alloc::vec;
+use alloc::vec::Vec;
 use pagealloc::policy::{CompactionReady, DirtyPages, FileWrites, LruRule, Policy, ScanBalance, preset};
-use pagealloc::{AllocFlags, Counter, Gfp, Machine, Order, PageAllocator, Pfn, ZoneId, ZoneSpan, ZoneType};
+use pagealloc::{AllocFlags, Counter, Gfp, Machine, NodeId, Order, PageAllocator, Pfn, ZoneId, ZoneSpan, ZoneType};
 
 /// DMA32 with 256 pages below Normal with 768.
 fn two_zones(policy: Policy) -> Mm<Toy> {
@@ -254,4 +255,65 @@ fn up_to_4_8_a_zone_is_left_to_compaction_only_above_high_and_the_gap() {
     assert_eq!(rules.map(|rule| ready(rule, 16)), [false, false, true], "the order is there");
     assert_eq!(rules.map(|rule| ready(rule, 40)), [false, true, true], "above the gap of 32");
     assert_eq!(rules.map(|rule| ready(rule, 100)), [true; 3]);
+}
+
+/// kswapd's failures on the nodes of a machine of two, once it has given both up and all of their memory is free.
+fn failures_once_all_is_free(name: &str) -> [u32; 2] {
+    let mut plan = Machine::uniform(SMALL, 1, 1024, false);
+    let zone = |node, start| ZoneSpan {
+        node: NodeId(node),
+        kind: ZoneType::Normal,
+        start: Pfn(start),
+        spanned: 512,
+        managed: vec![(Pfn(start), 512)],
+    };
+    plan.zones = vec![zone(0, 0), zone(1, 512)];
+    let alloc = PageAllocator::new(&plan, preset(name).unwrap(), Seen::default()).unwrap();
+    let mut state: State<Toy> = State::new(alloc, ToyOwner::default());
+    for zone in [ZoneId(0), ZoneId(1)] {
+        state.alloc.set_watermarks(zone, 8, 10, 500, 506);
+        state.alloc.set_pcp_limits(zone, 1, 0, 0);
+    }
+    let pages: Vec<Pfn> = (0..900).map_while(|_| state.alloc.alloc_fast(&request(0))).collect();
+    assert_eq!(pages.len(), 900);
+    for node in [NodeId(0), NodeId(1)] {
+        (0..16).for_each(|_| state.note_kswapd_failure(node));
+        assert_eq!(state.kswapd_failures(node), 16, "{name}: nothing was freed since");
+    }
+    pages.iter().for_each(|&pfn| state.alloc.free(pfn, CPU));
+    [NodeId(0), NodeId(1)].map(|node| state.kswapd_failures(node))
+}
+
+#[test]
+fn since_6_18_frees_take_up_a_node_again_that_another_one_follows() {
+    assert_eq!(["linux-6.17", "linux-6.18"].map(failures_once_all_is_free), [[16, 16], [0, 16]]);
+}
+
+/// What DMA32 has to reclaim while only Normal has pages on lists, and whether direct reclaim goes on without waiting.
+fn with_an_idle_zone(name: &str) -> (u64, bool) {
+    let mm = two_zones(preset(name).unwrap());
+    // Normal alone is far below half of its reserve, both together are not.
+    mm.fill(700, 0, PageFlags::NONE, 0);
+    let mut state = mm.state.borrow_mut();
+    state.alloc.set_watermarks(ZoneId(0), 100, 110, 120, 130);
+    state.alloc.set_watermarks(ZoneId(1), 400, 410, 420, 430);
+    (state.zone_reclaimable_pages(ZoneId(0)), state.allow_direct_reclaim(NODE))
+}
+
+#[test]
+fn zones_without_pages_on_lists_are_reclaimable_by_their_free_pages_up_to_6_17() {
+    let passed_over = (0, false);
+    let by_free = (256, true);
+    let eras = [
+        "linux-5.0",
+        "linux-5.4",
+        "linux-6.1",
+        "linux-6.1.165",
+        "linux-6.6",
+        "linux-6.12.29",
+        "linux-6.17",
+        "linux-6.18",
+    ];
+    let expected = [passed_over, by_free, passed_over, by_free, passed_over, by_free, by_free, passed_over];
+    assert_eq!(eras.map(with_an_idle_zone), expected);
 }

@@ -14,8 +14,8 @@ use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 use pagealloc::policy::preset;
 use pagealloc::{
-    Counter, CpuId, FrameState, Geometry, Gfp, Machine, NodeId, Observer, Order, PageAllocator, Pfn, Policy, Request,
-    ZoneId,
+    Counter, CpuId, Event, FrameState, Geometry, Gfp, Machine, NodeId, Observer, Order, PageAllocator, Pfn, Policy,
+    Request, ZoneId,
 };
 
 /// 16 pages a block and a huge page, largest order 5.
@@ -145,8 +145,15 @@ impl Owner for ToyOwner {
 }
 
 #[derive(Default)]
-pub struct Seen(pub Vec<MmEvent>);
-impl Observer for Seen {}
+/// Events of this floor, and the frames that were freed, each with its order.
+pub struct Seen(pub Vec<MmEvent>, pub Vec<(Pfn, Order)>);
+impl Observer for Seen {
+    fn kmem(&mut self, event: &Event) {
+        if let Event::MmPageFree { pfn, order } = *event {
+            self.1.push((pfn, order));
+        }
+    }
+}
 impl MmObserver for Seen {
     fn mm(&mut self, event: &MmEvent) {
         self.0.push(*event);

@@ -21,8 +21,10 @@ pub struct TestOwner {
     pub swap: u64,
     /// Pages that reclaim took.
     pub lost: u64,
-    /// Pages that were moved.
+    /// Pages that were moved, base pages.
     pub moved: u64,
+    /// The frames that they left, in turn.
+    pub left: Vec<Pfn>,
     /// Pids killed.
     pub killed: Vec<u32>,
     /// Answer to a look at references.
@@ -72,6 +74,7 @@ impl Owner for TestOwner {
         self.tags.remove(&from);
         self.tags.insert(to, tag.0);
         self.moved += 1 << entry.order;
+        self.left.push(from);
     }
 
     fn release_folio(&mut self, _tag: Tag) -> bool {

@@ -100,6 +100,8 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     throttling: Throttling::WhileCongested,
     compaction_ready: CompactionReady::HighWithMargin,
     swap_tables: SwapTableRule::AtSwapon,
+    idle_zones: IdleZones::PassedOver,
+    batch_frees: BatchFrees::LastFirst,
     generations: None,
 };
 
@@ -117,6 +119,7 @@ const KSWAPD_3_11: KswapdRules = KswapdRules {
     proactive_compaction: false,
     failures: false,
     failures_end: FailuresEnd::OnProgress,
+    frees_end_failures: false,
     retries_without_trim: false,
     woken_amid_refill: false,
     boosted_run_may_fail: true,

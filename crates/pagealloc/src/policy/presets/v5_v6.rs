@@ -39,6 +39,7 @@ pub(super) fn linux_5_4() -> Policy {
             continues: ContinueReclaim::WhileInactive,
             counting: ReclaimCounting::BasePages,
             rounds_scan_up: false,
+            idle_zones: IdleZones::ReclaimableByFree,
             ..base.reclaim
         },
         kswapd: KswapdRules { forgets_zones: false, ..base.kswapd },
@@ -123,6 +124,7 @@ pub(super) fn linux_6_1() -> Policy {
             inodes_with_cache: false,
             throttling: Throttling::ByReason,
             compacts_by_mask: false,
+            idle_zones: IdleZones::PassedOver,
             generations: Some(GENERATIONS_6_1),
             ..base.reclaim
         },
@@ -145,11 +147,13 @@ pub(super) fn linux_6_1_116() -> Policy {
     }
 }
 
-/// And with requests for a huge page of one node that only compact there (6.1.165 by Debian's changelog; read in 6.1.192).
+/// And with requests for a huge page of one node that only compact there (6.1.165 by Debian's changelog; read in 6.1.192), and zones that are reclaimable
+/// by their free pages (read there, too).
 pub(super) fn linux_6_1_165() -> Policy {
     let base = linux_6_1_116();
     Policy {
         name: "linux-6.1.165",
+        reclaim: ReclaimRules { idle_zones: IdleZones::ReclaimableByFree, ..base.reclaim },
         slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },
         ..base
     }
@@ -164,6 +168,8 @@ const GENERATIONS_6_1: GenerationRules = GenerationRules {
     first_priority: None,
     stops_at_high: false,
     wakes_flushers: FlusherWake::Never,
+    file_first_no_io: false,
+    recent_refaults_only: true,
     quota: PassQuota::Anew,
     sorts_dirty: true,
     faults_activate: true,
@@ -171,8 +177,14 @@ const GENERATIONS_6_1: GenerationRules = GenerationRules {
 };
 
 /// 6.6: passes over whole nodes (6.3), first priority of 6 at least (6.11, and 6.6.57).
-const GENERATIONS_6_6: GenerationRules =
-    GenerationRules { kswapd_ages_ahead: false, node_at_once: true, first_priority: Some(6), ..GENERATIONS_6_1 };
+const GENERATIONS_6_6: GenerationRules = GenerationRules {
+    kswapd_ages_ahead: false,
+    node_at_once: true,
+    first_priority: Some(6),
+    file_first_no_io: true,
+    recent_refaults_only: false,
+    ..GENERATIONS_6_1
+};
 
 /// 6.12: stops at the high marks (6.7).
 const GENERATIONS_6_12: GenerationRules = GenerationRules { stops_at_high: true, ..GENERATIONS_6_6 };
@@ -184,6 +196,7 @@ const GENERATIONS_6_12_104: GenerationRules =
 const GENERATIONS_6_14: GenerationRules = GenerationRules {
     second_look: true,
     kinds_apart: true,
+    file_first_no_io: false,
     wakes_flushers: FlusherWake::AfterPass,
     ..GENERATIONS_6_12
 };
@@ -232,7 +245,7 @@ pub(super) fn linux_6_6() -> Policy {
 }
 
 /// 6.12. Since 6.6: tuned per-CPU lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types
-/// (6.10; 3.8, 4.10), reclaim by flushed statistics and over all groups in a second round (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
+/// (6.10; 3.8, 4.10), frames of a batch freed in turn (6.9), reclaim by flushed statistics and over all groups in a second round (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
 /// read: all that 6.14 has of these came by 6.12.
 pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_6();
@@ -242,6 +255,7 @@ pub(super) fn linux_6_12() -> Policy {
             generations: Some(GENERATIONS_6_12),
             stats_flush_ms: 2_000,
             rounds: ReclaimRounds::AgainAndByForce,
+            batch_frees: BatchFrees::InTurn,
             ..base.reclaim
         },
         reserve: Reserve::HighAtomicOnePercent,
@@ -264,12 +278,15 @@ pub(super) fn linux_6_12() -> Policy {
 /// 6.12 with 6.15's "don't steal single pages from biggest buddy" and 6.15-rc3's "speed up fallbacks in rmqueue_bulk()", which its
 /// stable tree took together: claim, else steal, over a batch (4.4 to 4.7), and the boost on claim attempts only (4.9b).
 /// Recordings of 6.12.117 show it: single pages come from free blocks of orders 0 and 1, not from the largest.
+/// Zones are reclaimable by their free pages (read in 6.12.117).
 pub(super) fn linux_6_12_29() -> Policy {
+    let base = linux_6_12();
     Policy {
         name: "linux-6.12.29",
         fallback: Fallback::ClaimThenSteal { batch_mode: true },
         boost: Boost::ClaimAttempt,
-        ..linux_6_12()
+        reclaim: ReclaimRules { idle_zones: IdleZones::ReclaimableByFree, ..base.reclaim },
+        ..base
     }
 }
 
@@ -313,7 +330,7 @@ pub(super) fn linux_6_12_114() -> Policy {
     Policy { name: "linux-6.12.114", reclaim: ReclaimRules { generations: Some(generations), ..base.reclaim }, ..base }
 }
 
-/// 6.14.0: the multi-generational LRU reworked.
+/// 6.14.0: the multi-generational LRU reworked, zones reclaimable by their free pages (6.13).
 pub(super) fn linux_6_14() -> Policy {
     let base = linux_6_12();
     Policy {
@@ -321,6 +338,7 @@ pub(super) fn linux_6_14() -> Policy {
         reclaim: ReclaimRules {
             generations: Some(GENERATIONS_6_14),
             empty_pass_is_dirty: false,
+            idle_zones: IdleZones::ReclaimableByFree,
             swaps_huge_pages: SwapsHugePages::Always,
             ..base.reclaim
         },
@@ -383,13 +401,18 @@ pub(super) fn linux_6_17() -> Policy {
     }
 }
 
-/// 6.18.2: nodes with a busy kswapd come second (7.1d); swap tables.
+/// 6.18.2: nodes with a busy kswapd come second (7.1d); swap tables; frees that take up a node again that kswapd has given up.
 pub(super) fn linux_6_18() -> Policy {
     let base = linux_6_17();
     Policy {
         name: "linux-6.18",
         skip_kswapd_nodes: true,
-        reclaim: ReclaimRules { swap_tables: SwapTableRule::PerCluster, ..base.reclaim },
+        reclaim: ReclaimRules {
+            swap_tables: SwapTableRule::PerCluster,
+            idle_zones: IdleZones::ReserveCountsIfFull,
+            ..base.reclaim
+        },
+        kswapd: KswapdRules { frees_end_failures: true, ..base.kswapd },
         ..base
     }
 }
