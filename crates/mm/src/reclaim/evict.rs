@@ -56,7 +56,7 @@ impl<W: World> Mm<W> {
         task: &TaskContext,
     ) -> u64 {
         let now = self.env.now();
-        let (batch, kind, progress, mut writes) = {
+        let (batch, kind, progress, mut writes, sent) = {
             let mut state = self.state.borrow_mut();
             let quota = match rules.quota {
                 PassQuota::Anew => MAX_BATCH,
@@ -77,7 +77,9 @@ impl<W: World> Mm<W> {
             };
             let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
             let limits = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
-            (state.evict_scanned(node, scan, kind, sc, &limits, &mut writes), kind, progress, writes)
+            let batch = state.evict_scanned(node, scan, kind, sc, &limits, &mut writes);
+            let sent = state.note_sent(&writes);
+            (batch, kind, progress, writes, sent)
         };
         sc.nr_scanned += u64::from(batch.scanned);
         sc.nr_reclaimed += u64::from(batch.reclaimed);
@@ -87,6 +89,7 @@ impl<W: World> Mm<W> {
         }
         self.settle_batch(&batch, kind != FILE, &mut writes, task).await;
         self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;
+        self.evict_again(node, kind, (&sent, batch.examined), rules, sc, task).await;
         progress
     }
 }

@@ -12,6 +12,7 @@
 //! | what is one pass over generations | `shrink_generations` |
 //! | when do generations age | `aging` |
 //! | which pages of the oldest generation are taken | `evict` |
+//! | which pages of a batch are judged a second time | `evict_again` |
 //! | what do evictions and refaults teach, by tier | `tiers` |
 //! | what becomes of one inactive page | `page_out` |
 //! | in which order are a batch's frames freed | `batch_frees` |
@@ -29,6 +30,7 @@ mod batch_frees;
 mod direct;
 mod dirty;
 mod evict;
+mod evict_again;
 mod isolate;
 mod look_around;
 mod page_out;

@@ -226,3 +226,30 @@ fn a_run_that_nobody_asked_for_forgets_its_zones_up_to_5_2() {
         assert_eq!(left > 0, forgets, "{name}: {left} pages of boost are left");
     }
 }
+
+/// What became of anonymous memory that is swapped out to a device that takes `write` ns for a page.
+fn swapped_out(name: &str, write: u64) -> [u64; 4] {
+    let mut policy = policy(name, |_| ());
+    policy.set_sysctl("lru_gen/enabled", 7).expect("a kernel with generations");
+    policy.set_sysctl("swappiness", 200).expect("within its range");
+    let mut machine = TestMachine::new(policy, 32);
+    machine.mm.env.set_costs(Costs { write, ..Costs::default() });
+    machine.mm.state.borrow_mut().owner.swap = 100_000;
+    fill_to(&machine, AllocFlags::WMARK_MIN, PageFlags::ANON.with(PageFlags::MAPPED).with(PageFlags::DIRTY), 1);
+    let (mm, request) = (machine.mm.clone(), request(0, Gfp::KERNEL));
+    machine.complete(1_000 * MS, async move { mm.try_to_free_pages(&request, &task(2)).await });
+    machine.check();
+    [Counter::PswpOut, Counter::PgscanAnon, Counter::PgstealAnon, Counter::Pgrotated].map(|what| machine.counter(what))
+}
+
+#[test]
+fn pages_whose_writes_end_while_their_batch_is_judged_leave_with_it() {
+    for name in ["linux-6.1", "linux-6.6", "linux-6.14", "linux-6.18", "linux-7.3"] {
+        let [written, scanned, reclaimed, rotated] = swapped_out(name, 10);
+        assert!(written >= 32, "{name}");
+        assert_eq!([scanned, reclaimed, rotated], [written, written, 0], "{name}: all in time, scanned once");
+        let [written, scanned, reclaimed, rotated] = swapped_out(name, 100_000);
+        assert_eq!(scanned, written + reclaimed, "{name}: those written too late are scanned a second time");
+        assert!(rotated > 0, "{name}: {written} {reclaimed}");
+    }
+}
