@@ -6,7 +6,7 @@
 use super::isolate::Taken;
 use super::page_out::Rules;
 use super::{Batch, FILE, ScanControl};
-use crate::env::{Env, Nanos, TaskContext};
+use crate::env::{Env, TaskContext};
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
@@ -40,7 +40,8 @@ impl<W: World> Mm<W> {
                 return;
             }
             let mut writes = core::mem::take(&mut state.nodes[node.index()].reclaim.writes);
-            let batch = state.judge_again(node, kind, (&mut taken, examined), sc, now, task, &mut writes);
+            let limits = Rules::new(sc, &state.nodes[node.index()].reclaim, now, task);
+            let batch = state.judge_again(node, kind, (&mut taken, examined), sc, &limits, &mut writes);
             (batch, writes)
         };
         sc.nr_scanned += u64::from(batch.scanned);
@@ -85,20 +86,17 @@ impl<W: World> State<W> {
         taken
     }
 
-    #[allow(clippy::too_many_arguments)] // What a batch knows, passed down one level.
     fn judge_again(
         &mut self,
         node: NodeId,
         kind: usize,
         (taken, examined): (&mut Taken, u32),
         sc: &ScanControl,
-        now: Nanos,
-        task: &TaskContext,
+        limits: &Rules,
         writes: &mut Vec<Pfn>,
     ) -> Batch {
-        let limits = Rules::new(sc, &self.nodes[node.index()].reclaim, now, task);
         let mut batch = Batch { examined: taken.examined, taken: taken.taken, ..Batch::default() };
-        self.judge_pages(taken, &limits, &mut batch, writes);
+        self.judge_pages(taken, limits, &mut batch, writes);
         self.count_reclaimed(kind == FILE, sc, &batch);
         // The event tells what the batch had looked at, for a second time.
         self.trace_inactive(node, kind == FILE, sc.priority, &Batch { examined, ..batch });
