@@ -65,7 +65,7 @@ pub struct Policy {
     /// How a high-order watermark test judges free blocks (6.6, 6.8).
     pub watermark_test: WatermarkTest,
     /// The HighAtomic reserve is fed by, and open to, all requests of order > 0 that can't wait, whether they have `__GFP_HIGH` or not (6.3 to 6.16 and their
-    /// stable series for a time: read in 6.6.57 and 6.14, not in 6.1.192 and 6.12.117).
+    /// stable series for a time, 6.1 from 6.1.116 to 6.1.156: read in 6.6.57 and 6.14, not in 6.1.192 and 6.12.117).
     pub reserve_for_nonblocking: bool,
     /// Where requests of order > 0 that have the HighAtomic reserve draw on it and feed it.
     pub highatomic_use: HighAtomicUse,

@@ -21,15 +21,16 @@ pub fn version_of(release: &str) -> Option<Version> {
     Some(Version { series, update: if update == 0 { update_of_abi(series, rest) } else { update } })
 }
 
-/// The update of 6.1 that Debian's `-56-cloud-amd64` is at least; 0 of others' releases. 27 is 6.1.115, 28 is 6.1.119, 44 is 6.1.164 (own knowledge), 47
-/// is 6.1.170, 48 is 6.1.172, 56 is 6.1.192 (read in Debian's index).
+/// The update of 6.1 that Debian's `-56-cloud-amd64` is at least, as far as presets tell updates apart; 0 of others' releases. By its changelog 28 is
+/// 6.1.119, 38 is 6.1.147, and the next ones 6.1.148, 6.1.153, 6.1.158, 6.1.159, 6.1.162, 6.1.164 and, thrice, 6.1.170.
 fn update_of_abi(series: (u32, u32), rest: &str) -> u32 {
     let mut words = rest.split('-').skip(1);
     let abi = words.next().and_then(|abi| abi.parse::<u32>().ok());
     let kinds = ["amd64", "arm64", "686"];
     let debian = series == (6, 1) && words.last().is_some_and(|last| kinds.contains(&last));
     match abi.filter(|_| debian) {
-        Some(47..) => 170,
+        Some(45..) => 170,
+        Some(41..) => 158,
         Some(28..) => 119,
         _ => 0,
     }
@@ -68,6 +69,7 @@ mod tests {
         let debian = |release| version_of(release).map(|version| version.update);
         assert_eq!(debian("6.1.0-27-amd64"), Some(0));
         assert_eq!(debian("6.1.0-40-cloud-amd64"), Some(119));
+        assert_eq!(debian("6.1.0-41-amd64"), Some(158));
         assert_eq!(debian("6.1.0-56-cloud-amd64"), Some(170));
         assert_eq!(["6.1.0-1036-oem", "6.1.0-56", "6.1.0-amd64", "6.8.0-56-amd64"].map(debian), [Some(0); 4]);
         assert_eq!(version_of("6.1.192-2"), version(6, 1, 192));
@@ -86,14 +88,15 @@ mod tests {
         assert_eq!(names("6.17"), (Some("linux-6.17"), Some("linux-6.18")));
         assert_eq!(names("6.18"), (Some("linux-6.18"), Some("linux-6.18.5")));
         assert_eq!(names("6.18.15+deb13-cloud-amd64"), (Some("linux-6.18.5"), Some("linux-6.19")));
-        assert_eq!(names("6.12.30"), (Some("linux-6.12.29"), Some("linux-6.12.65")));
+        assert_eq!(names("6.12.30"), (Some("linux-6.12.29"), Some("linux-6.12.54")));
+        assert_eq!(names("6.12.57+deb13-amd64"), (Some("linux-6.12.54"), Some("linux-6.12.65")));
         assert_eq!(names("6.12.117+deb13-cloud-amd64"), (Some("linux-6.12.114"), Some("linux-6.14")));
         assert_eq!(names("6.1.192"), (Some("linux-6.1.165"), Some("linux-6.6")));
         assert_eq!(names("2.6"), (None, Some("linux-3.10")));
         assert_eq!(names("7.0.3+deb14-amd64"), (Some("linux-6.19"), Some("linux-7.1")));
         assert_eq!(names("7.1"), (Some("linux-7.1"), Some("linux-7.2")));
         assert_eq!(names("6.1.0-56-amd64"), (Some("linux-6.1.165"), Some("linux-6.6")));
-        assert_eq!(names("6.1.0-44-amd64"), (Some("linux-6.1.116"), Some("linux-6.1.165")));
+        assert_eq!(names("6.1.0-44-amd64"), (Some("linux-6.1.157"), Some("linux-6.1.165")));
         assert_eq!(names("7.2.13+deb14-amd64"), (Some("linux-7.2"), Some("linux-7.3")));
         assert_eq!(names("7.2.13+deb14-cloud-amd64"), (Some("linux-7.2"), Some("linux-7.3")));
         assert_eq!(names("7.3.4+deb13-cloud-amd64"), (Some("linux-7.3"), None));

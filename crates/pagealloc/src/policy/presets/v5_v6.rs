@@ -135,22 +135,29 @@ pub(super) fn linux_6_1() -> Policy {
 }
 
 /// 6.1 with what its stable updates brought: a second THP list (6.1.97; 5.1), requests that deplete the reserve by what they
-/// are, not by their flag (6.1.116; 6.3), and reclaim for compaction by the mask (6.8; read in 6.1.192).
+/// are, not by their flag (6.1.116; 6.3), the HighAtomic reserve for all who can't wait (6.1.116; 6.3), and reclaim for compaction by the mask (6.8, 6.1.84;
+/// read in 6.1.192).
 pub(super) fn linux_6_1_116() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.1.116",
         watermark_reserve: WatermarkReserve::MinReserve,
+        reserve_for_nonblocking: true,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
         reclaim: ReclaimRules { compacts_by_mask: true, ..base.reclaim },
         ..base
     }
 }
 
+/// And with the reserve for those with `__GFP_HIGH` only (6.17; 6.1.157 by Debian's changelog, read in 6.1.192).
+pub(super) fn linux_6_1_157() -> Policy {
+    Policy { name: "linux-6.1.157", reserve_for_nonblocking: false, ..linux_6_1_116() }
+}
+
 /// And with requests for a huge page of one node that only compact there (6.1.165 by Debian's changelog; read in 6.1.192), and zones that are reclaimable
 /// by their free pages (read there, too).
 pub(super) fn linux_6_1_165() -> Policy {
-    let base = linux_6_1_116();
+    let base = linux_6_1_157();
     Policy {
         name: "linux-6.1.165",
         reclaim: ReclaimRules { idle_zones: IdleZones::ReclaimableByFree, ..base.reclaim },
@@ -290,14 +297,17 @@ pub(super) fn linux_6_12_29() -> Policy {
     }
 }
 
-/// And with 6.19's "change all pageblocks migrate type on coalescing" (3.9), the reserve for those with `__GFP_HIGH` only (6.17, 6.12.54), and stepwise
-/// drains of ticks (6.12.67).
+/// And with the reserve for those with `__GFP_HIGH` only (6.17; 6.12.54 by Debian's changelog, read in 6.12.117).
+pub(super) fn linux_6_12_54() -> Policy {
+    Policy { name: "linux-6.12.54", reserve_for_nonblocking: false, ..linux_6_12_29() }
+}
+
+/// And with 6.19's "change all pageblocks migrate type on coalescing" (3.9), and stepwise drains of ticks (6.12.67).
 pub(super) fn linux_6_12_65() -> Policy {
-    let base = linux_6_12_29();
+    let base = linux_6_12_54();
     Policy {
         name: "linux-6.12.65",
         merge_retype: MergeRetype::WholeRange,
-        reserve_for_nonblocking: false,
         pcp: PcpRules { steps: PcpSteps::Decay, ..base.pcp },
         ..base
     }
