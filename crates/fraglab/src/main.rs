@@ -25,12 +25,14 @@ mod manual;
 mod map_text;
 mod output;
 mod progress;
+mod replay_args;
 mod replays;
 mod run_spec;
 mod seeds;
 #[cfg(feature = "serve")]
 mod serve;
 mod settings;
+mod validate_args;
 mod view_args;
 mod views;
 #[cfg(feature = "watch")]

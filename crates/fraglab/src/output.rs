@@ -1,7 +1,7 @@
 //! Writing results to stdout.
 
 use crate::failure::Failure;
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use serde_json::Value;
 use std::io::{self, Write};
 
@@ -15,6 +15,14 @@ pub enum Format {
     Json,
     /// Comma-separated values with a header line.
     Csv,
+}
+
+/// The argument that says so.
+#[derive(Debug, Args)]
+pub struct FormatArgs {
+    /// How to print the result
+    #[arg(long, value_enum, default_value_t, value_name = "F")]
+    pub format: Format,
 }
 
 /// Prints text to stdout.

@@ -2,9 +2,9 @@
 //! its policy and seed alone: not on how many work, nor on who ends first.
 
 use crate::backend::{self, Loaded, Run};
-use crate::cli::EngineArgs;
 use crate::failure::Failure;
 use crate::progress::Progress;
+use crate::replay_args::EngineArgs;
 use crate::workers;
 use lab::outcome::Outcome;
 use lab::timeline::Sampling;

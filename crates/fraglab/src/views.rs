@@ -1,9 +1,9 @@
 //! Where views come from: a run directory has one; of a recording it is made, with a replay under its own settings beside it.
 
 use crate::backend::{self, Loaded};
-use crate::cli::EngineArgs;
 use crate::column_spec::ColumnSpec;
 use crate::failure::{Failure, warn};
+use crate::replay_args::EngineArgs;
 use crate::replays::{Done, Wanted, replay_all};
 use lab::timeline::Sampling;
 use report::manifest::Provenance;

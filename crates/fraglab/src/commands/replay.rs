@@ -2,11 +2,11 @@
 
 use super::load;
 use crate::backend::{self, Loaded};
-use crate::cli::ReplayArgs;
 use crate::column_spec::{ColumnSpec, columns};
 use crate::failure::{Failure, warn};
 use crate::flight::{Told, waiting};
 use crate::output::{self, Format};
+use crate::replay_args::ReplayArgs;
 use crate::replays::{Done, Wanted, replay_all};
 use crate::seeds;
 use lab::timeline::{Sampling, Timeline};

@@ -2,7 +2,6 @@
 
 use super::load;
 use crate::backend::{Truth, load_truth};
-use crate::cli::ValidateArgs;
 use crate::column_spec::RECORDED;
 use crate::failure::Failure;
 #[cfg(feature = "machines")]
@@ -11,6 +10,7 @@ use crate::output::{self, Format};
 use crate::replays::over_seeds;
 use crate::seeds;
 use crate::settings::{Settings, changes};
+use crate::validate_args::ValidateArgs;
 use lab::outcome::Outcome;
 #[cfg(feature = "machines")]
 use report::grid::plan::Plan;

@@ -59,7 +59,7 @@ fn on_all(args: &RunArgs, columns: &[Chosen], kept: &Kept) -> Result<Vec<Ran>, F
     let pairs: Vec<(&On, &Chosen)> = args.on.iter().flat_map(|on| columns.iter().map(move |c| (on, c))).collect();
     let legs = pairs.iter().map(|(on, chosen)| {
         let name = machines::column_name(on, chosen.variant.as_deref());
-        let limit = matches!(on, On::Sim).then(|| f64::from(machines::time_limit(chosen, args)));
+        let limit = matches!(on, On::Sim).then(|| f64::from(args.time_limit_of(&chosen.scenario)));
         waiting(name, limit, "virtual seconds")
     });
     let told = Told::beside(args.output.as_deref(), &columns[0].scenario.name, legs.collect());

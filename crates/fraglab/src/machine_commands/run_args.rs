@@ -1,15 +1,15 @@
 //! Arguments of `fraglab run` and `fraglab ops`.
 
-use crate::cli::FormatArgs;
 use crate::column_spec::{ColumnSpec, Setting};
 use crate::counts::count;
-use clap::{Args, ValueEnum};
+use crate::output::FormatArgs;
+use clap::{Args, FromArgMatches, ValueEnum};
 use linux::record::EventSet;
 use std::fmt;
 use std::num::NonZero;
 use std::path::PathBuf;
 use std::str::FromStr;
-use workload::Scale;
+use workload::{Scale, Scenario};
 
 /// Where a scenario runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,6 +144,22 @@ pub struct RunArgs {
     /// Leave a run directory: manifest, counters, events, series, table, and what came out of virtual machines
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+}
+
+impl RunArgs {
+    /// What words behind `fraglab run` mean: who runs on behalf of another command says it as a user would.
+    ///
+    /// # Errors
+    /// What a user would be told.
+    pub fn parse(words: impl IntoIterator<Item = String>) -> Result<RunArgs, clap::Error> {
+        let command = RunArgs::augment_args(clap::Command::new("fraglab run")).no_binary_name(true);
+        RunArgs::from_arg_matches(&command.try_get_matches_from(words)?)
+    }
+
+    /// Seconds after which a run ends.
+    pub fn time_limit_of(&self, scenario: &Scenario) -> u32 {
+        self.time_limit.unwrap_or(scenario.time_limit).get()
+    }
 }
 
 /// Arguments of `ops`.

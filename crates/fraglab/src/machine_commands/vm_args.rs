@@ -1,6 +1,6 @@
 //! Arguments of `fraglab vm`.
 
-use crate::cli::FormatArgs;
+use crate::output::FormatArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use linux::record::EventSet;
 use linux::vm::{Accel, KernelSetting, KernelSource, Machine};

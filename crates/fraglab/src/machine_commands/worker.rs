@@ -1,26 +1,19 @@
 //! `fraglab worker`: one run of a study, in a process of its own.
 
-use crate::cli::{Cli, Command};
 use crate::failure::Failure;
-use crate::machine_commands::MachineCommand;
 use crate::machine_commands::machines;
-use crate::machine_commands::run_args::On;
+use crate::machine_commands::run_args::{On, RunArgs};
 use crate::machine_commands::scenarios;
 use crate::machine_commands::study_args::WorkerArgs;
 use crate::output;
-use clap::Parser;
 use report::study::RunFigures;
 
 /// Runs, and prints the figures.
 pub fn run(args: &WorkerArgs) -> Result<(), Failure> {
-    let mut words = vec!["fraglab".to_owned(), "run".to_owned(), args.scenario.clone()];
+    let mut words = vec![args.scenario.clone()];
     words.extend(["--on", "sim", "--seed", &args.seed.to_string()].map(str::to_owned));
     words.extend(args.scale.iter().flat_map(|scale| ["--scale".to_owned(), scale.to_string()]));
-    // The same words that a user would type: one grammar for both.
-    let parsed = Cli::try_parse_from(words).map_err(|error| Failure::Usage(error.to_string()))?;
-    let Command::Machine(MachineCommand::Run(run_args)) = parsed.command else {
-        return Err(Failure::Invariant("`run` was not understood as `run`".to_owned()));
-    };
+    let run_args = RunArgs::parse(words).map_err(|error| Failure::Usage(error.to_string()))?;
     let chosen = scenarios::choose(&run_args.scenario, args.variant.as_deref())?;
     // Nothing but the figures comes out of a simulated computer: the directory is never made.
     let ran = machines::run(&On::Sim, &chosen, &run_args, &std::env::temp_dir(), &[], &|_| {})?.ran;

@@ -1,14 +1,11 @@
 //! One cell on a machine: a `fraglab run` of the plan's scenario with the cell's seed and settings.
 
-use crate::cli::{Cli, Command};
 use crate::column_spec::ColumnSpec;
 use crate::failure::Failure;
-use crate::machine_commands::MachineCommand;
 use crate::machine_commands::grid_args::GridArgs;
 use crate::machine_commands::machines::{self, in_force};
 use crate::machine_commands::run_args::RunArgs;
 use crate::machine_commands::scenarios::{self, Chosen};
-use clap::Parser;
 use lab::outcome::Outcome;
 use pagealloc::Policy;
 use report::grid::CellId;
@@ -27,10 +24,9 @@ pub struct Place<'a> {
     pub plan: &'a Plan,
 }
 
-/// The same words that a user would type: one grammar for both.
 fn run_args(place: Place, id: &CellId, words: &[String]) -> Result<RunArgs, Failure> {
     let scenario = place.directory.join(SCENARIO_FILE).display().to_string();
-    let mut line = vec!["fraglab".to_owned(), "run".to_owned(), scenario, "--seed".to_owned(), id.seed.to_string()];
+    let mut line = vec![scenario, "--seed".to_owned(), id.seed.to_string()];
     for (name, value) in id.settings() {
         line.extend(["--set".to_owned(), format!("{name}={value}")]);
     }
@@ -38,11 +34,7 @@ fn run_args(place: Place, id: &CellId, words: &[String]) -> Result<RunArgs, Fail
         line.extend(value.iter().flat_map(|value| [option.to_owned(), value.clone()]));
     }
     line.extend_from_slice(words);
-    match Cli::try_parse_from(line) {
-        Ok(Cli { command: Command::Machine(MachineCommand::Run(args)) }) => Ok(args),
-        Ok(_) => Err(Failure::Invariant("`run` was not understood as `run`".to_owned())),
-        Err(error) => Err(Failure::Usage(reason(&error.to_string()))),
-    }
+    RunArgs::parse(line).map_err(|error| Failure::Usage(reason(&error.to_string())))
 }
 
 /// The first paragraph of clap's message, without the word that every failure begins with anyway.

@@ -2,10 +2,10 @@
 
 use super::cell_run::{self, Place};
 use crate::backend::{self, Loaded, Truth, load_truth};
-use crate::cli::ValidateArgs;
 use crate::failure::Failure;
 use crate::replays::over_seeds;
 use crate::seeds::Seeds;
+use crate::validate_args::ValidateArgs;
 use lab::outcome::Outcome;
 use report::bars::STREAM_3;
 use report::grid::plan::{Plan, Planned};

@@ -3,13 +3,13 @@
 mod cell_run;
 mod evaluate;
 
-use crate::cli::ValidateArgs;
 use crate::failure::{Failure, warn};
 use crate::machine_commands::grid_args::GridArgs;
 use crate::machine_commands::run_args::ScenarioArgs;
 use crate::machine_commands::scenarios;
 use crate::output::{self, Format};
 use crate::seeds::Seeds;
+use crate::validate_args::ValidateArgs;
 use cell_run::{Place, SCENARIO_FILE};
 use linux::host::RECORDING_DIR;
 use report::grid::Grid;

@@ -1,6 +1,7 @@
 //! This host. It is asked for by name only, its settings are left alone, and its own load is part of what is counted.
 
-use super::{Came, facts_of_kernel, from_proc, in_force, time_limit};
+use super::came::{Came, facts_of_kernel, from_proc};
+use super::in_force;
 use crate::failure::{Failure, warn};
 use crate::machine_commands::run_args::RunArgs;
 use crate::machine_commands::scenarios::Chosen;
@@ -23,7 +24,7 @@ pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
         .prefix("fraglab-")
         .tempdir_in(&parent)
         .map_err(|error| Failure::Host(format!("a directory in {}: {error}; see --scratch", parent.display())))?;
-    let limit = Duration::from_secs(u64::from(time_limit(chosen, args)));
+    let limit = Duration::from_secs(u64::from(args.time_limit_of(&chosen.scenario)));
     let options = Options { scratch: scratch.path().to_owned(), time_limit: limit };
     let before = proc_texts()?;
     let run = host::run(&*chosen.workload, &options).map_err(failure)?;

@@ -1,6 +1,7 @@
 //! Where a scenario can run: the simulated computer, a virtual machine with a real kernel, this host. Each fills the same
 //! result.
 
+mod came;
 mod host;
 pub mod in_force;
 pub mod sim;
@@ -9,34 +10,12 @@ mod vm;
 use crate::failure::Failure;
 use crate::machine_commands::run_args::{On, RunArgs};
 use crate::machine_commands::scenarios::Chosen;
+use came::Came;
 use in_force::InForce;
-use lab::outcome::{Outcome, Sample};
-use lab::timeline::Timeline;
-use pagealloc::Policy;
-use recording::pagelog::{ProcTexts, between};
-use report::{Facts, Ran};
-use std::collections::BTreeMap;
+use lab::outcome::Sample;
+use report::Ran;
 use std::path::Path;
-use std::time::Duration;
-use workload::{RunReport, on_paper};
-
-/// What came out of a machine.
-pub struct Came {
-    /// What it was, in a line.
-    pub about: String,
-    /// What decided the run.
-    pub facts: Facts,
-    /// What its memory management did.
-    pub outcome: Outcome,
-    /// What the tasks did.
-    pub run: RunReport,
-    /// Size of its huge pages, bytes.
-    pub huge_bytes: u64,
-    /// The run over time, where that was kept.
-    pub timeline: Option<Timeline>,
-    /// Of a real kernel: what it is modelled by, with the settings that were in force, where that is known.
-    pub in_force: Option<Policy>,
-}
+use workload::on_paper;
 
 /// A column, and what others are to know of its machine.
 pub struct Column {
@@ -78,31 +57,5 @@ pub fn column_name(on: &On, variant: Option<&str>) -> String {
     match variant {
         Some(variant) => format!("{on},{variant}"),
         None => on.to_string(),
-    }
-}
-
-/// Seconds after which a run ends.
-pub fn time_limit(chosen: &Chosen, args: &RunArgs) -> u32 {
-    args.time_limit.unwrap_or(chosen.scenario.time_limit).get()
-}
-
-/// Counters and the state at the end, of a kernel that was not recorded.
-fn from_proc(what: &str, before: &ProcTexts, after: &ProcTexts) -> Result<Outcome, Failure> {
-    between(&Path::new(what).into(), before, after).map_err(|error| Failure::Input(error.to_string()))
-}
-
-/// About a run on a real kernel. Its events have no digest, and nothing says that two runs have the same.
-fn facts_of_kernel(release: String, sysctls: BTreeMap<String, Option<u64>>, chosen: &Chosen, run: &RunReport) -> Facts {
-    let seconds = Duration::from_nanos(run.elapsed).as_secs_f64();
-    let seed = chosen.scenario.seed;
-    Facts {
-        preset: release,
-        sysctls,
-        seed,
-        page_events: 0,
-        replay_seconds: seconds,
-        digest: 0,
-        variant: chosen.variant.clone(),
-        unattributed: Vec::new(),
     }
 }

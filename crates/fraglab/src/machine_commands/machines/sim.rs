@@ -1,7 +1,7 @@
 //! The simulated computer.
 
+use super::came::Came;
 use super::in_force::{self, InForce};
-use super::{Came, time_limit};
 use crate::backend;
 use crate::column_spec::{ColumnSpec, RECORDED, Setting};
 use crate::failure::Failure;
@@ -136,7 +136,7 @@ fn spec(chosen: &Chosen, args: &RunArgs) -> Result<MachineSpec, Failure> {
         spec = as_machine_of(recording, spec)?;
     }
     can_be(&spec)?;
-    spec.time_limit = Some(u64::from(time_limit(chosen, args)) * NANOS_PER_SECOND);
+    spec.time_limit = Some(u64::from(args.time_limit_of(&chosen.scenario)) * NANOS_PER_SECOND);
     Ok(spec)
 }
 

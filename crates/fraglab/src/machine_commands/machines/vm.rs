@@ -1,6 +1,7 @@
 //! A virtual machine with a real kernel: the scenario is the guest's task, and what is recorded there comes back.
 
-use super::{Came, facts_of_kernel, from_proc, in_force, time_limit};
+use super::came::{Came, facts_of_kernel, from_proc};
+use super::in_force;
 use crate::backend;
 use crate::failure::{Failure, warn};
 use crate::machine_commands::run_args::RunArgs;
@@ -85,7 +86,7 @@ fn machine(chosen: &Chosen, args: &RunArgs) -> Machine {
             // No kernel since 6.8 has SLAB; single pages are what matters of it here.
             SlabAllocator::Slab => vec!["slub_max_order=0".to_owned()],
         },
-        timeout: Duration::from_secs(u64::from(time_limit(chosen, args))) + MARGIN,
+        timeout: Duration::from_secs(u64::from(args.time_limit_of(&chosen.scenario))) + MARGIN,
         ..Machine::default()
     }
 }
@@ -98,7 +99,7 @@ fn job(chosen: &Chosen, args: &RunArgs, passing: &Path) -> Result<Job, Failure> 
         variant: chosen.variant.clone(),
         scale: chosen.scale.to_string(),
         memory_mib: chosen.scenario.machine.memory_mib.get(),
-        time_limit: time_limit(chosen, args),
+        time_limit: args.time_limit_of(&chosen.scenario),
         ops: args.scenario.ops.as_ref().map(|_| Path::new(FILES_DIR).join(STREAM)),
         record: args.record.events().map(|events| events.name().to_owned()),
     };
@@ -187,17 +188,12 @@ fn outcome(result: &VmResult) -> Result<Outcome, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::{Cli, Command};
-    use crate::machine_commands::MachineCommand;
-    use clap::Parser;
 
     /// What is written in a guest of `kbuild-short` for the `--set`s of a command line.
     fn written(sets: &[&str]) -> Vec<String> {
-        let words = ["fraglab", "run", "kbuild-short", "--on", "vm:6.18"].into_iter();
+        let words = ["kbuild-short", "--on", "vm:6.18"].into_iter();
         let words = words.chain(sets.iter().flat_map(|set| ["--set", set]));
-        let Command::Machine(MachineCommand::Run(args)) = Cli::try_parse_from(words).expect("valid").command else {
-            panic!("`run` is `run`");
-        };
+        let args = RunArgs::parse(words.map(str::to_owned)).expect("valid");
         let scenario = Scenario::shipped("kbuild-short").expect("shipped");
         settings(&scenario, &args).iter().map(|setting| format!("{}={}", setting.path, setting.value)).collect()
     }
