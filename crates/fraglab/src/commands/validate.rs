@@ -12,8 +12,6 @@ use crate::seeds;
 use crate::settings::{Settings, changes};
 use crate::validate_args::ValidateArgs;
 use lab::outcome::Outcome;
-#[cfg(feature = "machines")]
-use report::grid::plan::Plan;
 use report::validate::{KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
 use report::window;
 use std::ops::RangeInclusive;
@@ -22,35 +20,12 @@ use std::path::Path;
 /// Prints the mirror, or with a pair the prediction; of a directory with a plan or of a scenario, the report of the grid.
 pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     #[cfg(feature = "machines")]
-    if let (Some(scenario), Some(directory)) = (&args.grid.scenario, &args.grid.output) {
-        return grid::make(scenario, directory, args);
+    if let Some(done) = grid::run(args) {
+        return done;
     }
     let Some(recording) = &args.recording else {
         return Err(Failure::Usage("there is neither a RECORDING nor a --scenario".to_owned()));
     };
-    #[cfg(feature = "machines")]
-    if !args.grid.sets.is_empty() {
-        return Err(Failure::Usage(
-            "--set is for a --scenario; `fraglab replay RECORDING --set ...` replays under another setting, and \
-             --pair OTHER predicts a recording that was made under one"
-                .to_owned(),
-        ));
-    }
-    #[cfg(feature = "machines")]
-    if Plan::is_in(recording) {
-        if args.seeds.is_some() {
-            return Err(Failure::Usage(
-                "a grid's recordings are replayed with --replays N; --seeds is for one".to_owned(),
-            ));
-        }
-        return grid::report(recording, args);
-    }
-    #[cfg(feature = "machines")]
-    if args.grid.replays.is_some() {
-        return Err(Failure::Usage(
-            "--replays is for a grid; --seeds N says how often one recording is replayed".to_owned(),
-        ));
-    }
     let validation = match &args.pair {
         None => Validation::Mirror(mirror_of(recording, args)?),
         Some(_) if args.bars.is_some() => {

@@ -22,12 +22,35 @@ use std::path::Path;
 /// Seeds of the workload, if the command line names none.
 const WORKLOAD_SEEDS: Seeds = Seeds::Count(NonZero::new(3).unwrap());
 
-/// Runs what is missing of a grid, and reports all of it.
+/// What `validate` does if a grid is meant, by a scenario or by a directory with a plan; `None` if one recording is.
 ///
 /// # Errors
 /// When the command line or the directory is wrong, or not one cell could be compared. A cell that fails is part of the
 /// report.
-pub fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(), Failure> {
+pub fn run(args: &ValidateArgs) -> Option<Result<(), Failure>> {
+    if let (Some(scenario), Some(directory)) = (&args.grid.scenario, &args.grid.output) {
+        return Some(make(scenario, directory, args));
+    }
+    let wrong = |advice: &str| Some(Err(Failure::Usage(advice.to_owned())));
+    let recording = args.recording.as_ref()?;
+    if !args.grid.sets.is_empty() {
+        return wrong(
+            "--set is for a --scenario; `fraglab replay RECORDING --set ...` replays under another setting, and \
+             --pair OTHER predicts a recording that was made under one",
+        );
+    }
+    match Plan::is_in(recording) {
+        true if args.seeds.is_some() => wrong("a grid's recordings are replayed with --replays N; --seeds is for one"),
+        true => Some(report(recording, args)),
+        false if args.grid.replays.is_some() => {
+            wrong("--replays is for a grid; --seeds N says how often one recording is replayed")
+        }
+        false => None,
+    }
+}
+
+/// Runs what is missing of a grid, and reports all of it.
+fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(), Failure> {
     let plan = plan(scenario, directory, args)?;
     let missing: Vec<&Planned> = plan.cells.iter().filter(|cell| !directory.join(&cell.recording).exists()).collect();
     let present = plan.cells.len() - missing.len();
@@ -40,7 +63,7 @@ pub fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(),
             Err(why) => warn(&format!("{}: {why}", cell.id.directory())),
         }
     }
-    let grid = evaluate::evaluate(directory, &plan, args)?;
+    let grid = evaluate::evaluate(Place { directory, plan: &plan }, args)?;
     let files = [
         ("report.txt", grid.to_table()),
         ("report.csv", grid.to_csv()),
@@ -94,12 +117,9 @@ fn record(place: Place, cell: &Planned, args: &GridArgs) -> Result<(), Failure> 
 }
 
 /// Prints the report of a directory with a plan.
-///
-/// # Errors
-/// [`Failure::Input`] when the plan or all recordings can't be read.
-pub fn report(directory: &Path, args: &ValidateArgs) -> Result<(), Failure> {
+fn report(directory: &Path, args: &ValidateArgs) -> Result<(), Failure> {
     let plan = Plan::read(directory)?;
-    print(&evaluate::evaluate(directory, &plan, args)?, args.format.format)
+    print(&evaluate::evaluate(Place { directory, plan: &plan }, args)?, args.format.format)
 }
 
 fn print(grid: &Grid, format: Format) -> Result<(), Failure> {
