@@ -1,61 +1,22 @@
-//! Processes and their address spaces: regions, and what their page tables hold.
+//! Processes and their address spaces: regions, and the windows in which their pages lie.
 
+use crate::errno::NOMEM;
 use crate::folio::FolioId;
-use crate::mapped::Backing;
-use crate::numa::NumaScan;
+use crate::numa_scan::NumaScan;
 use crate::page_size::PageSize;
-use crate::sim::NOMEM;
 use crate::slab::Object;
 use crate::windows::{AREA, FILES, SMALL, Windows};
 use std::collections::BTreeMap;
-use workload::{Advice, Errno, HandleId, RegionId};
+use workload::{Advice, Errno, FileMapping, HandleId, RegionId};
 
 /// Process number.
 pub(crate) type Pid = u32;
 
-/// One entry of a page table.
+/// What a region maps, from the file's first page on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Pte {
-    /// Never touched, or given up.
-    None,
-    /// Read but never written: the zero page.
-    Zero,
-    /// A page, in memory or on the swap device.
-    Page(FolioId),
-    /// A page of a mapped file; used through this entry since reclaim last looked.
-    File { id: FolioId, young: bool },
-}
-
-/// What the page table of a window holds.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Entry {
-    Empty,
-    Huge(FolioId),
-    Table(Box<[Pte]>),
-}
-
-impl Entry {
-    pub fn empty_table(size: PageSize) -> Box<[Pte]> {
-        vec![Pte::None; size.ptes() as usize].into_boxed_slice()
-    }
-
-    /// Whether anything of the process's own is mapped: pages of files are not.
-    pub fn has_own_pages(&self) -> bool {
-        match self {
-            Entry::Empty => false,
-            Entry::Huge(_) => true,
-            Entry::Table(table) => table.iter().any(|pte| matches!(pte, Pte::Zero | Pte::Page(_))),
-        }
-    }
-
-    /// What a forked child gets of it.
-    pub fn to_inherit(&self) -> Entry {
-        let mut entry = self.clone();
-        if let Entry::Table(table) = &mut entry {
-            table.iter_mut().filter(|pte| matches!(pte, Pte::File { .. })).for_each(|pte| *pte = Pte::None);
-        }
-        entry
-    }
+pub(crate) struct Backing {
+    pub file: u32,
+    pub mapping: FileMapping,
 }
 
 /// A mapping, by page number in the address space.

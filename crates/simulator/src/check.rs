@@ -1,7 +1,7 @@
 //! Invariants: every page has exactly one owner, and all counts are what counting anew gives.
 
-use crate::address_space::{Entry, Pte};
 use crate::folio::{FolioId, Place, Use};
+use crate::page_table::{Entry, Pte};
 use crate::sim::SimWorld;
 use mm::{PageFlags, State};
 use pagealloc::Pfn;

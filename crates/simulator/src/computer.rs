@@ -1,6 +1,6 @@
 //! The computer's own state beside `mm`: folios and who holds them.
 
-use crate::address_space::{Entry, Handle, Pid, Process, Pte};
+use crate::address_space::{Handle, Pid, Process};
 use crate::deferred_split::DeferredSplits;
 use crate::dentry::{Dentries, Name};
 use crate::file::{BLOCK_DEVICE, File};
@@ -8,6 +8,7 @@ use crate::folio::{Folio, FolioId, Folios, Place, Use};
 use crate::journal::Journal;
 use crate::line::Line;
 use crate::page_size::PageSize;
+use crate::page_table::{Entry, Pte};
 use crate::page_tree::{NODE_PAGES, PageTree, Slot};
 use crate::process_table::ProcessTable;
 use crate::rows::Rows;
@@ -271,7 +272,7 @@ impl Computer {
 
     /// Drops all that an entry maps: frames that are free now.
     pub fn unmap_entry(&mut self, mut entry: Entry) -> Vec<Pfn> {
-        self.folios.resolve(&mut entry);
+        entry.resolve(&mut self.folios);
         match entry {
             Entry::Empty => Vec::new(),
             Entry::Huge(id) => self.unmap(id).into_iter().collect(),

@@ -1,9 +1,10 @@
 //! *What becomes of a huge page of which a part is given back?* Since 4.5 it stays whole, with its other parts mapped one by one, until memory gets
 //! short and a shrinker has it split (12.4).
 
-use crate::address_space::{Entry, Pid, Pte};
+use crate::address_space::Pid;
 use crate::computer::Computer;
 use crate::folio::FolioId;
+use crate::page_table::{Entry, Pte};
 use crate::sim::Sim;
 use mm::PageFlags;
 use pagealloc::{NodeId, Pfn};

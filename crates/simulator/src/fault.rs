@@ -1,10 +1,12 @@
 //! Page faults: what a touch of memory meets, and how missing pages come in.
 
-use crate::address_space::{Entry, Pid, Pte, Region};
+use crate::address_space::{Pid, Region};
 use crate::computer::Computer;
+use crate::errno::{FAULT, NOMEM};
 use crate::folio::{Folio, FolioId, Folios, KernelUse, Place, Use};
 use crate::page_size::PageSize;
-use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
+use crate::page_table::{Entry, Pte};
+use crate::sim::{Sim, SimWorld};
 use crate::swap::leave_swap_cache;
 use crate::windows::Window;
 use mm::thp::{ThpPlace, thp_allowed, thp_fault_gfp};
@@ -252,7 +254,7 @@ impl Sim {
         if !window.is_mapped(size.index(at.page)) {
             return Err(FAULT);
         }
-        folios.resolve(&mut window.entry);
+        window.entry.resolve(folios);
         if window.table.is_none() {
             return Ok(Found::Needs(Need::Table));
         }

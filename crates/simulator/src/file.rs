@@ -1,8 +1,8 @@
 //! Files: which of their pages are in memory, and what the filesystem keeps beside them.
 
+use crate::address_space::Pid;
 use crate::folio::FolioId;
 use crate::line::Ticket;
-use crate::mapped::MappedAt;
 use crate::page_size::PageSize;
 use crate::page_tree::{PageTree, Slot};
 use crate::readahead::Readahead;
@@ -13,6 +13,14 @@ use std::collections::BTreeMap;
 
 /// The block device itself, whose cache holds inode tables and directories.
 pub(crate) const BLOCK_DEVICE: u32 = u32::MAX;
+
+/// Where a file is mapped: pages of an address space, the first of which is the file's first (`i_mmap`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct MappedAt {
+    pub pid: Pid,
+    pub base: u32,
+    pub pages: u32,
+}
 
 /// A file.
 #[derive(Default)]

@@ -1,10 +1,11 @@
 //! Reading and writing files through the page cache.
 
 use crate::address_space::Pid;
+use crate::errno::{NOENT, NOMEM};
 use crate::file::BLOCK_DEVICE;
 use crate::folio::{Folio, FolioId, Use};
 use crate::page_tree::NODE_PAGES;
-use crate::sim::{NOENT, NOMEM, Sim};
+use crate::sim::Sim;
 use crate::slab::{Cache, Object};
 use crate::xfs::Logged;
 use mm::reclaim::cache_refaults;

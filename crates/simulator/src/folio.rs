@@ -1,7 +1,6 @@
 //! Folios: everything that is or was in memory, by number. The number is the page's [`Tag`], and it stays the same while
 //! the content moves, leaves memory and comes back. Page tables and files hold numbers, so no reverse map is needed.
 
-use crate::address_space::{Entry, Pte};
 use mm::reclaim::Shadow;
 use mm::{Nanos, Tag};
 use pagealloc::{Order, Pfn};
@@ -160,19 +159,6 @@ impl Folios {
             Folio { what: Use::None, .. } => None,
             Folio { place: Place::Frame(pfn), .. } => Some(pfn),
             _ => None,
-        }
-    }
-
-    /// Replaces the number of a huge page that was split by the numbers of its base pages.
-    pub fn resolve(&mut self, entry: &mut Entry) {
-        let Entry::Huge(head) = *entry else { return };
-        let Place::Split(first) = self.get(head).place else { return };
-        let table = (0..self.get(head).pages()).map(|index| Pte::Page(FolioId(first.0 + index)));
-        *entry = Entry::Table(table.collect());
-        let whole = self.get_mut(head);
-        whole.maps -= 1;
-        if whole.maps == 0 {
-            self.remove(head);
         }
     }
 

@@ -1,8 +1,9 @@
 //! Pipes, unix sockets and packet rings: unmovable memory of the kernel that user space makes it hold.
 
 use crate::address_space::{Handle, Pid};
+use crate::errno::{BADF, EXIST, NOMEM};
 use crate::folio::{FolioId, KernelUse, Use};
-use crate::sim::{BADF, EXIST, NOMEM, Sim};
+use crate::sim::Sim;
 use crate::slab::Cache;
 use mm::PageFlags;
 use pagealloc::{Gfp, Order, PAGE_ALLOC_COSTLY_ORDER};

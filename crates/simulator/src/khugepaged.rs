@@ -1,10 +1,11 @@
 //! *Who makes huge pages where faults got none?* khugepaged looks through address spaces, a few ranges as large as a huge page every ten seconds, and moves those
 //! that are worth it into a huge page (12.3).
 
-use crate::address_space::{Entry, Pid, Process, Pte, Region};
+use crate::address_space::{Pid, Process, Region};
 use crate::computer::Computer;
 use crate::fault::{At, add_anon};
 use crate::folio::{FolioId, KernelUse, Place, Use};
+use crate::page_table::{Entry, Pte};
 use crate::sim::{Sim, SimWorld};
 use crate::windows::{FILES, Window};
 use mm::thp::{Khugepaged, RangeScan};
@@ -168,7 +169,7 @@ impl Sim {
         if !self.wants_huge(region.advice) {
             return None;
         }
-        folios.resolve(&mut window.entry);
+        window.entry.resolve(folios);
         let entry = window.entry.clone();
         let mut range = RangeScan { by_node: vec![0; usize::from(self.spec.nodes.max(1))], ..RangeScan::default() };
         match &entry {

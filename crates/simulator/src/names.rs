@@ -2,9 +2,10 @@
 
 use crate::address_space::Pid;
 use crate::dentry::Name;
+use crate::errno::NOENT;
 use crate::file::BLOCK_DEVICE;
 use crate::folio::FolioId;
-use crate::sim::{NOENT, Sim};
+use crate::sim::Sim;
 use crate::slab::Cache;
 use crate::xfs::Logged;
 use mm::PageFlags;

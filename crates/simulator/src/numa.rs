@@ -1,8 +1,9 @@
 //! Automatic NUMA balancing (14.2 to 14.7): address spaces are scanned piece by piece, and the next use of each scanned page
 //! is a fault that tells which node uses it.
 
-use crate::address_space::{Entry, Pid, Process, Pte};
+use crate::address_space::{Pid, Process};
 use crate::folio::{FolioId, Folios, Place};
+use crate::page_table::{Entry, Pte};
 use crate::sim::Sim;
 use mm::{Env, Nanos, State};
 use pagealloc::policy::NumaBalancing;
@@ -10,43 +11,13 @@ use pagealloc::{Counter, NodeId};
 use std::cell::RefCell;
 
 const MS: Nanos = 1_000_000;
-/// `scan_delay`: an address space this young is left alone.
-const SCAN_DELAY: Nanos = 1_000 * MS;
 /// `scan_size`: memory that a scan marks; it passes at most eight times as much.
 const SCAN_BYTES: u64 = 256 << 20;
 const SCAN_VIRTUAL: u64 = 8;
-/// 14.7: shortest and longest period, what a fault that moves nothing adds, and when the period starts anew.
-const OLD_PERIODS: (Nanos, Nanos) = (100 * MS, 5_000 * MS);
-const OLD_SLOWER: Nanos = 10 * MS;
-const OLD_RESET: Nanos = 60_000 * MS;
 /// 14.7: bytes that may move to a node within a time.
 const RATE: (u64, Nanos) = (128 << 20, 100 * MS);
-/// 14.2: shortest and longest period of the whole address space, and the shortest of all (2560 MB/s).
-const PERIODS: (Nanos, Nanos) = (1_000 * MS, 60_000 * MS);
-const PERIOD_FLOOR: Nanos = 100 * MS;
 /// 14.5: in the first sequences a page moves on its first fault.
 const FIRST_SEQUENCES: u32 = 4;
-/// 14.3: shares from which on the period gets longer, in tenths.
-const THRESHOLD: u64 = 7;
-
-/// Where the scan of an address space is.
-#[derive(Default)]
-pub(crate) struct NumaScan {
-    /// When the next scan may be; 0 before the first look.
-    next: Nanos,
-    period: Nanos,
-    /// The next window to be scanned.
-    window: u32,
-    sequence: u32,
-    /// The node that it ran on first, and whether it has run on another.
-    home: Option<NodeId>,
-    roamed: bool,
-    reset_at: Nanos,
-    /// Faults and failed migrations of this sequence.
-    local: u64,
-    remote: u64,
-    failed: u64,
-}
 
 /// What moved to each node in the current time window.
 pub(crate) type Migrations = RefCell<Vec<(Nanos, u64)>>;
@@ -80,7 +51,7 @@ impl Sim {
             let Some(number) = process.next_window() else { break };
             passed += window;
             let Some(of) = process.windows.get_mut(number) else { break };
-            owner.folios.resolve(&mut of.entry);
+            of.entry.resolve(&mut owner.folios);
             let is_spared = |pfn| spared == Some(alloc.zone_info(alloc.zone_of(pfn)).node);
             let (pages, whole) = mark(&of.entry, &mut owner.folios, is_spared);
             (marked, huge) = (marked + pages, huge + whole);
@@ -181,57 +152,5 @@ impl Process {
             None => self.numa.end_of_sequence(),
         }
         next
-    }
-}
-
-impl NumaScan {
-    fn is_due(&mut self, rules: NumaBalancing, here: NodeId, now: Nanos) -> bool {
-        let home = *self.home.get_or_insert(here);
-        self.roamed |= home != here;
-        if self.next == 0 {
-            self.next = now + SCAN_DELAY;
-            self.reset_at = now + OLD_RESET;
-        }
-        now >= self.next && (rules == NumaBalancing::TwoStage || self.roamed)
-    }
-
-    /// A new sequence: by the faults of the last one, scans come sooner or later (14.3).
-    fn end_of_sequence(&mut self) {
-        (self.window, self.sequence) = (0, self.sequence + 1);
-        let (local, faults) = (self.local, self.local + self.remote);
-        let slot = self.period / 10;
-        if faults == 0 || self.failed > 0 {
-            self.period *= 2;
-        } else if 10 * local / faults >= THRESHOLD {
-            self.period += slot * (10 * local / faults - THRESHOLD).max(1);
-        } else {
-            // Every page is private to its process here: the share of private faults is ten tenths.
-            self.period += slot * (10 - THRESHOLD);
-        }
-        (self.local, self.remote, self.failed) = (0, 0, 0);
-    }
-
-    /// When the next scan comes. `pieces`: scans that the address space takes.
-    fn plan(&mut self, rules: NumaBalancing, now: Nanos, pieces: u64) {
-        let (shortest, longest) = match rules {
-            NumaBalancing::RateLimited => OLD_PERIODS,
-            NumaBalancing::TwoStage => {
-                let shortest = PERIOD_FLOOR.max(PERIODS.0 / pieces);
-                (shortest, shortest.max(PERIODS.1 / pieces))
-            }
-        };
-        if rules == NumaBalancing::RateLimited && now >= self.reset_at {
-            (self.period, self.reset_at) = (shortest, now + OLD_RESET);
-        }
-        self.period = self.period.clamp(shortest, longest);
-        self.next = now + self.period;
-    }
-
-    fn note_fault(&mut self, rules: NumaBalancing, local: bool, moved: bool, wanted: bool) {
-        *(if local { &mut self.local } else { &mut self.remote }) += 1;
-        self.failed += u64::from(wanted && !moved);
-        if rules == NumaBalancing::RateLimited && !moved {
-            self.period += OLD_SLOWER;
-        }
     }
 }

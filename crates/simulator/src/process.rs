@@ -1,11 +1,13 @@
 //! Processes: fork, unmap, exit.
 
-use crate::address_space::{Entry, Pid, Process, Pte};
+use crate::address_space::{Pid, Process};
+use crate::errno::{FAULT, NOMEM};
 use crate::fault::PAGE_TABLE;
 use crate::folio::{FolioId, KernelUse};
 use crate::mapped::forget_file_pte;
 use crate::page_size::PageSize;
-use crate::sim::{Birth, FAULT, NOMEM, Sim};
+use crate::page_table::{Entry, Pte};
+use crate::sim::{Birth, Sim};
 use crate::slab::{Cache, Object};
 use crate::windows::Window;
 use mm::{PageFlags, State};
@@ -191,7 +193,7 @@ impl Sim {
         let owner = &mut self.mm.state.borrow_mut().owner;
         let of = owner.processes.get_mut(parent).and_then(|process| process.windows.get_mut(number));
         let Some(from) = of else { return false };
-        owner.folios.resolve(&mut from.entry);
+        from.entry.resolve(&mut owner.folios);
         let entry = from.entry.to_inherit();
         let Some(to) = owner.processes.get_mut(child).and_then(|process| process.windows.get_mut(number)) else {
             return false;
@@ -243,7 +245,7 @@ impl Sim {
         let State { owner, pages: flags, .. } = state;
         let size = owner.page_size;
         let window = owner.processes.get_mut(pid)?.windows.get_mut(number)?;
-        owner.folios.resolve(&mut window.entry);
+        window.entry.resolve(&mut owner.folios);
         let (mut gone, mut of_files) = (Vec::with_capacity(pages.len()), Vec::new());
         match &mut window.entry {
             Entry::Empty => {}

@@ -3,6 +3,7 @@
 use crate::address_space::Pid;
 use crate::computer::Computer;
 use crate::dirty_pace::DirtyPace;
+use crate::errno::NOMEM;
 use crate::folio::{Folio, FolioId, KernelUse, Use};
 use crate::page_size::PageSize;
 use crate::slab::{Cache, Object};
@@ -23,17 +24,6 @@ impl World for SimWorld {
     type Owner = Computer;
     type Observer = Watch;
 }
-
-/// `ENOENT`
-pub(crate) const NOENT: Errno = Errno(2);
-/// `EBADF`
-pub(crate) const BADF: Errno = Errno(9);
-/// `ENOMEM`
-pub(crate) const NOMEM: Errno = Errno(12);
-/// `EFAULT`
-pub(crate) const FAULT: Errno = Errno(14);
-/// `EEXIST`
-pub(crate) const EXIST: Errno = Errno(17);
 
 /// A process to be started.
 pub(crate) struct Birth {

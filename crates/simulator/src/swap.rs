@@ -1,9 +1,10 @@
 //! Slots of the swap device, and what comes back from there: with a page that is missed, those beside it on a device that rotates.
 
 use crate::computer::Computer;
+use crate::errno::NOMEM;
 use crate::fault::{ANON_COPY, At};
 use crate::folio::{FolioId, Place, Use};
-use crate::sim::{NOMEM, Sim, SimWorld};
+use crate::sim::{Sim, SimWorld};
 use mm::{Env, PageFlags, State, Tag};
 use pagealloc::policy::SwapReadahead;
 use pagealloc::{Counter, CpuId, Pfn};

@@ -1,8 +1,8 @@
 //! The windows of an address space by number: what one page table maps each.
 
-use crate::address_space::{Entry, Pte};
 use crate::folio::FolioId;
 use crate::page_size::PageSize;
+use crate::page_table::{Entry, Pte};
 use std::ops::Range;
 
 /// What one page table maps. Neighbouring mappings share it, as theirs merge in the kernel.

@@ -2,9 +2,10 @@
 
 use crate::address_space::Pid;
 use crate::dirty_pace::{MAX_PAUSE, Room};
+use crate::errno::NOENT;
 use crate::file::BLOCK_DEVICE;
 use crate::folio::{FolioId, Use};
-use crate::sim::{NOENT, Sim};
+use crate::sim::Sim;
 use crate::xfs::Logged;
 use lab::Stream;
 use mm::{Env, Nanos, PageFlags};

@@ -3,31 +3,19 @@
 //! As in the kernel, a fault maps what is in memory around it, a page that is missing is read with its neighbours, and a
 //! page that reclaim takes disappears from all page tables, which are found through the file.
 
-use crate::address_space::{Entry, Pid, Process, Pte, Region};
+use crate::address_space::{Backing, Pid, Process, Region};
 use crate::computer::Computer;
+use crate::errno::{FAULT, NOMEM};
 use crate::fault::{ANON_COPY, At, add_anon};
+use crate::file::MappedAt;
 use crate::file_io::Stretch;
 use crate::folio::{Folio, FolioId, Use};
-use crate::sim::{FAULT, NOMEM, Sim, SimWorld};
+use crate::page_table::{Entry, Pte};
+use crate::sim::{Sim, SimWorld};
 use crate::slab::{Cache, Object};
 use mm::{Env, PageFlags, State};
 use pagealloc::{Counter, Pfn};
 use workload::{Errno, FileMapping, RegionId};
-
-/// What a region maps, from the file's first page on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Backing {
-    pub file: u32,
-    pub mapping: FileMapping,
-}
-
-/// Where a file is mapped: pages of an address space, the first of which is the file's first (`i_mmap`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct MappedAt {
-    pub pid: Pid,
-    pub base: u32,
-    pub pages: u32,
-}
 
 /// What a fault maps where it is in memory (`fault_around_bytes`).
 const FAULT_AROUND: u64 = 64 << 10;

@@ -162,7 +162,7 @@ fn beyond_the_end_of_a_file_is_nothing() {
     let sim = on("linux-6.15");
     run_alone(&sim, async {
         let pid = started(&sim).await?;
-        assert_eq!(all(&sim, pid, &[map(16, FileMapping::Read)]).await, Err(crate::sim::NOENT));
+        assert_eq!(all(&sim, pid, &[map(16, FileMapping::Read)]).await, Err(crate::errno::NOENT));
         all(&sim, pid, &write(8)).await?;
         all(&sim, pid, &[map(16, FileMapping::Read), touch(0, 8, Access::Read)]).await?;
         assert_eq!(all(&sim, pid, &[touch(8, 1, Access::Read)]).await, Err(FAULT));

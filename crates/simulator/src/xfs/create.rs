@@ -24,7 +24,7 @@ const CLUSTER_ROUNDS: u8 = 2;
 impl Sim {
     pub(super) fn xfs<R>(&self, then: impl FnOnce(&mut Xfs) -> R) -> Result<R, Errno> {
         let mut state = self.mm.state.borrow_mut();
-        state.owner.xfs.as_deref_mut().map(then).ok_or(crate::sim::NOENT)
+        state.owner.xfs.as_deref_mut().map(then).ok_or(crate::errno::NOENT)
     }
 
     /// Creates empty files in a directory.
