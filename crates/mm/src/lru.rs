@@ -120,6 +120,9 @@ pub struct LruState {
     pub pages: [u64; 5],
     /// Cost of scanning each kind: writes and refaults times 32, plus rotations (10.15). Up to 5.7: pages rotated.
     pub cost: [u64; 2],
+    /// All that came up, and of this what passes have taken, where they do so by themselves (`costs_by_pass`).
+    pub(crate) costs: [u64; 2],
+    pub(crate) costs_taken: [u64; 2],
     /// Pages scanned of each kind, decaying: the other half of the balance up to 5.7.
     pub recent_scanned: [u64; 2],
     /// Evictions and activations so far, in base pages: the clock of refault distances (10.16).

@@ -119,6 +119,7 @@ const ROWS: &[Row] = &[
     row!("10.16 what ages", ["5.10"], reclaim.putback_ages),
     row!("10.15 cost", ["5.10"], reclaim.cost_model),
     row!("10.15 cost of rotations", ["6.6"], reclaim.cost_of_rotations),
+    row!("10.15 when costs are taken", ["7.3"], reclaim.costs_by_pass),
     row!("10.16 refault", ["4.6"], reclaim.workingset),
     row!("inode shrinker drops page cache", ["6.1"], reclaim.inodes_with_cache),
     row!("metadata that a journal holds", ["5.0", "5.15"], reclaim.journal_release),

@@ -15,6 +15,8 @@ pub(crate) struct FlushedStats {
     pub pages: [u64; 5],
     /// Refaults that were activated.
     pub activated: [u64; 2],
+    /// Costs that have come up (10.15).
+    pub costs: [u64; 2],
 }
 
 impl<W: World> Mm<W> {
@@ -51,6 +53,6 @@ impl<W: World> State<W> {
 
     fn stats_now(&self, id: LruvecId) -> FlushedStats {
         let lru = self.lruvec(id);
-        FlushedStats { pages: lru.pages, activated: lru.activated }
+        FlushedStats { pages: lru.pages, activated: lru.activated, costs: lru.costs }
     }
 }

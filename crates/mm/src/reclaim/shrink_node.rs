@@ -34,6 +34,7 @@ impl<W: World> Mm<W> {
         let mut progress = false;
         let cache_trim_mode = loop {
             let (before, scanned) = (sc.nr_reclaimed, sc.nr_scanned);
+            self.state.borrow_mut().take_costs(id);
             let balance = self.state.borrow().prepare_scan(id, sc);
             let mut totals = PassTotals::default();
             self.shrink_lruvec(id, &balance, sc, &mut totals, task).await;

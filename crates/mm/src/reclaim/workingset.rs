@@ -54,8 +54,29 @@ impl<W: World> State<W> {
             true => written * u64::from(SWAP_CLUSTER_MAX) + rotated,
             false => written,
         };
+        if self.alloc.policy.reclaim.costs_by_pass {
+            self.lruvec_mut(id).costs[usize::from(file)] += cost;
+            return;
+        }
         let total = self.stats(id).pages[..4].iter().sum();
         self.lruvec_mut(id).note_cost(file, cost, total);
+    }
+
+    /// A pass takes what has come up since the last one, where costs are not noted at each event. Both are halved as often as it takes.
+    pub(super) fn take_costs(&mut self, id: LruvecId) {
+        if !self.alloc.policy.reclaim.costs_by_pass {
+            return;
+        }
+        let known = self.stats(id);
+        let limit = known.pages[..4].iter().sum::<u64>() / 4;
+        let lru = self.lruvec_mut(id);
+        for kind in [ANON, FILE] {
+            lru.cost[kind] += known.costs[kind] - lru.costs_taken[kind];
+        }
+        lru.costs_taken = known.costs;
+        while lru.cost[ANON] + lru.cost[FILE] > limit {
+            lru.cost = lru.cost.map(|cost| cost / 2);
+        }
     }
 
     /// What to remember of a page that is being evicted from a zone, and the clock's step (10.16).

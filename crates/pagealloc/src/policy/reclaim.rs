@@ -14,6 +14,9 @@ pub struct ReclaimRules {
     pub putback_ages: bool,
     /// Pages that were scanned in vain have a cost too, one where a refault or a write has 32 (6.2+, 0538a82c39e9).
     pub cost_of_rotations: bool,
+    /// Each pass takes the costs that have come up since the last one, as far as statistics tell (`prepare_scan_control`; read in 7.3.4, not in
+    /// 6.18.15). Before, they were noted at each event.
+    pub costs_by_pass: bool,
     /// When page cache alone is scanned, and when anonymous memory alone.
     pub scan_balance: ScanBalance,
     /// When lists are compared with one another, and what of them.

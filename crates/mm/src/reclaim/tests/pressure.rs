@@ -365,6 +365,27 @@ fn a_write_costs_32_rotations_and_up_to_6_1_rotations_cost_nothing() {
 }
 
 #[test]
+fn in_7_3_passes_take_costs_from_flushed_statistics() {
+    let mm = machine(preset("linux-7.3").unwrap());
+    mm.fill(800, 0, PageFlags::NONE, 0);
+    let id = LruvecId::Node(NODE);
+    let mut state = mm.state.borrow_mut();
+    state.note_cost(id, true, 3, 4);
+    assert_eq!(state.nodes[0].lru.cost, [0, 0], "no pass has begun");
+    state.take_costs(id);
+    assert_eq!(state.nodes[0].lru.cost, [0, 100], "nothing was flushed yet: statistics are as they are");
+    state.flush_stats();
+    state.note_cost(id, true, 20, 0);
+    state.take_costs(id);
+    assert_eq!(state.nodes[0].lru.cost, [0, 100], "not flushed yet");
+    state.flush_stats();
+    state.take_costs(id);
+    assert_eq!(state.nodes[0].lru.cost, [0, 185], "740, halved twice to be within a quarter of the lists");
+    state.take_costs(id);
+    assert_eq!(state.nodes[0].lru.cost, [0, 185], "taken once");
+}
+
+#[test]
 fn two_uses_activate_unmapped_page_cache() {
     let mm = machine(linux_6_18());
     let page = mm.fill(1, 0, PageFlags::NONE, 0)[0];

@@ -72,6 +72,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     cost_model: false,
     putback_ages: false,
     cost_of_rotations: false,
+    costs_by_pass: false,
     scan_balance: ScanBalance::ByLists,
     lists_judged: ListsJudged::EachBatch,
     rounds_scan_up: false,

@@ -57,7 +57,7 @@ pub(super) fn linux_7_2() -> Policy {
 }
 
 /// 7.3 (read in 7.3.4): defrag_mode with rounds that are bounded, high-order atomic requests that use their reserve at once, executable page cache that is
-/// young at its first use.
+/// young at its first use, costs of classic lists from statistics.
 pub(super) fn linux_7_3() -> Policy {
     let base = linux_7_2();
     let generations = base.reclaim.generations.map(|rules| GenerationRules { exec_at_once: true, ..rules });
@@ -65,7 +65,7 @@ pub(super) fn linux_7_3() -> Policy {
         name: "linux-7.3",
         defrag: Some(DEFRAG_7_3),
         highatomic_use: HighAtomicUse::BothPaths,
-        reclaim: ReclaimRules { generations, ..base.reclaim },
+        reclaim: ReclaimRules { generations, costs_by_pass: true, ..base.reclaim },
         ..base
     }
 }
