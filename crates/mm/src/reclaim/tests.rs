@@ -2,6 +2,7 @@
 
 mod batches;
 mod direct_eras;
+mod generation_eras;
 mod generations;
 mod policies;
 mod pressure;

@@ -11,10 +11,10 @@ use pagealloc::policy::{Policy, preset};
 use pagealloc::{Counter, Gfp, Pfn, ZoneType};
 
 const ANON: usize = 0;
-const FILE: usize = 1;
+pub(super) const FILE: usize = 1;
 const FAULTED: PageFlags = PageFlags::ANON.with(PageFlags::MAPPED).with(PageFlags::DIRTY);
 
-fn generational(era: &str) -> Policy {
+pub(super) fn generational(era: &str) -> Policy {
     let mut policy = preset(era).unwrap();
     policy.set_sysctl("lru_gen/enabled", 7).unwrap();
     policy
@@ -36,18 +36,18 @@ fn max_seq(mm: &Mm<Toy>) -> u64 {
     mm.state.borrow().generations(NODE).max_seq
 }
 
-fn min_seq(mm: &Mm<Toy>) -> [u64; 2] {
+pub(super) fn min_seq(mm: &Mm<Toy>) -> [u64; 2] {
     mm.state.borrow().generations(NODE).min_seq
 }
 
 /// A run of kswapd at a priority.
-fn run_at(priority: u8) -> ScanControl {
+pub(super) fn run_at(priority: u8) -> ScanControl {
     let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
     (sc.kswapd, sc.may_writepage, sc.priority, sc.nr_to_reclaim) = (true, true, priority, u64::MAX);
     sc
 }
 
-fn shrink(mm: &Mm<Toy>, sc: &mut ScanControl) {
+pub(super) fn shrink(mm: &Mm<Toy>, sc: &mut ScanControl) {
     run(mm.shrink_node(NODE, sc, &TASK));
     mm.check();
 }
@@ -578,39 +578,4 @@ fn neighbours_of_a_page_in_use_are_looked_at_with_it() {
         assert!(young >= 199 - 128, "{era}, kswapd {kswapd}: {young} are younger without having been taken");
         assert_eq!(mm.count(Counter::Pgactivate) > 0, !kswapd, "{era}: kswapd promotes without counting");
     }
-}
-
-#[test]
-fn in_6_1_refaults_from_longer_ago_are_not_counted() {
-    let counted = |era: &str| {
-        let mm = machine(generational(era));
-        let oldest = min_seq(&mm)[FILE];
-        for (tag, age) in [(0, oldest), (1, oldest + 1)] {
-            let page = mm.fill(1, 0, PageFlags::NONE, tag)[0];
-            mm.state.borrow_mut().refault(page, crate::reclaim::Shadow { age, ..Default::default() }, CPU);
-        }
-        mm.count(Counter::WorkingsetRefaultFile)
-    };
-    assert_eq!(["linux-6.1", "linux-6.6"].map(counted), [1, 2]);
-}
-
-#[test]
-fn from_6_3_to_6_13_runs_without_io_scan_page_cache_first() {
-    let scanned = |era: &str| {
-        let mut policy = generational(era);
-        policy.set_sysctl("swappiness", 200).unwrap();
-        let mm = machine(policy);
-        mm.fill(300, 0, PageFlags::NONE, 0);
-        // In the swap cache and clean: they can go without I/O.
-        mm.fill(300, 0, PageFlags::ANON.with(PageFlags::SWAPCACHE), 1000);
-        let mut sc = run_at(3);
-        (sc.gfp, sc.nr_to_reclaim) = (Gfp::NOIO, 32);
-        shrink(&mm, &mut sc);
-        (mm.count(Counter::PgscanAnon) > 0, mm.count(Counter::PgscanFile) > 0)
-    };
-    let anon_first = (true, false);
-    assert_eq!(
-        ["linux-6.1", "linux-6.6", "linux-6.14", "linux-7.3"].map(scanned),
-        [anon_first, (false, true), anon_first, anon_first]
-    );
 }
