@@ -207,7 +207,11 @@ fn patches_are_small() {
         ),
         ("linux-4.20+patch3", "linux-4.20+stall", &["fragment_stall_order"]),
         ("linux-4.20+stall", "linux-4.20+stall-hz10", &["fragment_stall_order"]),
-        ("linux-6.1.116", "linux-6.1.157", &["2.8 who has the HighAtomic reserve"]),
+        (
+            "linux-6.1.116",
+            "linux-6.1.157",
+            &["2.8 who has the HighAtomic reserve", "8.6, 8.14 zones without pages on lists"],
+        ),
         ("linux-6.1.157", "linux-6.1.165", &["8.1.4 NORETRY leaves"]),
         ("linux-6.12.29", "linux-6.12.54", &["2.8 who has the HighAtomic reserve"]),
         ("linux-6.12.54", "linux-6.12.65", &["6.19 (1) merge retypes", "6.19 (2) drains in batches"]),

@@ -54,7 +54,7 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-5.15", "5.15 with its stable updates: high-order per-CPU lists, requests in bulk", v5_v6::linux_5_15),
     entry("linux-6.1", "the multi-generational LRU, no merges across unmergeable types", v5_v6::linux_6_1),
     entry("linux-6.1.116", "6.1's stable updates: a second list of huge pages, the reserve by kind of request", v5_v6::linux_6_1_116),
-    entry("linux-6.1.157", "and the reserve for __GFP_HIGH only, as in 6.17", v5_v6::linux_6_1_157),
+    entry("linux-6.1.157", "and the reserve for __GFP_HIGH only, as in 6.17; zones reclaimable by their free pages", v5_v6::linux_6_1_157),
     entry("linux-6.1.165", "and huge pages of one node are compacted for, not reclaimed", v5_v6::linux_6_1_165),
     entry("linux-6.6", "6.6 with its stable updates: reserve by kind of request, generations of whole nodes, EEVDF", v5_v6::linux_6_6),
     entry("linux-6.12", "strict free list types, tuned per-CPU lists", v5_v6::linux_6_12),

@@ -149,18 +149,23 @@ pub(super) fn linux_6_1_116() -> Policy {
     }
 }
 
-/// And with the reserve for those with `__GFP_HIGH` only (6.17; 6.1.157 by Debian's changelog, read in 6.1.192).
+/// And with the reserve for those with `__GFP_HIGH` only (6.17; 6.1.157 by Debian's changelog, read in 6.1.192), and zones that are reclaimable by
+/// their free pages (6.13; 6.1.124, own knowledge; read there, too).
 pub(super) fn linux_6_1_157() -> Policy {
-    Policy { name: "linux-6.1.157", reserve_for_nonblocking: false, ..linux_6_1_116() }
+    let base = linux_6_1_116();
+    Policy {
+        name: "linux-6.1.157",
+        reserve_for_nonblocking: false,
+        reclaim: ReclaimRules { idle_zones: IdleZones::ReclaimableByFree, ..base.reclaim },
+        ..base
+    }
 }
 
-/// And with requests for a huge page of one node that only compact there (6.1.165 by Debian's changelog; read in 6.1.192), and zones that are reclaimable
-/// by their free pages (read there, too).
+/// And with requests for a huge page of one node that only compact there (6.1.165 by Debian's changelog; read in 6.1.192).
 pub(super) fn linux_6_1_165() -> Policy {
     let base = linux_6_1_157();
     Policy {
         name: "linux-6.1.165",
-        reclaim: ReclaimRules { idle_zones: IdleZones::ReclaimableByFree, ..base.reclaim },
         slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },
         ..base
     }
