@@ -3,7 +3,7 @@
 use crate::address_space::{Pid, Process};
 use crate::errno::{FAULT, NOMEM};
 use crate::fault::PAGE_TABLE;
-use crate::folio::{FolioId, KernelUse};
+use crate::folio::{FolioId, KernelUse, Use};
 use crate::mapped::forget_file_pte;
 use crate::page_size::PageSize;
 use crate::page_table::{Entry, Pte};
@@ -112,10 +112,11 @@ impl Sim {
         let stacks = self.mm.state.borrow().alloc.policy.stacks;
         let (order, blocks) = match stacks {
             KernelStacks::Block(order) => (order.saturating_sub(self.spec.geometry.page_shift - 12), 1),
-            KernelStacks::Mapped => (0, size.fill(STACK_BYTES) as usize),
-            KernelStacks::MappedInBlocks => (0, self.stack_in_blocks(pid, size.fill(STACK_BYTES)).await? as usize),
+            KernelStacks::Mapped => (0, size.fill(STACK_BYTES)),
+            KernelStacks::MappedInBlocks => (0, self.stack_in_blocks(pid, size.fill(STACK_BYTES)).await?),
         };
-        let stack = std::iter::repeat_n((order, STACK, KernelUse::Stack), blocks);
+        let blocks = if order == 0 { self.stack_in_bulk(pid, blocks).await? } else { blocks };
+        let stack = std::iter::repeat_n((order, STACK, KernelUse::Stack), blocks as usize);
         let tables = std::iter::repeat_n((0, PAGE_TABLE, KernelUse::PageTable), other_tables(size));
         for (order, gfp, what) in stack.chain(tables) {
             let id = self.kernel_page(order, gfp, pid, what).await.ok_or(NOMEM)?;
@@ -139,6 +140,21 @@ impl Sim {
                 None => most = order - 1,
             }
         }
+        Ok(left)
+    }
+
+    /// A stack's pages in bulk, as far as they can be had so: how many are left, to be asked for singly (vm_area_alloc_pages).
+    async fn stack_in_bulk(&self, pid: Pid, pages: u32) -> Result<u32, Errno> {
+        let mut taken = Vec::new();
+        {
+            let state = &mut *self.mm.state.borrow_mut();
+            let request = state.alloc.local_request(0, STACK, self.env().cpu());
+            state.alloc.alloc_bulk(&request, pages, |pfn| taken.push(pfn));
+        }
+        let left = pages - taken.len() as u32;
+        self.spend(self.spec.costs.page * taken.len() as u64).await;
+        let ids = taken.into_iter().map(|pfn| self.adopt(pfn, 0, Use::Kernel(KernelUse::Stack))).collect::<Vec<_>>();
+        self.with_process(pid, |process| process.own_pages.extend(ids))?;
         Ok(left)
     }
 
