@@ -15,6 +15,7 @@
 //!    override (2.9) and the last attempts (8.1.19) carry no ban, as in mode 1.
 //! 5. The retry test (8.6) counts what the request may take: free pages of its own type and whole free blocks.
 //! 6. Watermarks, HighAtomic and lowmem reserves are untouched. A remote block is preferred to failing here (13.3 c).
+//! 7. Pages are never asked for in bulk, since `alloc_pages_bulk` knows no ban (`bulk_requests`, which the preset sets).
 
 use crate::env::{TaskContext, TaskFlags};
 use pagealloc::policy::{DefragRetry, DefragRules};

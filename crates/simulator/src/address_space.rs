@@ -45,8 +45,10 @@ pub(crate) struct Process {
     pub regions: BTreeMap<RegionId, Region>,
     /// By number.
     pub windows: Windows,
-    /// Upper page tables, stack, task and the objects around it.
+    pub stack: Vec<FolioId>,
+    /// Upper page tables.
     pub own_pages: Vec<FolioId>,
+    /// Task and the objects around it.
     pub own_objects: Vec<Object>,
     /// Mappings of files, with the kernel's objects for each.
     pub file_maps: BTreeMap<RegionId, Vec<Object>>,
@@ -101,6 +103,7 @@ impl Process {
         Process {
             regions: BTreeMap::new(),
             windows: Windows::new(size),
+            stack: Vec::new(),
             own_pages: Vec::new(),
             own_objects: Vec::new(),
             file_maps: BTreeMap::new(),

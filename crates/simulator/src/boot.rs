@@ -12,6 +12,7 @@ use crate::rows::Rows;
 use crate::sim::Sim;
 use crate::slab::Slabs;
 use crate::spec::MachineSpec;
+use crate::stack::CachedStacks;
 use crate::swap::Slots;
 use crate::xfs::Xfs;
 use lab::{Chance, Device, VirtualEnv, Watch};
@@ -104,6 +105,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         shadow_nodes: BTreeSet::new(),
         shadow_nodes_kept: u64::from(spec.frames()) / 8,
         slots: Slots::new(spec.swap / spec.page()),
+        stacks: CachedStacks::default(),
         deferred: DeferredSplits::default(),
         left_over: Vec::new(),
         locked: Vec::new(),

@@ -13,6 +13,7 @@ use crate::page_tree::{NODE_PAGES, PageTree, Slot};
 use crate::process_table::ProcessTable;
 use crate::rows::Rows;
 use crate::slab::{Object, Slabs};
+use crate::stack::CachedStacks;
 use crate::swap::Slots;
 use crate::windows::Window;
 use crate::xfs::Xfs;
@@ -40,6 +41,7 @@ pub(crate) struct Computer {
     /// Of these, as many as may stay: one for each eight pages of memory, own simplification of pages on LRU lists.
     pub shadow_nodes_kept: u64,
     pub slots: Slots,
+    pub stacks: CachedStacks,
     pub deferred: DeferredSplits,
     /// Parts of split huge pages that nobody maps, which reclaim still holds.
     pub left_over: Vec<FolioId>,

@@ -58,6 +58,7 @@ mod sim;
 mod simulation;
 mod slab;
 mod spec;
+mod stack;
 mod swap;
 mod system;
 #[cfg(test)]

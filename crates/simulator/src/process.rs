@@ -3,7 +3,7 @@
 use crate::address_space::{Pid, Process};
 use crate::errno::{FAULT, NOMEM};
 use crate::fault::PAGE_TABLE;
-use crate::folio::{FolioId, KernelUse, Use};
+use crate::folio::{FolioId, KernelUse};
 use crate::mapped::forget_file_pte;
 use crate::page_size::PageSize;
 use crate::page_table::{Entry, Pte};
@@ -11,8 +11,7 @@ use crate::sim::{Birth, Sim};
 use crate::slab::{Cache, Object};
 use crate::windows::Window;
 use mm::{PageFlags, State};
-use pagealloc::policy::KernelStacks;
-use pagealloc::{Gfp, Order};
+use pagealloc::Gfp;
 use workload::{Access, Errno, RegionId, Spawn};
 
 /// What a process has in slab caches: itself, its address space with a handful of mappings, its files.
@@ -44,9 +43,6 @@ const OBJECTS: [Cache; 17] = {
 const fn other_tables(size: PageSize) -> usize {
     if size.bytes() > 4096 { 6 } else { 9 }
 }
-/// Bytes of a kernel stack that `vmalloc` takes page by page.
-const STACK_BYTES: u64 = 16 << 10;
-const STACK: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::ZERO.0);
 /// The region that stands for a program's data and stack, and its private pages.
 const IMAGE: RegionId = RegionId(u32::MAX);
 const IMAGE_BYTES: u64 = 128 << 10;
@@ -108,54 +104,12 @@ impl Sim {
     async fn build(&self, pid: Pid) -> Result<(), Errno> {
         let objects = self.objects(&OBJECTS, pid).await?;
         self.with_process(pid, |process| process.own_objects.extend(objects))?;
-        let size = self.page_size();
-        let stacks = self.mm.state.borrow().alloc.policy.stacks;
-        let (order, blocks) = match stacks {
-            KernelStacks::Block(order) => (order.saturating_sub(self.spec.geometry.page_shift - 12), 1),
-            KernelStacks::Mapped => (0, size.fill(STACK_BYTES)),
-            KernelStacks::MappedInBlocks => (0, self.stack_in_blocks(pid, size.fill(STACK_BYTES)).await?),
-        };
-        let blocks = if order == 0 { self.stack_in_bulk(pid, blocks).await? } else { blocks };
-        let stack = std::iter::repeat_n((order, STACK, KernelUse::Stack), blocks as usize);
-        let tables = std::iter::repeat_n((0, PAGE_TABLE, KernelUse::PageTable), other_tables(size));
-        for (order, gfp, what) in stack.chain(tables) {
-            let id = self.kernel_page(order, gfp, pid, what).await.ok_or(NOMEM)?;
+        self.make_stack(pid).await?;
+        for _ in 0..other_tables(self.page_size()) {
+            let id = self.kernel_page(0, PAGE_TABLE, pid, KernelUse::PageTable).await.ok_or(NOMEM)?;
             self.with_process(pid, |process| process.own_pages.push(id))?;
         }
         Ok(())
-    }
-
-    /// A stack in blocks, as far as they can be had without reclaim, the largest first: how many of its pages are left
-    /// (vm_area_alloc_pages).
-    async fn stack_in_blocks(&self, pid: Pid, pages: u32) -> Result<u32, Errno> {
-        let gfp = (STACK | Gfp::NOWARN).without(Gfp::DIRECT_RECLAIM);
-        let (mut left, mut most) = (pages, Order::MAX);
-        while left > 1 && most > 0 {
-            let order = (left.ilog2() as Order).min(most);
-            match self.kernel_page(order, gfp, pid, KernelUse::Stack).await {
-                Some(id) => {
-                    self.with_process(pid, |process| process.own_pages.push(id))?;
-                    left -= 1 << order;
-                }
-                None => most = order - 1,
-            }
-        }
-        Ok(left)
-    }
-
-    /// A stack's pages in bulk, as far as they can be had so: how many are left, to be asked for singly (vm_area_alloc_pages).
-    async fn stack_in_bulk(&self, pid: Pid, pages: u32) -> Result<u32, Errno> {
-        let mut taken = Vec::new();
-        {
-            let state = &mut *self.mm.state.borrow_mut();
-            let request = state.alloc.local_request(0, STACK, self.env().cpu());
-            state.alloc.alloc_bulk(&request, pages, |pfn| taken.push(pfn));
-        }
-        let left = pages - taken.len() as u32;
-        self.spend(self.spec.costs.page * taken.len() as u64).await;
-        let ids = taken.into_iter().map(|pfn| self.adopt(pfn, 0, Use::Kernel(KernelUse::Stack))).collect::<Vec<_>>();
-        self.with_process(pid, |process| process.own_pages.extend(ids))?;
-        Ok(left)
     }
 
     /// `fork`: the child has copies of the page tables and shares what they map.
@@ -367,7 +321,8 @@ impl Sim {
         let mapped = self.with_process(pid, |process| process.file_maps.keys().copied().collect::<Vec<_>>());
         mapped.unwrap_or_default().into_iter().for_each(|region| self.release_file_map(pid, region));
         let process = self.mm.state.borrow_mut().owner.processes.remove(pid);
-        if let Some(Process { own_pages, own_objects, .. }) = process {
+        if let Some(Process { stack, own_pages, own_objects, .. }) = process {
+            self.leave_stack(stack);
             own_pages.into_iter().for_each(|id| self.free_folio(id));
             self.free_objects(own_objects);
         }

@@ -96,10 +96,11 @@ pub(super) fn storm_fix() -> Policy {
 }
 
 /// Mode 2, our definition after 13.11: no step d, so requests fail or meet the OOM killer rather than fragment; direct
-/// reclaim and compaction work for whole blocks (13.11.7), since nothing less helps any request then.
+/// reclaim and compaction work for whole blocks (13.11.7), since nothing less helps any request then. Requests in bulk know no ban, so there are none.
 pub(super) fn never_fragment() -> Policy {
     let rules = DefragRules { reclaim_at_block_order: true, never_fragment: true, ..RELEASED };
-    with_rules("linux-6.18+defrag2", rules, v5_v6::linux_6_18()).with_defrag_mode(2)
+    let base = Policy { bulk_requests: BulkRequests::OneByOne, ..v5_v6::linux_6_18() };
+    with_rules("linux-6.18+defrag2", rules, base).with_defrag_mode(2)
 }
 
 /// 7.2 with the switch on.
