@@ -129,6 +129,18 @@ impl Pages {
         PageFlags(self.0[pfn.index()].0)
     }
 
+    /// Whether a page's content is where it belongs: it is neither dirty nor being written.
+    #[inline(always)]
+    pub fn is_written(&self, pfn: Pfn) -> bool {
+        !self.flags(pfn).intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK))
+    }
+
+    /// Whether a page of the page cache can be dropped as it is: it is written, and nobody holds it.
+    #[inline(always)]
+    pub fn is_droppable(&self, pfn: Pfn) -> bool {
+        self.is_written(pfn) && !self.flags(pfn).contains(PageFlags::PINNED)
+    }
+
     /// Replaces the flags.
     #[inline(always)]
     pub fn set_flags(&mut self, pfn: Pfn, flags: PageFlags) {

@@ -146,8 +146,7 @@ impl Sim {
 fn let_go(state: &mut State<SimWorld>, which: impl FnOnce(&mut Journal, &dyn Fn(FolioId) -> bool) -> Vec<FolioId>) {
     let State { owner, pages, .. } = state;
     let Computer { journal, folios, .. } = owner;
-    let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
-    let written = which(journal, &|id| folios.frame(id).is_none_or(|pfn| !pages.flags(pfn).intersects(busy)));
+    let written = which(journal, &|id| folios.frame(id).is_none_or(|pfn| pages.is_written(pfn)));
     for pfn in written.into_iter().filter_map(|id| folios.frame(id)) {
         pages.clear_flags(pfn, PageFlags::PINNED);
     }

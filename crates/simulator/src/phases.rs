@@ -2,7 +2,7 @@
 
 use crate::computer::Computer;
 use crate::sim::Sim;
-use mm::{Env, Nanos, PageFlags, State};
+use mm::{Env, Nanos, State};
 use pagealloc::policy::JournalRelease;
 use pagealloc::{FrameState, Pfn};
 use workload::Errno;
@@ -59,8 +59,7 @@ impl Sim {
         let mut freed = Vec::new();
         {
             let State { owner, pages, alloc, .. } = &mut *self.mm.state.borrow_mut();
-            let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK).with(PageFlags::PINNED);
-            let droppable = |pfn: Pfn| alloc.frames.state(pfn) == FrameState::LRU && !pages.flags(pfn).intersects(busy);
+            let droppable = |pfn: Pfn| alloc.frames.state(pfn) == FrameState::LRU && pages.is_droppable(pfn);
             drop(owner, self.mm.env.now(), &droppable, &mut freed);
         }
         let pages = freed.len() as u64;

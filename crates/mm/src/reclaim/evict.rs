@@ -56,7 +56,7 @@ impl<W: World> Mm<W> {
         task: &TaskContext,
     ) -> u64 {
         let now = self.env.now();
-        let (batch, kind, progress, mut writes, sent) = {
+        let (batch, kind, progress, writes, sent) = {
             let mut state = self.state.borrow_mut();
             let quota = match rules.quota {
                 PassQuota::Anew => MAX_BATCH,
@@ -81,16 +81,29 @@ impl<W: World> Mm<W> {
             let sent = state.note_sent(&writes);
             (batch, kind, progress, writes, sent)
         };
-        sc.nr_scanned += u64::from(batch.scanned);
-        sc.nr_reclaimed += u64::from(batch.reclaimed);
         met.unqueued_dirty += u64::from(batch.unqueued_dirty);
         if rules.wakes_flushers == FlusherWake::AfterBatch && batch.is_unqueued_dirty() {
             self.env.wake_flushers(u64::MAX);
         }
-        self.settle_batch(&batch, kind != FILE, &mut writes, task).await;
-        self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;
+        self.end_batch(node, kind, &batch, writes, sc, task).await;
         self.evict_again(node, kind, (&sent, batch.examined), rules, sc, task).await;
         progress
+    }
+
+    /// What a batch came to is the run's, and its writes go to their device; their list is the next batch's.
+    pub(super) async fn end_batch(
+        &self,
+        node: NodeId,
+        kind: usize,
+        batch: &Batch,
+        mut writes: Vec<Pfn>,
+        sc: &mut ScanControl,
+        task: &TaskContext,
+    ) {
+        sc.nr_scanned += u64::from(batch.scanned);
+        sc.nr_reclaimed += u64::from(batch.reclaimed);
+        self.settle_batch(batch, kind != FILE, &mut writes, task).await;
+        self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;
     }
 }
 

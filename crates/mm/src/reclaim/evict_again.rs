@@ -33,7 +33,7 @@ impl<W: World> Mm<W> {
             return;
         }
         let now = self.env.now();
-        let (batch, mut writes) = {
+        let (batch, writes) = {
             let mut state = self.state.borrow_mut();
             let mut taken = state.take_clean(sent, rules);
             if taken.pages.is_empty() {
@@ -44,10 +44,7 @@ impl<W: World> Mm<W> {
             let batch = state.judge_again(node, kind, (&mut taken, examined), sc, &limits, &mut writes);
             (batch, writes)
         };
-        sc.nr_scanned += u64::from(batch.scanned);
-        sc.nr_reclaimed += u64::from(batch.reclaimed);
-        self.settle_batch(&batch, kind != FILE, &mut writes, task).await;
-        self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;
+        self.end_batch(node, kind, &batch, writes, sc, task).await;
     }
 }
 

@@ -139,10 +139,7 @@ impl<W: World> Mm<W> {
                 let mut state = self.state.borrow_mut();
                 let scanned = {
                     let State { owner, pages, alloc, .. } = &mut *state;
-                    let busy = PageFlags::DIRTY.with(PageFlags::WRITEBACK).with(PageFlags::PINNED);
-                    let droppable =
-                        |pfn: Pfn| alloc.frames.state(pfn) == FrameState::LRU && !pages.flags(pfn).intersects(busy);
-                    let written = |pfn: Pfn| !pages.flags(pfn).intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK));
+                    let droppable = |pfn: Pfn| alloc.frames.state(pfn) == FrameState::LRU && pages.is_droppable(pfn);
                     let control = ShrinkControl {
                         node,
                         nr: objects,
@@ -150,7 +147,7 @@ impl<W: World> Mm<W> {
                         droppable: &droppable,
                         freed: &mut sc.slab_freed,
                         split: &mut sc.to_split,
-                        written: &written,
+                        written: &|pfn| pages.is_written(pfn),
                         released: &mut sc.released,
                     };
                     owner.shrinker_scan(shrinker, control)
