@@ -4,7 +4,7 @@ use crate::errno::NOMEM;
 use crate::folio::FolioId;
 use crate::numa_scan::NumaScan;
 use crate::page_size::PageSize;
-use crate::slab::Object;
+use crate::slab::{Object, Objects};
 use crate::windows::{AREA, FILES, SMALL, Windows};
 use std::collections::BTreeMap;
 use workload::{Advice, Errno, FileMapping, HandleId, RegionId};
@@ -51,7 +51,7 @@ pub(crate) struct Process {
     /// Task and the objects around it.
     pub own_objects: Vec<Object>,
     /// Mappings of files, with the kernel's objects for each.
-    pub file_maps: BTreeMap<RegionId, Vec<Object>>,
+    pub file_maps: BTreeMap<RegionId, Objects>,
     /// Numbers of open handles in [`crate::computer::Computer::handles`].
     pub handles: BTreeMap<HandleId, u32>,
     pub parent: Option<Pid>,

@@ -6,7 +6,7 @@ use crate::line::Ticket;
 use crate::page_size::PageSize;
 use crate::page_tree::{PageTree, Slot};
 use crate::readahead::Readahead;
-use crate::slab::Object;
+use crate::slab::{Object, Objects};
 use crate::xfs::InodeItem;
 use mm::reclaim::Shadow;
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(crate) struct File {
     /// Pages in memory.
     pub cached: u32,
     /// Buffer heads by the first page of their folio.
-    pub buffers: BTreeMap<u32, Vec<Object>>,
+    pub buffers: BTreeMap<u32, Objects>,
     /// The inode and what hangs on it, if it is in memory.
     pub inode: Option<[Object; 3]>,
     /// What XFS's log keeps for it.
@@ -67,7 +67,7 @@ impl File {
         let buffers = self.buffers.remove(&start).unwrap_or_default();
         let a_page = (buffers.len() / pages as usize).max(1);
         for (index, of_page) in (start..).zip(buffers.chunks(a_page)) {
-            self.buffers.insert(index, of_page.to_vec());
+            self.buffers.insert(index, Objects::from_slice(of_page));
         }
     }
 
@@ -85,7 +85,7 @@ impl File {
     }
 
     /// The folio leaves the cache; reclaim leaves a shadow in its place.
-    pub fn remove(&mut self, index: u32, pages: u32, shadow: Option<Shadow>) -> Vec<Object> {
+    pub fn remove(&mut self, index: u32, pages: u32, shadow: Option<Shadow>) -> Objects {
         for page in index..index + pages {
             match shadow {
                 Some(shadow) => self.tree.insert(page, Slot::Shadow(shadow)),
@@ -121,9 +121,12 @@ mod tests {
         let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(14));
         let first = slabs.grow(Cache::BufferHead, CpuId(0), (FolioId(1), NodeId(0)), 0);
         let others = (1..8).map(|_| slabs.take(Cache::BufferHead, CpuId(0)).unwrap());
-        let buffers: Vec<Object> = [first].into_iter().chain(others).collect();
+        let buffers: Objects = [first].into_iter().chain(others).collect();
         let mut file = File { buffers: BTreeMap::from([(6, buffers.clone())]), ..File::default() };
         file.split_buffers(6, 2);
-        assert_eq!(file.buffers, BTreeMap::from([(6, buffers[..4].to_vec()), (7, buffers[4..].to_vec())]));
+        assert_eq!(
+            file.buffers,
+            BTreeMap::from([(6, Objects::from_slice(&buffers[..4])), (7, Objects::from_slice(&buffers[4..]))])
+        );
     }
 }

@@ -314,11 +314,8 @@ impl Sim {
         if self.spec.disks.filesystem == Filesystem::Xfs {
             return;
         }
-        let Ok(buffers) =
-            self.objects(&vec![Cache::BufferHead; pages * (self.spec.page() / BLOCK) as usize], pid).await
-        else {
-            return;
-        };
+        let blocks = pages * (self.spec.page() / BLOCK) as usize;
+        let Ok(buffers) = self.objects(std::iter::repeat_n(Cache::BufferHead, blocks), pid).await else { return };
         let mut state = self.mm.state.borrow_mut();
         match state.owner.files.get_mut(at.file).filter(|of| of.page(at.index).is_some()) {
             Some(of) if !of.buffers.contains_key(&at.index) => drop(of.buffers.insert(at.index, buffers)),
@@ -394,8 +391,8 @@ impl Sim {
             Filesystem::Xfs => [Cache::XfsInode, Cache::InodeSecurity, Cache::XfsInodeItem],
             Filesystem::Ext4 => [Cache::Inode, Cache::InodeSecurity, Cache::ExtentStatus],
         };
-        let objects = self.objects(&caches, pid).await?;
-        let objects: [Object; 3] = objects.try_into().map_err(|_| NOMEM)?;
+        let objects = self.objects(caches, pid).await?;
+        let objects: [Object; 3] = (*objects).try_into().map_err(|_| NOMEM)?;
         let mut state = self.mm.state.borrow_mut();
         match state.owner.files.get_mut(file).filter(|of| of.inode.is_none()) {
             Some(of) => {

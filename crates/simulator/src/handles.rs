@@ -179,7 +179,7 @@ impl Sim {
     }
 
     async fn hold_objects(&self, pid: Pid, number: u32, caches: &[Cache]) -> Result<(), Errno> {
-        let objects = self.objects(caches, pid).await?;
+        let objects = self.objects(caches.iter().copied(), pid).await?;
         if let Some(handle) = self.mm.state.borrow_mut().owner.handles.get_mut(number) {
             handle.objects.extend(objects);
         }

@@ -12,6 +12,7 @@ use crate::slab::{Cache, Object};
 use crate::windows::Window;
 use mm::{PageFlags, State};
 use pagealloc::Gfp;
+use smallvec::SmallVec;
 use workload::{Access, Errno, RegionId, Spawn};
 
 /// What a process has in slab caches: itself, its address space with a handful of mappings, its files.
@@ -102,7 +103,7 @@ impl Sim {
     }
 
     async fn build(&self, pid: Pid) -> Result<(), Errno> {
-        let objects = self.objects(&OBJECTS, pid).await?;
+        let objects = self.objects(OBJECTS, pid).await?;
         self.with_process(pid, |process| process.own_objects.extend(objects))?;
         self.make_stack(pid).await?;
         for _ in 0..other_tables(self.page_size()) {
@@ -216,7 +217,8 @@ impl Sim {
         let size = owner.page_size;
         let window = owner.processes.get_mut(pid)?.windows.get_mut(number)?;
         window.entry.resolve(&mut owner.folios);
-        let (mut gone, mut of_files) = (Vec::with_capacity(pages.len()), Vec::new());
+        // As many as a window of 4 KiB pages has.
+        let (mut gone, mut of_files) = (SmallVec::<[FolioId; 512]>::new(), SmallVec::<[_; 16]>::new());
         match &mut window.entry {
             Entry::Empty => {}
             Entry::Huge(id) => {

@@ -6,7 +6,7 @@ use crate::dirty_pace::DirtyPace;
 use crate::errno::NOMEM;
 use crate::folio::{Folio, FolioId, KernelUse, Use};
 use crate::page_size::PageSize;
-use crate::slab::{Cache, Object};
+use crate::slab::{Cache, Object, Objects};
 use crate::spec::MachineSpec;
 use lab::outcome::SlowRequest;
 use lab::{VirtualEnv, Watch};
@@ -221,9 +221,9 @@ impl Sim {
     }
 
     /// Several objects, or none.
-    pub async fn objects(&self, caches: &[Cache], pid: Pid) -> Result<Vec<Object>, Errno> {
-        let mut objects = Vec::with_capacity(caches.len());
-        for &cache in caches {
+    pub async fn objects(&self, caches: impl IntoIterator<Item = Cache>, pid: Pid) -> Result<Objects, Errno> {
+        let mut objects = Objects::new();
+        for cache in caches {
             match self.object(cache, pid).await {
                 Ok(object) => objects.push(object),
                 Err(error) => {
@@ -232,7 +232,7 @@ impl Sim {
                 }
             }
         }
-        self.spend(self.spec.costs.object * caches.len() as u64).await;
+        self.spend(self.spec.costs.object * objects.len() as u64).await;
         Ok(objects)
     }
 

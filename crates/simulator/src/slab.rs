@@ -7,6 +7,7 @@ use crate::folio::FolioId;
 use crate::line::{Line, Ticket};
 use crate::page_size::PageSize;
 use pagealloc::{CpuId, Gfp, NodeId, Order};
+use smallvec::SmallVec;
 use workload::SlabAllocator;
 
 /// How a cache is laid out.
@@ -146,6 +147,9 @@ impl Cache {
 /// An object: all that matters of it is its slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub(crate) struct Object(u32);
+
+/// Those that belong together: of one page, one inode, one mapping, mostly no more than four.
+pub(crate) type Objects = SmallVec<[Object; 4]>;
 
 /// Empty slabs that a cache keeps before it gives pages back (`min_partial`).
 const MIN_PARTIAL: usize = 5;

@@ -12,9 +12,10 @@ use crate::file_io::Stretch;
 use crate::folio::{Folio, FolioId, Use};
 use crate::page_table::{Entry, Pte};
 use crate::sim::{Sim, SimWorld};
-use crate::slab::{Cache, Object};
+use crate::slab::Cache;
 use mm::{Env, PageFlags, State};
 use pagealloc::{Counter, Pfn};
+use smallvec::SmallVec;
 use workload::{Errno, FileMapping, RegionId};
 
 /// What a fault maps where it is in memory (`fault_around_bytes`).
@@ -119,7 +120,7 @@ impl Sim {
     /// `mmap` of a file.
     pub async fn map_file(&self, pid: Pid, region: RegionId, pages: u32, backing: Backing) -> Result<(), Errno> {
         self.open_file(pid, backing.file).await?;
-        let objects = self.objects(&[Cache::Filp, Cache::Vma], pid).await?;
+        let objects = self.objects([Cache::Filp, Cache::Vma], pid).await?;
         let mapped = self.with_process(pid, |process| process.map(region, pages, Some(backing)));
         let base = match mapped.flatten() {
             Ok(base) => base,
@@ -141,7 +142,7 @@ impl Sim {
         })?;
         for (id, Region { base, pages, backing, .. }) in regions {
             let Some(Backing { file, .. }) = backing else { continue };
-            let objects = self.objects(&[Cache::Vma], child).await?;
+            let objects = self.objects([Cache::Vma], child).await?;
             self.with_process(child, |process| process.file_maps.insert(id, objects))?;
             let owner = &mut self.mm.state.borrow_mut().owner;
             if owner.is_mapped_at(file, parent, base) {
@@ -153,7 +154,7 @@ impl Sim {
 
     /// A mapping of a file is gone as a whole, its pages already are.
     pub fn release_file_map(&self, pid: Pid, region: RegionId) {
-        let objects: Vec<Object> = {
+        let objects = {
             let owner = &mut self.mm.state.borrow_mut().owner;
             let Some(process) = owner.processes.get_mut(pid) else { return };
             let objects = process.file_maps.remove(&region).unwrap_or_default();
@@ -230,7 +231,7 @@ impl Sim {
         let waits = |page: u32| page != at.page && mark == Some(page - region.base);
         let cached = (first..end).filter(|&page| !waits(page));
         let cached = cached.filter_map(|page| Some((page, of.page(page - region.base)?)));
-        let found: Vec<_> = cached.filter(|&(_, id)| state.owner.folios.get(id).ready <= now).collect();
+        let found: SmallVec<[_; 16]> = cached.filter(|&(_, id)| state.owner.folios.get(id).ready <= now).collect();
         for (page, id) in found {
             mapped += u64::from(map_file_page(state, At { page, ..at }, id, backing.mapping));
         }
