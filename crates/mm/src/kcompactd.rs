@@ -4,6 +4,10 @@
 //! order that was asked for is free. Every 500 ms it also looks whether the node is too fragmented (11.16). Before 4.6
 //! kswapd did the work itself ([`Mm::compact_pgdat`]).
 
+pub(crate) mod requests;
+
+pub use requests::Kcompactd;
+
 use crate::compaction::{CompactControl, CompactMode, CompactResult};
 use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
@@ -16,17 +20,6 @@ const PID_BASE: u32 = u32::MAX - 511;
 const CHECK_INTERVAL: Nanos = 500_000_000;
 /// The interval is this many doublings longer after a proactive run without effect (`COMPACT_MAX_DEFER_SHIFT`).
 const FRUITLESS_SHIFT: u32 = 6;
-
-/// Requests to a node's kcompactd.
-#[derive(Default, Debug)]
-pub struct Kcompactd {
-    /// Largest order asked for; 0: none.
-    max_order: Order,
-    /// Lowest of the highest zones asked for; `None`: all zones. (Own knowledge: the tightest request counts.)
-    highest: Option<ZoneType>,
-    /// `vm.compaction_proactiveness` was written: look at the score now.
-    proactive_trigger: bool,
-}
 
 /// What a run over one zone leaves to the one over the next: the kernel has one `compact_control` for them. Once a zone was begun where the
 /// last whole pass over it began, the zones behind it are taken from end to end.
@@ -61,24 +54,6 @@ impl<W: World> Mm<W> {
         for node in (0..nodes).map(NodeId) {
             self.state.borrow_mut().nodes[node.index()].kcompactd.proactive_trigger = true;
             self.env.wake(Queue::Kcompactd(node));
-        }
-    }
-}
-
-impl Kcompactd {
-    fn request(&mut self, order: Order, highest: ZoneType) {
-        self.max_order = self.max_order.max(order);
-        self.highest = Some(self.highest.map_or(highest, |known| known.min(highest)));
-    }
-
-    /// The request was worked on: forgotten, unless a larger or tighter one came in meanwhile.
-    fn served(&mut self, order: Order, highest: Option<ZoneType>) {
-        if self.max_order <= order {
-            self.max_order = 0;
-        }
-        let tighter = self.highest.is_some_and(|now| highest.is_none_or(|then| now < then));
-        if !tighter {
-            self.highest = None;
         }
     }
 }
@@ -277,30 +252,5 @@ impl<W: World> State<W> {
         self.alloc.observer.mm(&MmEvent::CompactionKcompactdWake { nid: node, order: max_order });
         self.alloc.vmstat.bump(Counter::CompactDaemonWake);
         (max_order, highest, self.alloc.zones_of(node))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_largest_order_and_the_tightest_zone_are_kept() {
-        let mut requests = Kcompactd::default();
-        requests.request(4, ZoneType::Normal);
-        requests.request(9, ZoneType::Movable);
-        requests.request(2, ZoneType::Dma32);
-        assert_eq!((requests.max_order, requests.highest), (9, Some(ZoneType::Dma32)));
-    }
-
-    #[test]
-    fn a_larger_request_that_came_in_meanwhile_stays() {
-        let mut requests = Kcompactd::default();
-        requests.request(4, ZoneType::Normal);
-        requests.request(9, ZoneType::Normal);
-        requests.served(4, Some(ZoneType::Normal));
-        assert_eq!((requests.max_order, requests.highest), (9, None));
-        requests.served(9, Some(ZoneType::Normal));
-        assert_eq!(requests.max_order, 0);
     }
 }

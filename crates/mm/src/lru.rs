@@ -10,7 +10,7 @@
 //!
 //! | question | classic answer | generations |
 //! | --- | --- | --- |
-//! | where does a page enter, how does it leave | [`State::lru_add`], [`State::lru_del`] here | `generations` below these |
+//! | where does a page enter, how does it leave | [`State::lru_add`], [`State::lru_del`] here | `generation_moves` below these |
 //! | what does a use mean | [`State::mark_accessed`] here; `page_references` in `reclaim::page_out` | the same, by tiers |
 //! | when do pages age | `reclaim::shrink_active`, [`Mm::age_active_anon`](crate::Mm::age_active_anon) | `reclaim::aging` |
 //! | how many of which kind | `reclaim::scan_balance` | `reclaim::shrink_generations`, `reclaim::tiers` |
@@ -26,147 +26,31 @@
 //! it is a message from whoever isolated a page to whoever puts it back.
 
 mod flushed_stats;
-mod generations;
+mod generation_moves;
+pub(crate) mod generations;
+pub(crate) mod lists;
 mod moves;
+pub(crate) mod tiers;
 
-pub(crate) use flushed_stats::FlushedStats;
-pub use generations::{Generations, MAX_NR_GENS, MAX_NR_TIERS, MIN_NR_GENS};
-pub(crate) use generations::{MAX_REFS, index_of, is_full, tier_of, tier_of_uses, uses};
+pub(crate) use generations::index_of;
+pub use generations::{Generations, MAX_NR_GENS, MIN_NR_GENS};
+pub use lists::{LruList, LruState, LruvecId};
+pub use tiers::MAX_NR_TIERS;
+pub(crate) use tiers::{MAX_REFS, is_full, tier_of, tier_of_uses, uses};
+
+use lists::End;
 
 use crate::owner::Tag;
 use crate::pages::{GenBits, PageFlags};
 use crate::state::{State, World};
 use pagealloc::policy::LruRule;
-use pagealloc::{CpuId, FrameList, FrameState, Frames, NodeId, Order, Pfn, ZoneId, ZoneType};
-
-/// A list by number: bit 0 active, bit 1 file; 4 unevictable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-#[repr(u8)]
-#[allow(missing_docs)]
-pub enum LruList {
-    InactiveAnon = 0,
-    ActiveAnon = 1,
-    InactiveFile = 2,
-    ActiveFile = 3,
-    Unevictable = 4,
-}
-
-impl LruList {
-    /// The lists that reclaim scans, in its order (10.9).
-    pub const EVICTABLE: [LruList; 4] =
-        [LruList::InactiveAnon, LruList::ActiveAnon, LruList::InactiveFile, LruList::ActiveFile];
-
-    /// The list that a page of these flags belongs on.
-    #[inline(always)]
-    pub const fn of(flags: PageFlags) -> LruList {
-        if flags.contains(PageFlags::UNEVICTABLE) {
-            return LruList::Unevictable;
-        }
-        match (flags.contains(PageFlags::ANON), flags.contains(PageFlags::ACTIVE)) {
-            (true, false) => LruList::InactiveAnon,
-            (true, true) => LruList::ActiveAnon,
-            (false, false) => LruList::InactiveFile,
-            (false, true) => LruList::ActiveFile,
-        }
-    }
-
-    /// The inactive list of a kind.
-    pub const fn inactive(file: bool) -> LruList {
-        if file { LruList::InactiveFile } else { LruList::InactiveAnon }
-    }
-
-    /// The active list of a kind.
-    pub const fn active(file: bool) -> LruList {
-        if file { LruList::ActiveFile } else { LruList::ActiveAnon }
-    }
-
-    /// Whether this is an active list.
-    pub const fn is_active(self) -> bool {
-        matches!(self, LruList::ActiveAnon | LruList::ActiveFile)
-    }
-
-    /// Whether it holds page cache (the unevictable list holds both).
-    pub const fn is_file(self) -> bool {
-        matches!(self, LruList::InactiveFile | LruList::ActiveFile)
-    }
-
-    /// The name as tracepoints print it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            LruList::InactiveAnon => "inactive_anon",
-            LruList::ActiveAnon => "active_anon",
-            LruList::InactiveFile => "inactive_file",
-            LruList::ActiveFile => "active_file",
-            LruList::Unevictable => "unevictable",
-        }
-    }
-}
-
-/// Whose lists (10.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LruvecId {
-    /// A node's (4.8+).
-    Node(NodeId),
-    /// A zone's (up to 4.7).
-    Zone(ZoneId),
-}
-
-/// A set of five lists with what reclaim remembers about it. Arrays of two are indexed by kind: 0 anon, 1 file.
-#[derive(Default)]
-pub struct LruState {
-    /// Lists of heads.
-    pub lists: [FrameList; 5],
-    /// Base pages on each.
-    pub pages: [u64; 5],
-    /// Cost of scanning each kind: writes and refaults times 32, plus rotations (10.15). Up to 5.7: pages rotated.
-    pub cost: [u64; 2],
-    /// All that came up, and of this what passes have taken, where they do so by themselves (`costs_by_pass`).
-    pub(crate) costs: [u64; 2],
-    pub(crate) costs_taken: [u64; 2],
-    /// Pages scanned of each kind, decaying: the other half of the balance up to 5.7.
-    pub recent_scanned: [u64; 2],
-    /// Evictions and activations so far, in base pages: the clock of refault distances (10.16).
-    pub nonresident_age: u64,
-    /// Refaults that were activated, base pages (`workingset_activate`).
-    pub activated: [u64; 2],
-    /// What was flushed of `activated`, at the end of the last reclaim run (10.3).
-    pub activated_snapshot: [u64; 2],
-    /// What reclaim knows of the lists where it does not look at themselves; nothing before the first flush.
-    pub(crate) flushed: Option<FlushedStats>,
-}
+use pagealloc::{CpuId, FrameState, Frames, NodeId, Order, Pfn, ZoneId, ZoneType};
 
 /// Whether a page of these flags is in the gauges of dirty pages and of pages under writeback: dirty anonymous pages are
 /// not (10.17).
 #[inline(always)]
 const fn counts_as_written(flags: PageFlags) -> bool {
     flags.contains(PageFlags::WRITEBACK) || flags.contains(PageFlags::DIRTY) && !flags.contains(PageFlags::ANON)
-}
-
-/// Where on a list.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    Head,
-    Tail,
-    /// On the head's side of this page.
-    Before(Pfn),
-}
-
-impl LruState {
-    #[inline(always)]
-    fn insert(&mut self, frames: &mut Frames, pfn: Pfn, list: LruList, pages: u64, end: End) {
-        match end {
-            End::Head => self.lists[list as usize].push_head(frames, pfn),
-            End::Tail => self.lists[list as usize].push_tail(frames, pfn),
-            End::Before(other) => self.lists[list as usize].insert_before(frames, pfn, other),
-        }
-        self.pages[list as usize] += pages;
-    }
-
-    #[inline(always)]
-    fn remove(&mut self, frames: &mut Frames, pfn: Pfn, list: LruList, pages: u64) {
-        self.lists[list as usize].remove(frames, pfn);
-        self.pages[list as usize] -= pages;
-    }
 }
 
 // ---- places

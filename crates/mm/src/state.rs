@@ -1,15 +1,16 @@
 //! The state of memory management, and the handle that its async parts share.
 
-use crate::compaction::ZoneCompaction;
+use crate::compaction::progress::ZoneCompaction;
 use crate::env::Env;
 use crate::event::MmObserver;
-use crate::kcompactd::Kcompactd;
-use crate::kswapd::Kswapd;
-use crate::lru::{Generations, LruState};
+use crate::kcompactd::requests::Kcompactd;
+use crate::kswapd::requests::Kswapd;
+use crate::lru::generations::Generations;
+use crate::lru::lists::LruState;
 use crate::owner::Owner;
 use crate::pages::Pages;
-use crate::reclaim::NodeReclaim;
-use crate::swap::Swap;
+use crate::reclaim::node::NodeReclaim;
+use crate::swap::clusters::Swap;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 use pagealloc::policy::GenerationRules;

@@ -7,6 +7,7 @@
 //! | file | question |
 //! | --- | --- |
 //! | here | who compacts which zones, with which effort (11.1 to 11.3) |
+//! | `progress` | what is kept of a zone between runs (11.4, 11.8) |
 //! | `effort` | how hard may a run try, and what may it come to (11.1) |
 //! | `control` | what does one run know |
 //! | `suitable` | is there any point in it (11.10) |
@@ -35,6 +36,7 @@ mod free_scanner;
 mod migrate;
 mod migrate_scanner;
 mod proactive;
+pub(crate) mod progress;
 mod skip;
 mod source_block;
 mod suitable;
@@ -42,6 +44,7 @@ mod zone;
 
 pub(crate) use control::CompactControl;
 pub use effort::{CompactMode, CompactPriority, CompactResult};
+pub use progress::ZoneCompaction;
 
 use crate::defrag;
 use crate::env::{Env, TaskContext};
@@ -52,28 +55,6 @@ use pagealloc::{AllocFlags, Counter, NodeId, Order, Pfn, Request, ZoneId};
 
 /// Pages that are isolated before they are moved (`COMPACT_CLUSTER_MAX`, 1.3).
 pub(crate) const COMPACT_CLUSTER_MAX: u32 = 32;
-
-/// Per zone: cached scanner positions, deferral (11.4, 11.8). Positions start at 0 and are put into the zone by the first
-/// run, as in the kernel.
-#[derive(Default, Debug)]
-pub struct ZoneCompaction {
-    /// Where the migrate scanner of async (0) and sync (1) runs starts.
-    pub(crate) cached_migrate: [Pfn; 2],
-    /// Where the free scanner starts.
-    pub(crate) cached_free: Pfn,
-    /// First source block that the last reset of the hints found (5.1+).
-    pub(crate) init_migrate: Pfn,
-    /// Last target block that it found.
-    pub(crate) init_free: Pfn,
-    /// Failures in a row, capped at 6: `2^defer_shift` attempts are refused.
-    pub(crate) defer_shift: u32,
-    /// Attempts since the last failure.
-    pub(crate) considered: u32,
-    /// Smallest order that failed. Only this order and larger ones are deferred.
-    pub(crate) order_failed: Order,
-    /// A direct run reached its end: the hints are due for a reset (11.9).
-    pub(crate) blockskip_flush: bool,
-}
 
 /// What compaction of one zone for a request came to.
 struct Ran {

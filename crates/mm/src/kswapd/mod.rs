@@ -6,34 +6,18 @@
 
 mod balance;
 mod daemon;
+pub(crate) mod requests;
 mod rounds;
 mod wake;
 mod zones;
+
+pub use requests::Kswapd;
 
 use crate::reclaim::MAX_RECLAIM_RETRIES;
 use crate::state::{State, World};
 use core::ops::Range;
 use pagealloc::policy::{BlockWatermark, DefragRules, FailuresEnd, LruRule};
 use pagealloc::{AllocFlags, NR_ZONE_TYPES, NodeId, Order, ZoneId, ZoneType};
-
-/// Requests to a node's kswapd, and its failures (9.1).
-#[derive(Default, Debug)]
-pub struct Kswapd {
-    /// Largest order that was asked for since it last looked.
-    order: Order,
-    /// Highest zone that was asked for since then; lowest up to 4.7 (9.14).
-    highest: Option<ZoneType>,
-    /// Fruitless runs in a row.
-    failures: u32,
-    /// It waits on its queue, or is about to: it is woken rather than told.
-    sleeping: bool,
-    /// It was woken and has not noticed yet. Makes a wake that comes before the wait count.
-    woken: bool,
-    /// The zones' boosts when it was woken, by zone type, where it begins at that moment (7.8).
-    boosts_at_wakeup: Option<[u64; NR_ZONE_TYPES]>,
-    /// Pages scanned since one was last reclaimed, by zone type: up to 4.11 what told a hopeless zone (9.13).
-    pages_scanned: [u64; NR_ZONE_TYPES],
-}
 
 impl<W: World> State<W> {
     /// Whether the node is balanced for kswapd (9.3): some zone that the request may use is at its high mark.

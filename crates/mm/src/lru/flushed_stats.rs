@@ -1,23 +1,12 @@
 //! What does reclaim know of the lists that it compares, and since when? With `CONFIG_MEMCG` it reads the root group's statistics, which are
 //! summed up over CPUs by a worker (`flush_memcg_stats_dwork`): between two flushes they stand still.
 
-use super::LruvecId;
+use super::lists::{FlushedStats, LruvecId};
 use crate::env::{Env, Nanos};
 use crate::state::{Mm, State, World};
 use crate::timer;
 use pagealloc::policy::LruRule;
 use pagealloc::{NodeId, ZoneId};
-
-/// Statistics of a set of lists as of their last flush.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FlushedStats {
-    /// Base pages on each list.
-    pub pages: [u64; 5],
-    /// Refaults that were activated.
-    pub activated: [u64; 2],
-    /// Costs that have come up (10.15).
-    pub costs: [u64; 2],
-}
 
 impl<W: World> Mm<W> {
     /// Nanoseconds between two flushes, if there are any: what the timer wheel makes of `reclaim.stats_flush_ms`.

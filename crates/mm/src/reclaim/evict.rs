@@ -3,7 +3,7 @@
 use super::aging::evictable_kinds;
 use super::isolate::Taken;
 use super::page_out::Rules;
-use super::tiers::choose_kind;
+use super::tier_feedback::choose_kind;
 use super::{Batch, FILE, ScanControl};
 use crate::env::{Env, Nanos, TaskContext};
 use crate::lru::{MIN_NR_GENS, index_of, is_full, tier_of};

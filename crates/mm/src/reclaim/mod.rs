@@ -13,13 +13,15 @@
 //! | when do generations age | `aging` |
 //! | which pages of the oldest generation are taken | `evict` |
 //! | which pages of a batch are judged a second time | `evict_again` |
-//! | what do evictions and refaults teach, by tier | `tiers` |
+//! | which walk through page tables goes on | `walk` |
+//! | what do evictions and refaults teach, by tier | `tiers`, by the loop of `tier_feedback` |
 //! | what becomes of one inactive page | `page_out` |
 //! | in which order are a batch's frames freed | `batch_frees` |
 //! | how is a huge page broken up | `split` |
 //! | what do evictions and refaults teach | `workingset` |
 //! | how are slab caches shrunk | `slab` |
 //! | when does a reclaimer sleep | `throttle` |
+//! | what is kept of a node | `node` |
 //! | how many pages may be dirty | `dirty` |
 //!
 //! Lists are worked on in batches of [`SWAP_CLUSTER_MAX`] pages. A batch is one synchronous step; writes that it decides
@@ -33,6 +35,7 @@ mod evict;
 mod evict_again;
 mod isolate;
 mod look_around;
+pub(crate) mod node;
 mod page_out;
 mod page_tables;
 mod scan_balance;
@@ -47,14 +50,19 @@ mod split;
 mod tests;
 mod throttle;
 pub(crate) mod throttle_reason;
+pub(crate) mod tier_feedback;
 mod tiers;
+pub(crate) mod walk;
 mod workingset;
 
-pub use aging::Walk;
+pub use node::NodeReclaim;
 pub use shadow::{Shadow, SwapEntry};
 pub use throttle_reason::ThrottleReason;
-pub use tiers::TierFeedback;
+pub use tier_feedback::TierFeedback;
+pub use walk::Walk;
 pub use workingset::cache_refaults;
+
+pub(crate) use crate::lru::lists::{ANON, FILE};
 
 use alloc::vec::Vec;
 use pagealloc::{Counter, Gfp, Order, Pfn, ZoneType};
@@ -65,34 +73,6 @@ pub const SWAP_CLUSTER_MAX: u32 = 32;
 pub const DEF_PRIORITY: u8 = 12;
 /// Fruitless kswapd runs after which a node counts as hopeless (9.10).
 pub const MAX_RECLAIM_RETRIES: u32 = 16;
-
-/// Index of a kind of pages in arrays of two.
-pub(crate) const ANON: usize = 0;
-/// Index of the other kind.
-pub(crate) const FILE: usize = 1;
-
-/// Per node: isolated pages, dirty pages, what throttling knows, deferred slab work.
-#[derive(Default, Debug)]
-pub struct NodeReclaim {
-    /// nr_isolated_anon, nr_isolated_file. Signed: they drift in the era of 11.6.
-    pub isolated: [i64; 2],
-    /// Dirty page cache pages (`nr_dirty`).
-    pub dirty: u64,
-    /// Pages being written, to swap or files (`nr_writeback`).
-    pub writeback: u64,
-    /// kswapd met nothing but pages under writeback (`PGDAT_WRITEBACK`, 10.6).
-    pub all_writeback: bool,
-    /// kswapd met no file pages but dirty ones that nobody is writing (`PGDAT_DIRTY`, up to 6.18).
-    pub all_dirty: bool,
-    /// All dirty pages that kswapd met were waiting for their write for a second time (`LRUVEC_NODE_CONGESTED`).
-    pub congested: bool,
-    /// Pages written while somebody was throttled on writeback, and the waiters (10.14).
-    throttled: throttle::WritebackThrottle,
-    /// Objects that each shrinker still owes (10.19).
-    deferred: Vec<u64>,
-    /// Pages that the running batch wants written; kept to save allocations.
-    writes: Vec<Pfn>,
-}
 
 /// What one run of reclaim may do and has done (10.2 to 10.6, 9.5).
 #[derive(Clone, Debug)]

@@ -12,36 +12,6 @@ use pagealloc::{AllocFlags, Gfp, NodeId, Pfn, Request, ZoneId, ZoneType};
 /// `HZ/10`.
 const CONGESTION_WAIT: Nanos = 100_000_000;
 
-/// Waiters for writes on a node, and writes that ended while there were any.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct WritebackThrottle {
-    waiters: u32,
-    written: u64,
-}
-
-impl super::NodeReclaim {
-    /// A write of that many pages ended: whether those who wait for writes have waited for enough, 32 pages each.
-    pub(crate) fn note_written(&mut self, pages: u64) -> bool {
-        let throttled = &mut self.throttled;
-        if throttled.waiters == 0 {
-            return false;
-        }
-        throttled.written += pages;
-        throttled.written > u64::from(super::SWAP_CLUSTER_MAX) * u64::from(throttled.waiters)
-    }
-
-    fn begin_wait_for_writes(&mut self) {
-        if self.throttled.waiters == 0 {
-            self.throttled.written = 0;
-        }
-        self.throttled.waiters += 1;
-    }
-
-    fn end_wait_for_writes(&mut self) {
-        self.throttled.waiters -= 1;
-    }
-}
-
 impl<W: World> Mm<W> {
     /// Waits, if it is of any use, as the era has it.
     pub(crate) async fn reclaim_throttle(&self, node: NodeId, reason: ThrottleReason, task: &TaskContext) {
