@@ -54,6 +54,42 @@ impl Deciles {
     }
 }
 
+/// How much of something is there, in percent of all of it, at each tenth of a time: ascending to 100.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
+#[serde(try_from = "[u32; 10]")]
+pub struct Growth([u64; 10]);
+
+/// As much in each tenth.
+impl Default for Growth {
+    fn default() -> Growth {
+        Growth(std::array::from_fn(|tenth| 10 * (tenth as u64 + 1)))
+    }
+}
+
+impl TryFrom<[u32; 10]> for Growth {
+    type Error = String;
+
+    fn try_from(values: [u32; 10]) -> Result<Growth, String> {
+        let ascends = values[0] > 0 && values.is_sorted_by(|before, next| before < next);
+        match ascends && values[9] == 100 {
+            true => Ok(Growth(values.map(u64::from))),
+            false => Err(format!("{values:?} does not grow from above 0 to 100 percent")),
+        }
+    }
+}
+
+impl Growth {
+    /// What of a time has gone by when `part` of `whole` is there.
+    pub fn time_of(&self, part: u64, whole: u64, time: u64) -> u64 {
+        let (percents, whole) = (u128::from(part.min(whole)) * 100, u128::from(whole.max(1)));
+        let ends = self.0.map(|percent| u128::from(percent) * whole);
+        let tenth = ends.iter().position(|&end| percents <= end).unwrap_or(9);
+        let begins = if tenth == 0 { 0 } else { ends[tenth - 1] };
+        let (grown, in_all) = (percents - begins, ends[tenth] - begins);
+        (u128::from(time) * (tenth as u128 * in_all + grown) / (10 * in_all)) as u64
+    }
+}
+
 /// A number within bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u64")]
@@ -138,6 +174,18 @@ mod tests {
         assert_eq!(deciles.map(|size| size * 2).0[10], 2_000);
         for nonsense in [[0; 11], [1, 2, 3, 4, 5, 4, 6, 7, 8, 9, 10]] {
             Deciles::try_from(nonsense).expect_err("refused");
+        }
+    }
+
+    #[test]
+    fn growth_tells_when_a_part_is_there() {
+        let early = Growth::try_from([40, 50, 60, 70, 80, 90, 97, 98, 99, 100]).expect("it grows");
+        let times = [0, 20, 40, 45, 97, 100].map(|part| early.time_of(part, 100, 1_000));
+        assert_eq!(times, [0, 50, 100, 150, 700, 1_000]);
+        assert_eq!(early.time_of(3, 3, u64::MAX), u64::MAX);
+        assert_eq!([0, 1, 2, 3].map(|part| Growth::default().time_of(part, 3, 900)), [0, 300, 600, 900]);
+        for nonsense in [[0, 1, 2, 3, 4, 5, 6, 7, 8, 100], [10; 10], [1, 2, 3, 4, 5, 6, 7, 8, 9, 99]] {
+            Growth::try_from(nonsense).expect_err("refused");
         }
     }
 }

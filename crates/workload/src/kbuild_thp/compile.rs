@@ -155,7 +155,8 @@ impl Script for Compiler {
         let bytes = heap(&self.parameters, source, seed);
         let steps = self.steps(bytes);
         let count = steps.len() as u64;
-        let nanos = cpu_time(&cc1, bytes) / count;
+        let nanos = cpu_time(&cc1, bytes);
+        let gone_by = |steps: u64| cc1.grown_percent.time_of(steps, count, nanos);
         let share = |whole: u32, step: u64| u64::from(whole) * (step + 1) / count - u64::from(whole) * step / count;
         for (number, step) in (0..).zip(steps) {
             for _ in 0..share(cc1.headers, number) {
@@ -170,7 +171,7 @@ impl Script for Compiler {
                 program.run(ops, number / (QUIRE / STEP), count.div_ceil(QUIRE / STEP));
             }
             ops.extend(step);
-            ops.push(Op::Compute { nanos });
+            ops.push(Op::Compute { nanos: gone_by(number + 1) - gone_by(number) });
         }
         write_new(ops, file(Kind::Assembly, source), measured(&cc1.assembly_kib, Kind::Assembly, source, seed));
         true

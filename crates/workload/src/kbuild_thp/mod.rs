@@ -16,7 +16,7 @@ mod services;
 mod tree;
 mod unpack;
 
-use crate::bounds::{Deciles, Percent};
+use crate::bounds::{Deciles, Growth, Percent};
 use crate::drive::Program;
 use crate::kbuild_mix::burst;
 use crate::kind::Kind;
@@ -84,6 +84,9 @@ pub struct Cc1 {
     pub misses: u32,
     /// CPU time, microseconds for each MiB of memory.
     pub cpu_us_per_mib: u32,
+    /// Of its memory, in percent, what is there at each tenth of its CPU time.
+    #[serde(default)]
+    pub grown_percent: Growth,
     /// Assembly text, KiB.
     pub assembly_kib: Deciles,
 }
