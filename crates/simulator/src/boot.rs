@@ -1,20 +1,20 @@
 //! The machine as its kernel has just started: what is taken before the scenario begins, and the daemons.
 
-use crate::computer::Computer;
-use crate::deferred_split::DeferredSplits;
-use crate::dentry::Dentries;
-use crate::file::{BLOCK_DEVICE, File};
-use crate::folio::{Folio, Folios, KernelUse, Use};
-use crate::journal::Journal;
-use crate::line::Line;
-use crate::process_table::ProcessTable;
-use crate::rows::Rows;
 use crate::sim::Sim;
-use crate::slab::Slabs;
 use crate::spec::MachineSpec;
-use crate::stack::CachedStacks;
-use crate::swap::Slots;
-use crate::xfs::Xfs;
+use crate::state::computer::Computer;
+use crate::state::deferred_splits::DeferredSplits;
+use crate::state::dentry::Dentries;
+use crate::state::file::{BLOCK_DEVICE, File};
+use crate::state::folio::{Folio, Folios, KernelUse, Use};
+use crate::state::journal::Journal;
+use crate::state::line::Line;
+use crate::state::process_table::ProcessTable;
+use crate::state::rows::Rows;
+use crate::state::slab::Slabs;
+use crate::state::stacks::CachedStacks;
+use crate::state::swap_slots::Slots;
+use crate::state::xfs::Xfs;
 use lab::{Chance, Device, VirtualEnv, Watch};
 use mm::{Mm, PageFlags, State, Tag};
 use pagealloc::policy::SwapsHugePages;

@@ -1,8 +1,8 @@
 //! Invariants: every page has exactly one owner, and all counts are what counting anew gives.
 
-use crate::folio::{FolioId, Place, Use};
-use crate::page_table::{Entry, Pte};
 use crate::sim::SimWorld;
+use crate::state::folio::{FolioId, Place, Use};
+use crate::state::page_table::{Entry, Pte};
 use mm::{PageFlags, State};
 use pagealloc::Pfn;
 use std::collections::BTreeMap;

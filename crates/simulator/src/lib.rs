@@ -22,50 +22,23 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod address_space;
 mod background;
 mod boot;
 mod check;
-mod computer;
 mod costs;
-mod deferred_split;
-mod dentry;
-mod dirty_pace;
 mod errno;
-mod fault;
-mod file;
-mod file_io;
-mod folio;
+mod files;
 mod follow;
-mod handles;
-mod journal;
-mod khugepaged;
-mod line;
-mod mapped;
-mod names;
-mod numa;
-mod numa_scan;
+mod memory;
 mod owner;
-mod page_size;
-mod page_table;
-mod page_tree;
 mod phases;
-mod process;
-mod process_table;
-mod readahead;
-mod rows;
 mod sim;
 mod simulation;
-mod slab;
 mod spec;
-mod stack;
-mod swap;
+mod state;
 mod system;
 #[cfg(test)]
 mod tests;
-mod windows;
-mod writeback;
-mod xfs;
 mod zone_scans;
 
 pub use costs::Costs;

@@ -1,9 +1,9 @@
 //! *What does `mm` ask the computer, and tell it?* It is the owner of all pages.
 
-use crate::address_space::{Pid, Process};
-use crate::computer::Computer;
-use crate::file::BLOCK_DEVICE;
-use crate::folio::{FolioId, Place, Use};
+use crate::state::address_space::{Pid, Process};
+use crate::state::computer::Computer;
+use crate::state::file::BLOCK_DEVICE;
+use crate::state::folio::{FolioId, Place, Use};
 use mm::reclaim::Shadow;
 use mm::{Nanos, Owner, References, ShrinkControl, Tag};
 use pagealloc::policy::JournalRelease;

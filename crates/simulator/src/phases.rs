@@ -1,7 +1,7 @@
 //! What separates the phases of an experiment: meetings of tasks, and caches that are dropped.
 
-use crate::computer::Computer;
 use crate::sim::Sim;
+use crate::state::computer::Computer;
 use mm::{Env, Nanos, State};
 use pagealloc::policy::JournalRelease;
 use pagealloc::{FrameState, Pfn};

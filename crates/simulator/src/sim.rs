@@ -1,13 +1,14 @@
 //! What all parts of the simulated kernel share: the machine, and how they get and give back memory.
 
-use crate::address_space::Pid;
-use crate::computer::Computer;
-use crate::dirty_pace::DirtyPace;
 use crate::errno::NOMEM;
-use crate::folio::{Folio, FolioId, KernelUse, Use};
-use crate::page_size::PageSize;
-use crate::slab::{Cache, Object, Objects};
+use crate::files::dirty_pace::DirtyPace;
 use crate::spec::MachineSpec;
+use crate::state::address_space::Pid;
+use crate::state::computer::Computer;
+use crate::state::folio::{Folio, FolioId, KernelUse, Use};
+use crate::state::khugepaged_scan::Scan;
+use crate::state::page_size::PageSize;
+use crate::state::slab::{Cache, Object, Objects};
 use lab::outcome::SlowRequest;
 use lab::{VirtualEnv, Watch};
 use mm::{Env, Mm, Nanos, Tag, TaskContext, World};
@@ -73,9 +74,9 @@ pub(crate) struct Sim {
     /// The worker of the log of files' inodes while it sleeps.
     pub inode_log_worker: Cell<Option<lab::TaskId>>,
     /// What khugepaged looks through.
-    pub khugepaged: RefCell<crate::khugepaged::Scan>,
-    /// What NUMA balancing has moved lately.
-    pub migrations: crate::numa::Migrations,
+    pub khugepaged: RefCell<Scan>,
+    /// What NUMA balancing has moved to each node in the current window of time.
+    pub migrations: RefCell<Vec<(Nanos, u64)>>,
     /// Who waits at each meeting of tasks.
     pub meetings: RefCell<BTreeMap<u16, Meeting>>,
     /// CPU time that programs have used outside the kernel.

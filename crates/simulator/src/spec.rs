@@ -1,7 +1,7 @@
 //! The machine: what it has, and how it is set up.
 
 use crate::costs::Costs;
-use crate::page_size::PageSize;
+use crate::state::page_size::PageSize;
 use mm::Nanos;
 use mm::thp::{Khugepaged, ThpDefrag, ThpEnabled};
 use pagealloc::{Geometry, Machine, NodeId, Pfn, ZoneSpan, ZoneType};

@@ -1,8 +1,8 @@
 //! The computer as its processes see it: operations become calls of the simulated kernel.
 
-use crate::address_space::{Backing, Pid};
 use crate::errno::{BADF, FAULT, NOMEM};
 use crate::sim::Sim;
+use crate::state::address_space::{Backing, Pid};
 use crate::zone_scans::scans_by_zone;
 use mm::Env;
 use pagealloc::Gfp;

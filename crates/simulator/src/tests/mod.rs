@@ -1,13 +1,13 @@
 //! Random operations against a naive model of what memory holds, with all invariants checked on the way.
 
-use crate::address_space::Pid;
 use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
 use crate::costs::Costs;
 use crate::errno::NOMEM;
-use crate::page_table::{Entry, Pte};
 use crate::sim::Sim;
 use crate::spec::{Boot, Disks, MachineSpec};
+use crate::state::address_space::Pid;
+use crate::state::page_table::{Entry, Pte};
 use crate::system::Task;
 use lab::{Executor, start_daemons};
 use mm::thp::{Khugepaged, ThpEnabled};

@@ -1,6 +1,6 @@
 //! *What should memory hold?* The naive model of what operations leave.
 
-use crate::page_size::PageSize;
+use crate::state::page_size::PageSize;
 use std::collections::BTreeMap;
 use workload::{Access, Advice, FileMapping, Op};
 

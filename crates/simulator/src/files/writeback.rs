@@ -1,0 +1,223 @@
+//! Writeback of files: the flusher, those that wait for it, and writers that are held back.
+
+use crate::errno::NOENT;
+use crate::files::dirty_pace::{MAX_PAUSE, Room};
+use crate::sim::Sim;
+use crate::state::address_space::Pid;
+use crate::state::file::BLOCK_DEVICE;
+use crate::state::folio::{FolioId, Use};
+use crate::state::xfs::Logged;
+use lab::Stream;
+use mm::{Env, Nanos, PageFlags};
+use std::collections::{BTreeMap, VecDeque};
+use workload::{Errno, Filesystem};
+
+/// `dirty_writeback_centisecs` and `dirty_expire_centisecs`.
+const INTERVAL: Nanos = 5_000_000_000;
+const EXPIRE: Nanos = 30_000_000_000;
+/// Newly dirtied pages between two looks at the thresholds (`ratelimit_pages` of a small machine).
+const LOOK_INTERVAL: u32 = 32;
+/// How much a device may have queued before the flusher waits for it.
+const BACKLOG: Nanos = 100_000_000;
+/// Process number of kernel threads.
+const KERNEL: Pid = 0;
+
+/// Brings what files hold that have been dirty since then, or for longer, before all else, file by file: how many pages. The age is the inode's
+/// (`move_expired_inodes`): it is due with all its pages, new ones too.
+fn bring_expired(
+    dirtied: &mut VecDeque<(Nanos, FolioId)>,
+    since: Nanos,
+    file: impl Fn(FolioId) -> Option<u32>,
+) -> usize {
+    let mut ranks = BTreeMap::new();
+    for &(_, id) in dirtied.iter().take_while(|(at, _)| *at <= since) {
+        let next = ranks.len();
+        ranks.entry(file(id)).or_insert(next);
+    }
+    let rank = |&(_, id): &(Nanos, FolioId)| ranks.get(&file(id)).copied().unwrap_or(ranks.len());
+    dirtied.make_contiguous().sort_by_key(rank);
+    dirtied.partition_point(|page| rank(page) < ranks.len())
+}
+
+impl Sim {
+    /// A writer has dirtied pages: wakes the flusher above the first threshold, holds the writer back half way to the
+    /// second.
+    pub async fn balance_dirty(&self, pages: u32) {
+        self.wrote.set(self.wrote.get() + pages);
+        if self.wrote.get() < LOOK_INTERVAL {
+            return;
+        }
+        let since = self.wrote.replace(0);
+        loop {
+            let (used, background, limit) = {
+                let state = self.mm.state.borrow();
+                let (dirty, writeback) = state.nr_dirty_and_writeback();
+                let (background, limit) = state.dirty_thresholds();
+                (dirty + writeback, background, limit)
+            };
+            if used > background {
+                self.wake_flusher();
+            }
+            if used <= (background + limit) / 2 {
+                return;
+            }
+            let pace = self.mm.env.device(false).files_written().map(|written| {
+                let room = Room { used, free_run: (background + limit) / 2, limit };
+                self.pace.pause(self.mm.env.now(), written, u64::from(since), room)
+            });
+            let (pause, enough) = match pace {
+                Some(Some(pause)) => (pause, true),
+                Some(None) => (MAX_PAUSE, false),
+                None => (u64::from(since) * self.spec.costs.disk.0, used <= limit),
+            };
+            self.env().wait(mm::Queue::Timer, Some(pause.clamp(1_000_000, MAX_PAUSE))).await;
+            if enough || self.is_over() {
+                return;
+            }
+        }
+    }
+
+    pub fn wake_flusher(&self) {
+        self.flusher.take().into_iter().for_each(|task| self.env().unpark(task));
+    }
+
+    /// The flusher thread.
+    pub async fn flush_forever(&self) {
+        loop {
+            self.flusher.set(Some(self.env().current.get()));
+            self.env().park(Some(INTERVAL)).await;
+            self.flusher.set(None);
+            let asked = self.env().flushers_woken.replace(0);
+            self.write_back(asked).await;
+        }
+    }
+
+    /// Writes the oldest dirty pages: as many as are asked for, or are too old or too many.
+    async fn write_back(&self, mut asked: u64) {
+        let mut left = Vec::new();
+        while let Some(id) = self.next_to_write(asked > 0) {
+            if let Some(pages) = self.start_writing(id, Stream::Files) {
+                asked = asked.saturating_sub(pages.into());
+                self.spend(self.cost_of_writing(pages)).await;
+                self.write_inode(id).await;
+            } else if self.is_dirty_again(id) {
+                left.push(id);
+            }
+            let device = self.mm.env.device(false);
+            if device.has_requests() {
+                self.env().wait_for_request(Stream::Files).await;
+            } else {
+                self.env().sleep_until(device.idle_at().saturating_sub(BACKLOG)).await;
+            }
+        }
+        self.dirtied.borrow_mut().extend(left.into_iter().map(|id| (self.mm.env.now(), id)));
+        self.mm.state.borrow_mut().refresh_dirty_limits();
+    }
+
+    /// Whether a page was dirtied while it is being written: it has to wait for another round.
+    fn is_dirty_again(&self, id: FolioId) -> bool {
+        let state = self.mm.state.borrow();
+        let again = PageFlags::DIRTY.with(PageFlags::WRITEBACK);
+        state.owner.folios.frame(id).is_some_and(|pfn| state.pages.flags(pfn).contains(again))
+    }
+
+    /// XFS writes the inode of a file that has been written, through its cluster.
+    async fn write_inode(&self, id: FolioId) {
+        let file = match self.mm.state.borrow().owner.folios.get(id).what {
+            Use::File { file, .. } if self.spec.disks.filesystem == Filesystem::Xfs => file,
+            _ => return,
+        };
+        self.metadata(KERNEL, file, true).await;
+        // One transaction gives the page its block, another one the file its size when it has been written.
+        self.log_inode(KERNEL, file, Logged::Extents).await;
+        self.log_inode(KERNEL, file, Logged::Core).await;
+    }
+
+    fn next_to_write(&self, asked: bool) -> Option<FolioId> {
+        let mut dirtied = self.dirtied.borrow_mut();
+        let &(since, _) = dirtied.front()?;
+        let state = self.mm.state.borrow();
+        let (dirty, _) = state.nr_dirty_and_writeback();
+        let mut expired = self.expired.get();
+        if expired == 0 && self.mm.env.now() - since >= EXPIRE {
+            let file = |id| match state.owner.folios.get(id).what {
+                Use::File { file, .. } => Some(file),
+                _ => None,
+            };
+            let before = self.mm.env.now() - EXPIRE;
+            expired = bring_expired(&mut dirtied, before, file);
+        }
+        let wanted = asked || expired > 0 || dirty > state.dirty_thresholds().0;
+        if !wanted {
+            return None;
+        }
+        self.expired.set(expired.saturating_sub(1));
+        dirtied.pop_front().map(|(_, id)| id)
+    }
+
+    /// CPU time for a folio of so many pages.
+    fn cost_of_writing(&self, pages: u32) -> Nanos {
+        self.spec.costs.io_page + self.spec.costs.write_back * u64::from(pages)
+    }
+
+    /// Hands a dirty folio of a file to the disk: its pages. `None`: it is none any more, or is being written.
+    fn start_writing(&self, id: FolioId, stream: Stream) -> Option<u32> {
+        let mut state = self.mm.state.borrow_mut();
+        let folio = *state.owner.folios.get(id);
+        let (Use::File { file, .. }, Some(pfn)) = (folio.what, state.owner.folios.frame(id)) else { return None };
+        let flags = state.pages.flags(pfn);
+        if !flags.contains(PageFlags::DIRTY) || flags.contains(PageFlags::WRITEBACK) {
+            return None;
+        }
+        if file == BLOCK_DEVICE && state.owner.journal.is_changing(id) {
+            // Its buffer is the running transaction's, and clean until that commits: nothing is written.
+            state.clear_dirty(pfn);
+            return None;
+        }
+        state.set_writeback(pfn);
+        self.mm.env.write(pfn, stream, folio.pages());
+        Some(folio.pages())
+    }
+
+    /// `sync`: files, what the journal has of them, and the block device with that.
+    pub async fn sync_all(&self) {
+        self.write_back(u64::MAX).await;
+        self.commit_metadata();
+        self.write_back(u64::MAX).await;
+        self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
+        self.log_inodes().await;
+    }
+
+    /// `fdatasync`.
+    pub async fn sync(&self, file: u32) -> Result<(), Errno> {
+        let pages: Vec<FolioId> = {
+            let state = self.mm.state.borrow();
+            let of = state.owner.files.get(file).ok_or(NOENT)?;
+            of.tree.pages().map(|(_, id)| id).collect()
+        };
+        let mut cost = 0;
+        for id in pages {
+            cost += self.start_writing(id, Stream::Synced).map_or(0, |pages| self.cost_of_writing(pages));
+            self.env().wait_for_request(Stream::Synced).await;
+        }
+        self.spend(cost).await;
+        self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
+        self.commit_metadata();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_has_expired_is_written_with_its_new_pages() {
+        // Folios 10 to 19 are file 1's, and so on.
+        let file = |id: FolioId| Some(id.0 / 10);
+        let mut dirtied: VecDeque<_> =
+            [(1, 20), (2, 10), (4, 30), (5, 11), (6, 31), (7, 21)].map(|(at, id)| (at, FolioId(id))).into();
+        assert_eq!(bring_expired(&mut dirtied, 3, file), 4);
+        assert_eq!(dirtied, [(1, 20), (7, 21), (2, 10), (5, 11), (4, 30), (6, 31)].map(|(at, id)| (at, FolioId(id))));
+    }
+}

@@ -1,0 +1,170 @@
+//! What the log keeps in memory for the inodes of files that are known by name.
+//!
+//! A transaction copies what it changes of an inode to a log vector, memory that the kernel can neither move nor reclaim. Since 4.8 it takes
+//! that memory before it commits: into the item's shadow, which then takes the vector's place, unless the vector of an earlier transaction of
+//! the same checkpoint has room. So an inode that was logged twice since the last checkpoint holds two vectors. The checkpoint frees what it
+//! has written; shadows stay until the inode is logged again, or leaves memory. Left out: vectors of directory blocks and inode trees.
+
+use crate::sim::Sim;
+use crate::state::address_space::Pid;
+use crate::state::computer::Computer;
+use crate::state::slab::Object;
+use crate::state::xfs::{CLUSTER_BYTES, INODES_A_CLUSTER, InodeLog, LOGGED_BYTES, Logged};
+use lab::Stream;
+use mm::{Env, Nanos};
+use workload::Filesystem;
+
+/// How often everything is written (`xfssyncd_centisecs`).
+const SYNC: Nanos = 30_000_000_000;
+
+impl Computer {
+    /// The inode's item, with all its memory, goes when the inode does.
+    pub fn drop_inode_item(&mut self, file: u32) {
+        let Some(of) = self.files.get_mut(file) else { return };
+        let mut item = std::mem::take(&mut of.item);
+        self.free_objects(item.take_memory());
+    }
+
+    /// Whether the inode's last change is in no checkpoint yet: it can't leave memory.
+    pub fn inode_is_pinned(&self, file: u32) -> bool {
+        self.files.get(file).is_some_and(|of| of.item.in_cil)
+    }
+
+    /// Vectors of all items of the next checkpoint, and the items.
+    fn take_inode_checkpoint(&mut self) -> (Vec<u32>, Vec<Object>) {
+        let Some(xfs) = &mut self.xfs else { return Default::default() };
+        let files = std::mem::take(&mut xfs.inodes.cil);
+        let mut vectors = Vec::new();
+        for &file in &files {
+            let Some(of) = self.files.get_mut(file) else { continue };
+            of.item.in_cil = false;
+            vectors.extend(of.item.vector.take().map(|vector| vector.object));
+        }
+        (files, vectors)
+    }
+
+    /// The checkpoint is in the log: its inodes are to be written to their clusters some time.
+    fn inodes_are_logged(&mut self, mut files: Vec<u32>) {
+        let Some(xfs) = &mut self.xfs else { return };
+        let log = &mut xfs.inodes;
+        files.sort_unstable();
+        for &file in &files {
+            let Some(of) = self.files.get_mut(file).filter(|of| of.inode.is_some()) else { continue };
+            of.item.in_ail = Some(log.head);
+            log.ail.push_back((log.head, file));
+        }
+        log.head += files.len() as u64 * LOGGED_BYTES;
+    }
+
+    /// Writes inodes to their clusters, those that the log has needed for longest first: how many clusters. An inode that was changed
+    /// again is left to the checkpoint that this change will be in.
+    fn write_inodes(&mut self, all: bool) -> u64 {
+        let Some(xfs) = &mut self.xfs else { return 0 };
+        let log = &mut xfs.inodes;
+        let (mut clusters, mut pinned) = (Vec::new(), Vec::new());
+        while let Some((offset, file)) = log.pop_first(|file| self.files.get(file)?.item.in_ail, all) {
+            let Some(of) = self.files.get_mut(file) else { continue };
+            if of.item.in_cil {
+                pinned.push((offset, file));
+                continue;
+            }
+            (of.item.in_ail, of.item.extents) = (None, false);
+            clusters.push(file / INODES_A_CLUSTER);
+        }
+        pinned.into_iter().rev().for_each(|pinned| log.ail.push_front(pinned));
+        clusters.sort_unstable();
+        clusters.dedup();
+        clusters.len() as u64
+    }
+}
+
+impl Sim {
+    /// A transaction that changes a file's inode.
+    pub(crate) async fn log_inode(&self, pid: Pid, file: u32, logged: Logged) {
+        if self.spec.disks.filesystem != Filesystem::Xfs {
+            return;
+        }
+        let needed = {
+            let owner = &mut self.mm.state.borrow_mut().owner;
+            let of = owner.files.get_mut(file).filter(|of| of.inode.is_some());
+            let Some(of) = of else { return };
+            of.item.begin(logged)
+        };
+        let mut spare = None;
+        if let Some(cache) = needed {
+            let object = self.nofs_object(cache, pid).await;
+            let owner = &mut self.mm.state.borrow_mut().owner;
+            spare = match owner.files.get_mut(file).filter(|of| of.inode.is_some()) {
+                Some(of) => of.item.replace_shadow(object, cache),
+                None => Some(object),
+            };
+        }
+        self.free_objects(spare);
+        if self.commit_inode(file) {
+            self.wake_inode_log();
+        }
+    }
+
+    /// Whether the log's worker has something to do.
+    fn commit_inode(&self, file: u32) -> bool {
+        let owner = &mut self.mm.state.borrow_mut().owner;
+        let (Some(xfs), Some(of)) = (&mut owner.xfs, owner.files.get_mut(file)) else { return false };
+        if of.item.shadow.is_none() && of.item.vector.is_none() || !of.item.commit() {
+            return false;
+        }
+        let first = xfs.inodes.cil.is_empty();
+        xfs.inodes.cil.push(file);
+        first || xfs.inodes.is_due()
+    }
+
+    fn wake_inode_log(&self) {
+        self.inode_log_worker.take().into_iter().for_each(|task| self.env().unpark(task));
+    }
+
+    /// The worker of this log: a checkpoint when there is enough for one; all of it, and all inodes to their clusters, every 30 s.
+    pub(crate) async fn log_inodes_forever(&self) {
+        let mut synced = 0;
+        loop {
+            let (used, due) = {
+                let owner = &self.mm.state.borrow().owner;
+                let log = owner.xfs.as_ref().map(|xfs| &xfs.inodes);
+                (log.is_some_and(|log| !log.cil.is_empty()), log.is_some_and(InodeLog::is_due))
+            };
+            let sync = self.env().now() >= synced + SYNC;
+            if due || used && sync {
+                self.log_inodes().await;
+                if sync {
+                    synced = self.env().now();
+                }
+                self.write_logged_inodes(sync).await;
+                continue;
+            }
+            self.inode_log_worker.set(Some(self.env().current.get()));
+            self.env().park(used.then(|| synced + SYNC - self.env().now())).await;
+            self.inode_log_worker.set(None);
+        }
+    }
+
+    /// Writes a checkpoint, whose memory is free then.
+    pub(crate) async fn log_inodes(&self) {
+        let (files, vectors) = self.mm.state.borrow_mut().owner.take_inode_checkpoint();
+        if files.is_empty() {
+            return;
+        }
+        let pages = (files.len() as u64 * LOGGED_BYTES).div_ceil(self.spec.page());
+        self.spend(self.spec.costs.copy_page * pages).await;
+        let written = self.env().device(false).write(self.env().now(), Stream::Files, pages);
+        self.env().sleep_until(written).await;
+        self.mm.state.borrow_mut().owner.inodes_are_logged(files);
+        self.free_objects(vectors);
+    }
+
+    async fn write_logged_inodes(&self, all: bool) {
+        let clusters = self.mm.state.borrow_mut().owner.write_inodes(all);
+        if clusters > 0 {
+            self.spend(self.spec.costs.io_page * clusters).await;
+            let pages = clusters * u64::from(CLUSTER_BYTES).div_ceil(self.spec.page());
+            self.env().device(false).write(self.env().now(), Stream::Files, pages);
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! XFS's metadata in memory: buffers, directories, log items, inodes. What is known of it as of 2016, format version 5.
+//!
+//! A directory grows by data blocks, filled from the front, and by leaf blocks that hold hashes in order. What a transaction
+//! changes in a block is logged as a run of 128-byte chunks that begins at the first change since the block was last written
+//! and ends at the last one; the copy of it that the log keeps in memory (log vector) is one piece of memory, taken by
+//! `kmem_alloc`, for which 64 KiB blocks need orders up to 5. Blocks themselves are arrays of single pages.
+
+mod create;
+mod files;
+mod inodes;
+mod log;
+#[cfg(test)]
+mod tests;
+
+use mm::Nanos;
+
+/// `congestion_wait(BLK_RW_ASYNC, HZ/50)` between two attempts at memory, and attempts between two messages.
+const RETRY: Nanos = 20_000_000;
+const ATTEMPTS_A_MESSAGE: u64 = 100;
