@@ -6,7 +6,7 @@ RECORDINGS ?= ../shared/recordings
 FUZZ_SECONDS ?= 600
 GRIDS ?= target/grids
 
-.PHONY: help demo demo-check readme bless papers questions validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man perfetto-check web web-check web-test web-bench screenshots
+.PHONY: help demo demo-check readme bless papers papers-full-size questions validation validation-grids validation-short test vm-test fmt clippy doc no-std deny test-dev test-optimised audit fuzz bench man perfetto-check web web-check web-test web-bench screenshots
 
 help:
 	@echo "make demo    build, replay the shipped recording under its own policy and with vm.defrag_mode=1"
@@ -14,6 +14,7 @@ help:
 	@echo "make vm-test boot real kernels under QEMU and see that their results come back (skipped, with the reason, without QEMU)"
 	@echo "make bless   after a wanted change of the model: golden digests, snapshots and the README's table anew"
 	@echo "make papers  docs/papers and docs/questions: the documents and open questions, run again with $(PAPER_SEEDS) seeds a variant (resumable)"
+	@echo "make papers-full-size  docs/papers/full-size: weiner2025 on the whole machine (half an hour on two CPUs)"
 	@echo "make questions  docs/questions alone"
 	@echo "make validation  docs/validation.md and docs/validation: the model against real kernels, from $(RECORDINGS) and $(GRIDS)"
 	@echo "make validation-grids  boot real kernels for it, into $(GRIDS) (hours where they must be emulated; resumable)"
@@ -69,6 +70,13 @@ papers:
 	@mkdir -p target
 	$(fraglab_release) paper all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/papers.txt
 	@$(MAKE) --no-print-directory questions
+
+# Half an hour on two CPUs: the size decides much of weiner2025.
+papers-full-size:
+	$(CARGO) build --locked --release --package fraglab
+	@mkdir -p target docs/papers/full-size
+	$(fraglab_release) paper weiner2025 --scale 1 --seeds 5 --cache $(PAPER_CACHE) -o target/full-size > target/papers-full-size.txt
+	@cp target/full-size/papers/* docs/papers/full-size/
 
 # From 4 seeds on a difference can be told from chance; runs that papers share are in their cache.
 questions:
