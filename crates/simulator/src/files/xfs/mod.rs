@@ -1,4 +1,4 @@
-//! XFS's metadata in memory: buffers, directories, log items, inodes. What is known of it as of 2016, format version 5.
+//! XFS: how its metadata (buffers, directories, log items, inodes) comes into memory, is logged and written. What is known of it as of 2016, format version 5.
 //!
 //! A directory grows by data blocks, filled from the front, and by leaf blocks that hold hashes in order. What a transaction
 //! changes in a block is logged as a run of 128-byte chunks that begins at the first change since the block was last written
