@@ -1,5 +1,7 @@
 //! The experiments of the defrag_mode series at a small scale: the same events in every build, and the effects that the series is about.
 
+mod small;
+
 use lab::outcome::EventClass;
 use pagealloc::policy::{BulkRequests, preset};
 use pagealloc::{Migratetype, Policy};
@@ -16,8 +18,7 @@ fn run(name: &str, policy: &str, limit_ms: u64) -> (Scenario, Simulated) {
 
 /// A scenario at a sixteenth of its size.
 fn run_policy(name: &str, policy: &Policy, limit_ms: u64) -> (Scenario, Simulated) {
-    let mut scenario = Scenario::shipped(name).unwrap();
-    scenario.scale("1/16".parse().unwrap());
+    let scenario = small::scenario(name, "1/16");
     let machine = MachineSpec { time_limit: Some(limit_ms * 1_000_000), ..MachineSpec::of(&scenario) };
     let simulated = Simulation::run_checked(&*scenario.workload(), &machine, policy, 1).unwrap();
     (scenario, simulated)
@@ -30,7 +31,7 @@ const POLICIES: [&str; 4] =
 fn digests_are_those_on_file() {
     let mut found = String::new();
     for policy in POLICIES {
-        for (name, limit_ms) in [("kbuild-thp", 2_000), ("oom-loop", 1_000)] {
+        for (name, limit_ms) in [(small::BUILDS, 2_000), ("oom-loop", 1_000)] {
             writeln!(found, "{name} {policy}: {:#018x}", run(name, policy, limit_ms).1.digest).unwrap();
         }
     }
@@ -49,15 +50,15 @@ fn foreign(simulated: &Simulated) -> [usize; 2] {
 
 #[test]
 fn defrag_mode_neither_pollutes_nor_steals_but_for_bulk_requests() {
-    let [pollute, steal] = foreign(&run("kbuild-thp", "linux-6.15", 3_000).1);
+    let [pollute, steal] = foreign(&run(small::BUILDS, "linux-6.15", 3_000).1);
     assert!(pollute > 20 && steal > 20, "{pollute} and {steal}");
     for name in &POLICIES[1..] {
-        let (_, simulated) = run("kbuild-thp", name, 3_000);
+        let (_, simulated) = run(small::BUILDS, name, 3_000);
         // Thread stacks: the only ones that are asked for in bulk, and so not under the ban.
         let mut mixing = simulated.outcome.extfrag.iter().map(|at| at.event).filter(|event| event.fragmenting());
         assert!(mixing.all(|event| event.alloc_migratetype == Migratetype::Unmovable), "{name}");
         let one_by_one = Policy { bulk_requests: BulkRequests::OneByOne, ..preset(name).unwrap() };
-        let [pollute, steal] = foreign(&run_policy("kbuild-thp", &one_by_one, 3_000).1);
+        let [pollute, steal] = foreign(&run_policy(small::BUILDS, &one_by_one, 3_000).1);
         // With the first patch nobody frees whole blocks ahead of requests: on so small a machine one gives in rather than fail.
         let most = if *name == "linux-6.15+defrag-patch1-fixed" { 2 } else { 0 };
         assert!(pollute == 0 && steal <= most, "{name}: {pollute} and {steal}");

@@ -1,15 +1,15 @@
 //! The livelock detector finds the endless retry of the first defrag_mode patches by itself, and nothing else.
 
+mod small;
+
 use mm::slowpath::Retry;
 use pagealloc::Policy;
 use pagealloc::policy::{DefragRetry, PRESETS, preset};
 use simulator::{MachineSpec, Simulated, Simulation};
-use workload::Scenario;
 
 /// A scenario at an eighth of its size, up to a time.
 fn run(name: &str, policy: &Policy, seconds: u64) -> Simulated {
-    let mut scenario = Scenario::shipped(name).unwrap();
-    scenario.scale("1/8".parse().unwrap());
+    let scenario = small::scenario(name, "1/8");
     let machine = MachineSpec { time_limit: Some(seconds * 1_000_000_000), ..MachineSpec::of(&scenario) };
     Simulation::run_checked(&*scenario.workload(), &machine, policy, 1).unwrap()
 }
@@ -52,7 +52,7 @@ fn out_of_memory_hangs_where_the_slip_is_and_nowhere_else() {
 #[test]
 fn builds_never_hang() {
     for policy in policies() {
-        for (name, seconds) in [("kbuild-thp", 1), ("kbuild-short", 2)] {
+        for (name, seconds) in [(small::BUILDS, 1), ("kbuild-short", 2)] {
             let simulated = run(name, &policy, seconds);
             assert_eq!(simulated.report.hang, None, "{} on {name}", policy.name);
         }

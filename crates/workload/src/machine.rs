@@ -209,9 +209,8 @@ impl Machine {
         if self.fixed_size {
             return;
         }
-        let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
-        self.memory_mib = scaled(self.memory_mib);
-        self.disk_mib = scaled(self.disk_mib);
+        self.memory_mib = scale.of_nonzero(self.memory_mib);
+        self.disk_mib = scale.of_nonzero(self.disk_mib);
         self.swap_mib = scale.of_u32(self.swap_mib);
         self.scale = scale;
     }

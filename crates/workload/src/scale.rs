@@ -32,6 +32,11 @@ impl Scale {
         u32::try_from(self.of(size.into())).unwrap_or(u32::MAX)
     }
 
+    /// The same for a size that is not 0.
+    pub fn of_nonzero(self, size: NonZero<u32>) -> NonZero<u32> {
+        NonZero::new(self.of_u32(size.get())).unwrap_or(size)
+    }
+
     /// The full size of what is this large at this scale.
     pub fn undo(self, size: u64) -> u64 {
         Scale { numerator: self.denominator, denominator: self.numerator }.of(size)

@@ -80,7 +80,7 @@ impl Kind for Parameters {
     }
 
     fn scale(&mut self, scale: Scale) {
-        self.files = NonZero::new(scale.of_u32(self.files.get())).unwrap_or(self.files);
+        self.files = scale.of_nonzero(self.files);
         self.name_bytes = scale.undo_u32(self.name_bytes);
     }
 }

@@ -2,8 +2,9 @@
 
 use super::compile::{BRK, map_and_write};
 use super::programs::Which;
-use super::tree::{Kind, file, read_whole, write_new};
-use super::{BUILD, BUILT, CLEAN, KIB, LD, MAKE, MIB, Parameters, RM, RUN, SH, TAR};
+use super::tree::{Kind, Place, file, read_whole, write_new};
+use super::vmlinux;
+use super::{BUILD, BUILT, CLEAN, KIB, MAKE, MIB, Parameters, RM, RUN, SH, TAR, VMLINUX};
 use crate::rounds::Script;
 use crate::{Op, RegionId, Spawn};
 
@@ -21,30 +22,33 @@ impl Builds {
         Builds { parameters, spawn: *spawn, forked: 0, built: 0 }
     }
 
-    fn fork(&mut self, ops: &mut Vec<Op>, role: u16, argument: u64) {
-        ops.push(Op::Fork(self.spawn.child(self.forked, role, argument)));
+    fn fork(&mut self, ops: &mut Vec<Op>, role: u16, place: Place) {
+        ops.push(Op::Fork(self.spawn.child(self.forked, role, place.argument())));
         self.forked += 1;
     }
 
-    fn fork_and_wait(&mut self, ops: &mut Vec<Op>, role: u16) {
-        self.fork(ops, role, 0);
+    fn fork_and_wait(&mut self, ops: &mut Vec<Op>, role: u16, place: Place) {
+        self.fork(ops, role, place);
         ops.push(Op::Wait);
     }
 
-    /// What comes before the build itself.
-    fn prepare(&mut self, ops: &mut Vec<Op>) {
-        let first = self.built == 0;
+    /// What comes before the build itself: where that is.
+    fn prepare(&mut self, ops: &mut Vec<Op>) -> Place {
+        let built = self.built;
+        self.built += 1;
+        let kept = self.parameters.unpack.map_or(1, |unpack| unpack.kept.get().into());
+        let place = Place { tree: (built % kept) as u32, number: 0 };
         match self.parameters.unpack {
             Some(_) => {
-                if !first {
-                    self.fork_and_wait(ops, RM);
+                if built >= kept {
+                    self.fork_and_wait(ops, RM, place);
                 }
-                self.fork_and_wait(ops, TAR);
+                self.fork_and_wait(ops, TAR, place);
             }
-            None if first => {}
-            None => self.fork_and_wait(ops, CLEAN),
+            None if built == 0 => {}
+            None => self.fork_and_wait(ops, CLEAN, place),
         }
-        self.built += 1;
+        place
     }
 }
 
@@ -64,20 +68,19 @@ impl Script for Builds {
 
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
         ops.push(Op::Mark { label: RUN });
-        self.prepare(ops);
+        let place = self.prepare(ops);
         ops.push(Op::Mark { label: BUILD });
         let tree = self.parameters.tree;
         for number in 0..tree.makefiles.into() {
             let bytes = tree.bytes(Kind::Makefile, number, self.spawn.seed);
-            read_whole(ops, file(Kind::Makefile, number), bytes);
+            read_whole(ops, place.at(number).file(Kind::Makefile), bytes);
         }
         for slot in 0..u64::from(self.parameters.jobs.get()) {
-            self.fork(ops, MAKE, slot);
+            self.fork(ops, MAKE, place.at(slot));
         }
         ops.push(Op::Wait);
-        for pass in 0..self.parameters.link.passes.into() {
-            self.fork(ops, LD, pass);
-            ops.push(Op::Wait);
+        for run in vmlinux::runs() {
+            self.fork_and_wait(ops, VMLINUX, place.at(run));
         }
         ops.push(Op::Mark { label: BUILT });
         true
@@ -93,7 +96,7 @@ pub struct Make {
 
 impl Make {
     pub fn new(parameters: Parameters, spawn: &Spawn) -> Make {
-        Make { parameters, spawn: *spawn, next: spawn.argument }
+        Make { parameters, spawn: *spawn, next: Place::of(spawn).number }
     }
 }
 
@@ -113,7 +116,8 @@ impl Script for Make {
             return false;
         }
         self.next += jobs;
-        ops.extend([Op::Fork(self.spawn.child(source / jobs, SH, source)), Op::Wait]);
+        let argument = Place::of(&self.spawn).at(source).argument();
+        ops.extend([Op::Fork(self.spawn.child(source / jobs, SH, argument)), Op::Wait]);
         true
     }
 }

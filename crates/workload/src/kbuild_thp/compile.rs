@@ -1,7 +1,7 @@
 //! A compilation: a shell, the compiler proper, the assembler, and the list of dependencies.
 
 use super::programs::Which;
-use super::tree::{Kind, file, measured, random_of, read_whole, write_new};
+use super::tree::{Kind, Place, measured, random_of, read_whole, write_new};
 use super::{AS, CC1, Cc1, FIXDEP, KIB, MIB, Parameters, SH};
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
@@ -124,11 +124,13 @@ impl Compiler {
     /// path, the same for all sources; else in the source's own.
     fn missed(&self, random: &mut crate::Random) -> u64 {
         let headers = u64::from(self.parameters.tree.headers.get());
-        if random.chance(90) {
+        let place = Place::of(&self.spawn);
+        let name = if random.chance(90) {
             self.header(random) * 2 + random.below(2)
         } else {
-            (self.spawn.argument / DIRECTORY + 1) << 32 | random.below(headers.div_ceil(8))
-        }
+            (place.number / DIRECTORY + 1) << 24 | random.below(headers.div_ceil(8))
+        };
+        u64::from(place.tree) << 56 | name
     }
 
     /// A header: most inclusions are of the same few.
@@ -146,12 +148,13 @@ impl Script for Compiler {
         if !self.once.first() {
             return false;
         }
-        let (Parameters { tree, cc1, .. }, seed, source) = (self.parameters, self.spawn.seed, self.spawn.argument);
+        let (Parameters { tree, cc1, .. }, seed, place) = (self.parameters, self.spawn.seed, Place::of(&self.spawn));
+        let source = place.number;
         let mut random = random_of(u64::from(CC1), source, seed);
         map_and_write(ops, RegionId(regions(CC1) + (1 << 15)), PROGRAM_DATA);
         let program = self.parameters.programs.of(CC1, &[Which::Libc, Which::Cc1Libraries, Which::Cc1]);
         program.map(ops);
-        read_whole(ops, file(Kind::Source, source), tree.bytes(Kind::Source, source, seed));
+        read_whole(ops, place.file(Kind::Source), tree.bytes(Kind::Source, source, seed));
         let bytes = heap(&self.parameters, source, seed);
         let steps = self.steps(bytes);
         let count = steps.len() as u64;
@@ -161,7 +164,7 @@ impl Script for Compiler {
         for (number, step) in (0..).zip(steps) {
             for _ in 0..share(cc1.headers, number) {
                 let header = self.header(&mut random);
-                read_whole(ops, file(Kind::Header, header), self.header_bytes[header as usize]);
+                read_whole(ops, place.at(header).file(Kind::Header), self.header_bytes[header as usize]);
             }
             for _ in 0..share(cc1.misses, number) {
                 ops.push(Op::Lookup { name: self.missed(&mut random), count: 1 });
@@ -173,7 +176,7 @@ impl Script for Compiler {
             ops.extend(step);
             ops.push(Op::Compute { nanos: gone_by(number + 1) - gone_by(number) });
         }
-        write_new(ops, file(Kind::Assembly, source), measured(&cc1.assembly_kib, Kind::Assembly, source, seed));
+        write_new(ops, place.file(Kind::Assembly), measured(&cc1.assembly_bytes, Kind::Assembly, source, seed));
         true
     }
 }
@@ -196,10 +199,11 @@ impl Script for Assemble {
         if !self.once.first() {
             return false;
         }
-        let (parameters, seed, source) = (&self.parameters, self.spawn.seed, self.spawn.argument);
+        let (parameters, seed, place) = (&self.parameters, self.spawn.seed, Place::of(&self.spawn));
+        let source = place.number;
         parameters.programs.of(AS, &[Which::Libc, Which::Assembler]).map_and_run(ops);
-        let text = file(Kind::Assembly, source);
-        read_whole(ops, text, measured(&parameters.cc1.assembly_kib, Kind::Assembly, source, seed));
+        let text = place.file(Kind::Assembly);
+        read_whole(ops, text, measured(&parameters.cc1.assembly_bytes, Kind::Assembly, source, seed));
         let bytes = parameters.assembler.heap_percent.of(heap(parameters, source, seed)) + PROGRAM_DATA;
         for number in 0..bytes.div_ceil(BRK) {
             map_and_write(ops, RegionId(regions(AS) + number as u32), BRK);
@@ -207,8 +211,8 @@ impl Script for Assemble {
         ops.push(Op::Compute { nanos: cpu_time(&parameters.cc1, bytes) });
         write_new(
             ops,
-            file(Kind::Object, source),
-            measured(&parameters.assembler.object_kib, Kind::Object, source, seed),
+            place.file(Kind::Object),
+            measured(&parameters.assembler.object_bytes, Kind::Object, source, seed),
         );
         ops.push(Op::Unlink { file: text });
         true
@@ -233,12 +237,12 @@ impl Script for Fixdep {
         if !self.once.first() {
             return false;
         }
-        let source = self.spawn.argument;
+        let place = Place::of(&self.spawn);
         // Its own program is a few pages.
         self.parameters.programs.of(FIXDEP, &[Which::Libc]).map_and_run(ops);
         map_and_write(ops, RegionId(regions(FIXDEP)), PROGRAM_DATA);
-        let bytes = measured(&self.parameters.assembler.cmd_kib, Kind::Cmd, source, self.spawn.seed);
-        write_new(ops, file(Kind::Cmd, source), bytes);
+        let bytes = measured(&self.parameters.assembler.cmd_bytes, Kind::Cmd, place.number, self.spawn.seed);
+        write_new(ops, place.file(Kind::Cmd), bytes);
         true
     }
 }

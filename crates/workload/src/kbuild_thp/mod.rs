@@ -9,14 +9,14 @@
 
 mod build;
 mod compile;
-mod link;
 mod measures;
 mod programs;
 mod services;
 mod tree;
 mod unpack;
+mod vmlinux;
 
-use crate::bounds::{Deciles, Growth, Percent};
+use crate::bounds::{Bounded, Deciles, Growth, Percent};
 use crate::drive::Program;
 use crate::kbuild_mix::burst;
 use crate::kind::Kind;
@@ -27,7 +27,8 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 pub use programs::{ProgramFile, Programs};
-pub use tree::Tree;
+pub use tree::{TREES, Tree};
+pub use vmlinux::{Tool, Vmlinux};
 
 /// Parameters: the section `[kbuild-thp]`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
@@ -39,8 +40,7 @@ pub struct Parameters {
     pub jobs: NonZero<u16>,
     /// The source tree.
     pub tree: Tree,
-    /// Each build has a tree of its own that is unpacked for it, and the one before is removed; without, builds share one and
-    /// `make clean` comes between.
+    /// Each build has a tree of its own that is unpacked for it; without, builds share one and `make clean` comes between.
     pub unpack: Option<Unpack>,
     /// Memory of each `make`, KiB.
     pub make_kib: NonZero<u32>,
@@ -52,8 +52,8 @@ pub struct Parameters {
     pub cc1: Cc1,
     /// The assembler.
     pub assembler: Assembler,
-    /// Linking.
-    pub link: Link,
+    /// What makes `vmlinux` of the objects.
+    pub vmlinux: Vmlinux,
     /// Bursts.
     pub bursts: Bursts,
 }
@@ -66,6 +66,8 @@ pub struct Unpack {
     pub archive_mib: NonZero<u32>,
     /// CPU time, milliseconds.
     pub cpu_ms: u32,
+    /// Trees on disk at a time: once there are as many, the oldest one is removed before another one is unpacked.
+    pub kept: Bounded<1, TREES>,
 }
 
 /// The compiler proper.
@@ -74,7 +76,7 @@ pub struct Unpack {
 pub struct Cc1 {
     /// Memory, KiB.
     pub heap_kib: Deciles,
-    /// Of this, what `malloc` takes by moving the break; the rest is mapped 2 MiB at a time by the garbage collector.
+    /// Of this, what `malloc` takes, as if all by moving the break; the rest is mapped 2 MiB at a time by the garbage collector.
     pub brk_percent: Percent,
     /// Of what the garbage collector holds, what is used again all the time.
     pub reused_percent: Percent,
@@ -87,8 +89,8 @@ pub struct Cc1 {
     /// Of its memory, in percent, what is there at each tenth of its CPU time.
     #[serde(default)]
     pub grown_percent: Growth,
-    /// Assembly text, KiB.
-    pub assembly_kib: Deciles,
+    /// Assembly text, bytes.
+    pub assembly_bytes: Deciles,
 }
 
 /// The assembler, and what is made of its output.
@@ -97,24 +99,10 @@ pub struct Cc1 {
 pub struct Assembler {
     /// Memory, percent of the compiler's.
     pub heap_percent: Percent,
-    /// Object file, KiB.
-    pub object_kib: Deciles,
-    /// List of dependencies (`.cmd`), KiB.
-    pub cmd_kib: Deciles,
-}
-
-/// Linking, at the end of a build.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
-#[serde(deny_unknown_fields)]
-pub struct Link {
-    /// Runs: of the linker and of what reads its output.
-    pub passes: u32,
-    /// Memory of each, MiB.
-    pub heap_mib: NonZero<u32>,
-    /// CPU time of each, milliseconds.
-    pub cpu_ms: u32,
-    /// Size of what is written by each, MiB.
-    pub output_mib: NonZero<u32>,
+    /// Object file, bytes.
+    pub object_bytes: Deciles,
+    /// List of dependencies (`.cmd`), bytes.
+    pub cmd_bytes: Deciles,
 }
 
 /// Bursts.
@@ -136,14 +124,14 @@ pub struct KbuildThp {
 }
 
 const ROLES: [&str; 12] =
-    ["kbuild", "make", "sh", "cc1", "as", "fixdep", "ld", "clean", "burst", "services", "tar", "rm"];
+    ["kbuild", "make", "sh", "cc1", "as", "fixdep", "vmlinux", "clean", "burst", "services", "tar", "rm"];
 const KBUILD: u16 = 0;
 const MAKE: u16 = 1;
 const SH: u16 = 2;
 const CC1: u16 = 3;
 const AS: u16 = 4;
 const FIXDEP: u16 = 5;
-const LD: u16 = 6;
+const VMLINUX: u16 = 6;
 const CLEAN: u16 = 7;
 const BURST: u16 = 8;
 const SERVICES: u16 = 9;
@@ -163,28 +151,15 @@ impl Kind for Parameters {
         Box::new(KbuildThp { parameters: *self, seed, header_bytes: self.tree.header_bytes(seed) })
     }
 
-    /// Memory of processes, the number of files and that of compilations follow the scale. CPU time of a compilation follows its
-    /// memory, so that pages are asked for at the same rate as at full size; a build takes less time by the square of the
-    /// scale, and so do the pauses between bursts: as many fall into a build.
+    /// What is built is a part of the kernel, on the same machine: sources, files of the tree, and what is written of them. Processes
+    /// are as large as at full size and as many at a time; so are the set of headers, and memory and time of what makes `vmlinux`.
     fn scale(&mut self, scale: Scale) {
-        let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
-        self.make_kib = scaled(self.make_kib);
-        self.services_mib = scale.of_u32(self.services_mib);
-        let Parameters { tree, unpack, programs, cc1, link, bursts, .. } = self;
-        tree.scale(scale);
-        programs.scale(scale);
-        cc1.heap_kib = cc1.heap_kib.map(|kib| scale.of(kib));
-        cc1.assembly_kib = cc1.assembly_kib.map(|kib| scale.of(kib));
-        cc1.headers = scale.of_u32(cc1.headers);
-        cc1.misses = scale.of_u32(cc1.misses);
-        (link.heap_mib, link.output_mib) = (scaled(link.heap_mib), scaled(link.output_mib));
-        link.cpu_ms = scale.of_u32(scale.of_u32(link.cpu_ms));
-        if let Some(unpack) = unpack {
-            unpack.archive_mib = scaled(unpack.archive_mib);
-            unpack.cpu_ms = scale.of_u32(scale.of_u32(unpack.cpu_ms));
+        self.tree.scale(scale);
+        self.vmlinux.scale(scale);
+        if let Some(unpack) = &mut self.unpack {
+            unpack.archive_mib = scale.of_nonzero(unpack.archive_mib);
+            unpack.cpu_ms = scale.of_u32(unpack.cpu_ms);
         }
-        bursts.mib = scale.of_u32(bursts.mib);
-        bursts.period_ms = scale.of_u32(scale.of_u32(bursts.period_ms));
     }
 }
 
@@ -223,9 +198,9 @@ impl Workload for KbuildThp {
             CC1 => program(compile::Compiler::new(parameters, spawn, &self.header_bytes)),
             AS => program(compile::Assemble::new(parameters, spawn)),
             FIXDEP => program(compile::Fixdep::new(parameters, spawn)),
-            LD => program(link::Linker::new(parameters, spawn)),
-            CLEAN => program(unpack::Clean::new(parameters)),
-            RM => program(unpack::Remove::new(parameters)),
+            VMLINUX => program(vmlinux::Process::new(parameters, spawn)),
+            CLEAN => program(unpack::Clean::new(parameters, spawn)),
+            RM => program(unpack::Remove::new(parameters, spawn)),
             TAR => program(unpack::Unpack::new(parameters, spawn)),
             SERVICES => program(services::Services::new(parameters)),
             _ => program(self.burst()),

@@ -2,7 +2,7 @@
 
 use super::KIB;
 use super::tree::{Kind, file, write_new};
-use crate::{Access, FileMapping, Op, RegionId, Scale};
+use crate::{Access, FileMapping, Op, RegionId};
 use serde::Deserialize;
 use std::num::NonZero;
 
@@ -67,15 +67,6 @@ impl Programs {
             Which::Cc1Libraries => self.cc1_libraries,
             Which::Assembler => self.assembler,
             Which::Linker => self.linker,
-        }
-    }
-
-    pub(super) fn scale(&mut self, scale: Scale) {
-        let Programs { libc, make, shell, cc1, cc1_libraries, assembler, linker } = self;
-        for program in [libc, make, shell, cc1, cc1_libraries, assembler, linker] {
-            program.kib = NonZero::new(scale.of_u32(program.kib.get())).unwrap_or(program.kib);
-            program.used_kib = scale.of_u32(program.used_kib).min(program.kib.get());
-            program.hot_kib = scale.of_u32(program.hot_kib).min(program.used_kib);
         }
     }
 

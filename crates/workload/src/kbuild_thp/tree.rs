@@ -1,6 +1,5 @@
 //! The source tree: which files there are, and how large each is.
 
-use super::KIB;
 use crate::bounds::{Between, Deciles};
 use crate::random::Random;
 use crate::{FileId, Op, Scale, Spawn};
@@ -14,16 +13,16 @@ use std::sync::Arc;
 pub struct Tree {
     /// Source files: compilations of a build.
     pub sources: NonZero<u32>,
-    /// Smallest and largest, KiB.
-    pub source_kib: Between,
+    /// Smallest and largest, bytes.
+    pub source_bytes: Between,
     /// Headers.
     pub headers: NonZero<u32>,
-    /// Smallest and largest, KiB.
-    pub header_kib: Between,
+    /// Smallest and largest, bytes.
+    pub header_bytes: Between,
     /// What `make` reads to know what to do: makefiles and configuration.
     pub makefiles: u32,
-    /// Smallest and largest, KiB.
-    pub makefile_kib: Between,
+    /// Smallest and largest, bytes.
+    pub makefile_bytes: Between,
     /// Directories: a search of the tree reads all of them. Files of a block each stand in for them.
     pub directories: u32,
     /// Files that no build opens.
@@ -55,16 +54,54 @@ pub(super) enum Kind {
 /// A directory's block.
 pub(super) const DIRECTORY_BYTES: u64 = 4096;
 
-/// The `number`-th file of a kind.
+/// Bits of a file's number for its place among those of its kind, and for its tree.
+const NUMBER_BITS: u32 = 22;
+const TREE_BITS: u32 = 6;
+
+/// As many trees can be on disk.
+pub const TREES: u32 = 1 << TREE_BITS;
+
+/// The `number`-th file of a kind that is not in a tree.
 pub(super) fn file(kind: Kind, number: u64) -> FileId {
-    FileId((kind as u32) << 24 | (number as u32 & 0xff_ffff))
+    Place { tree: 0, number }.file(kind)
+}
+
+/// Where in which of the trees on disk: the argument of a process that works there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    /// The tree.
+    pub tree: u32,
+    /// The number of a source, or of whatever else.
+    pub number: u64,
+}
+
+impl Place {
+    /// That of a process.
+    pub fn of(spawn: &Spawn) -> Place {
+        Place { tree: (spawn.argument >> 32) as u32, number: spawn.argument & u64::from(u32::MAX) }
+    }
+
+    /// As an argument.
+    pub fn argument(self) -> u64 {
+        u64::from(self.tree) << 32 | self.number
+    }
+
+    /// Another place in the same tree.
+    pub fn at(self, number: u64) -> Place {
+        Place { number, ..self }
+    }
+
+    /// A file here.
+    pub fn file(self, kind: Kind) -> FileId {
+        let (tree, number) = (self.tree % TREES, self.number as u32 & ((1 << NUMBER_BITS) - 1));
+        FileId((kind as u32) << (NUMBER_BITS + TREE_BITS) | tree << NUMBER_BITS | number)
+    }
 }
 
 impl Tree {
+    /// Headers stay: each compilation includes as many of them, and most are of the same few.
     pub(super) fn scale(&mut self, scale: Scale) {
-        let scaled = |count: NonZero<u32>| NonZero::new(scale.of_u32(count.get())).unwrap_or(count);
-        self.sources = scaled(self.sources);
-        self.headers = scaled(self.headers);
+        self.sources = scale.of_nonzero(self.sources);
         self.makefiles = scale.of_u32(self.makefiles);
         self.directories = scale.of_u32(self.directories);
         self.others = scale.of_u32(self.others);
@@ -73,9 +110,9 @@ impl Tree {
     /// Size of a file of the tree, bytes.
     pub(super) fn bytes(&self, kind: Kind, number: u64, seed: u64) -> u64 {
         let range = match kind {
-            Kind::Source => self.source_kib,
-            Kind::Header => self.header_kib,
-            Kind::Makefile => self.makefile_kib,
+            Kind::Source => self.source_bytes,
+            Kind::Header => self.header_bytes,
+            Kind::Makefile => self.makefile_bytes,
             Kind::Other => return self.other_bytes.draw(&mut random_of(kind as u64, number, seed)),
             _ => return DIRECTORY_BYTES,
         };
@@ -108,12 +145,12 @@ impl Tree {
 
 /// A size that belongs to a file, whoever asks: bytes.
 pub(super) fn drawn(range: Between, kind: Kind, number: u64, seed: u64) -> u64 {
-    random_of(kind as u64, number, seed).log_uniform(range.low, range.high) * KIB
+    random_of(kind as u64, number, seed).log_uniform(range.low, range.high)
 }
 
 /// The same of a measured distribution.
 pub(super) fn measured(sizes: &Deciles, kind: Kind, number: u64, seed: u64) -> u64 {
-    sizes.draw(&mut random_of(kind as u64, number, seed)) * KIB
+    sizes.draw(&mut random_of(kind as u64, number, seed))
 }
 
 /// Random numbers that belong to a thing and not to a process, so that they are the same in every build.
@@ -139,14 +176,14 @@ mod tests {
     #[test]
     fn every_file_of_the_tree_comes_once_and_kinds_are_mixed() {
         let count = |count| NonZero::new(count).expect("not 0");
-        let kib = Between { low: 1, high: 2 };
+        let bytes = Between { low: 1, high: 2 };
         let tree = Tree {
             sources: count(27),
-            source_kib: kib,
+            source_bytes: bytes,
             headers: count(40),
-            header_kib: kib,
+            header_bytes: bytes,
             makefiles: 0,
-            makefile_kib: kib,
+            makefile_bytes: bytes,
             directories: 51,
             others: 700,
             other_bytes: Deciles::try_from([1; 11]).expect("they ascend"),

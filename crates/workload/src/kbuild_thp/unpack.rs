@@ -1,7 +1,7 @@
 //! What comes before a build: the tree of the one before is removed, and a new one unpacked; or what was built is removed.
 
-use super::tree::{DIRECTORY_BYTES, Kind, file, read_whole, write_new};
-use super::{MIB, Parameters};
+use super::tree::{DIRECTORY_BYTES, Kind, Place, file, read_whole, write_new};
+use super::{MIB, Parameters, vmlinux};
 use crate::rounds::Script;
 use crate::{Op, Spawn};
 
@@ -9,23 +9,23 @@ use crate::{Op, Spawn};
 const ROUND: usize = 256;
 
 /// What a build has made.
-fn unlink_built(parameters: &Parameters, ops: &mut Vec<Op>) {
-    let passes = u64::from(parameters.link.passes);
-    ops.extend((0..passes).map(|pass| Op::Unlink { file: file(Kind::Linked, pass) }));
+fn unlink_built(parameters: &Parameters, tree: Place, ops: &mut Vec<Op>) {
+    vmlinux::unlink(tree, ops);
     let sources = u64::from(parameters.tree.sources.get());
-    let each = |number| [Kind::Object, Kind::Cmd].map(|kind| Op::Unlink { file: file(kind, number) });
+    let each = |number| [Kind::Object, Kind::Cmd].map(|kind| Op::Unlink { file: tree.at(number).file(kind) });
     ops.extend((0..sources).flat_map(each));
 }
 
 /// `make clean`: searches all directories; all that the build made goes.
 pub struct Clean {
     parameters: Parameters,
+    tree: Place,
     done: bool,
 }
 
 impl Clean {
-    pub fn new(parameters: Parameters) -> Clean {
-        Clean { parameters, done: false }
+    pub fn new(parameters: Parameters, spawn: &Spawn) -> Clean {
+        Clean { parameters, tree: Place::of(spawn), done: false }
     }
 }
 
@@ -35,9 +35,9 @@ impl Script for Clean {
             return false;
         }
         for number in 0..self.parameters.tree.directories.into() {
-            read_whole(ops, file(Kind::Directory, number), DIRECTORY_BYTES);
+            read_whole(ops, self.tree.at(number).file(Kind::Directory), DIRECTORY_BYTES);
         }
-        unlink_built(&self.parameters, ops);
+        unlink_built(&self.parameters, self.tree, ops);
         true
     }
 }
@@ -45,27 +45,28 @@ impl Script for Clean {
 /// `rm -rf`: the whole tree with all that was built in it.
 pub struct Remove {
     parameters: Parameters,
+    tree: Place,
     files: Box<dyn Iterator<Item = (Kind, u64)> + Send>,
 }
 
 impl Remove {
-    pub fn new(parameters: Parameters) -> Remove {
-        Remove { parameters, files: Box::new(parameters.tree.files()) }
+    pub fn new(parameters: Parameters, spawn: &Spawn) -> Remove {
+        Remove { parameters, tree: Place::of(spawn), files: Box::new(parameters.tree.files()) }
     }
 }
 
 impl Script for Remove {
     fn begin(&mut self, ops: &mut Vec<Op>) {
-        unlink_built(&self.parameters, ops);
+        unlink_built(&self.parameters, self.tree, ops);
     }
 
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
         let before = ops.len();
         for (kind, number) in self.files.by_ref().take(ROUND) {
             if kind == Kind::Directory {
-                read_whole(ops, file(kind, number), DIRECTORY_BYTES);
+                read_whole(ops, self.tree.at(number).file(kind), DIRECTORY_BYTES);
             }
-            ops.push(Op::Unlink { file: file(kind, number) });
+            ops.push(Op::Unlink { file: self.tree.at(number).file(kind) });
         }
         ops.len() > before
     }
@@ -74,6 +75,7 @@ impl Script for Remove {
 /// `tar x`: reads the archive bit by bit, and writes one file after the other.
 pub struct Unpack {
     parameters: Parameters,
+    tree: Place,
     seed: u64,
     files: Box<dyn Iterator<Item = (Kind, u64)> + Send>,
     /// Files unpacked, and of how many.
@@ -84,7 +86,8 @@ pub struct Unpack {
 impl Unpack {
     pub fn new(parameters: Parameters, spawn: &Spawn) -> Unpack {
         let files = || parameters.tree.files();
-        Unpack { parameters, seed: spawn.seed, files: Box::new(files()), done: 0, all: files().count() as u64 }
+        let (tree, seed, all) = (Place::of(spawn), spawn.seed, files().count() as u64);
+        Unpack { parameters, tree, seed, files: Box::new(files()), done: 0, all }
     }
 }
 
@@ -93,7 +96,8 @@ impl Script for Unpack {
         let Some(unpack) = self.parameters.unpack else { return false };
         let from = self.done;
         for (kind, number) in self.files.by_ref().take(ROUND) {
-            write_new(ops, file(kind, number), self.parameters.tree.bytes(kind, number, self.seed));
+            let bytes = self.parameters.tree.bytes(kind, number, self.seed);
+            write_new(ops, self.tree.at(number).file(kind), bytes);
             self.done += 1;
         }
         let share = |whole: u64| whole * self.done / self.all - whole * from / self.all;
@@ -112,14 +116,16 @@ mod tests {
 
     #[test]
     fn what_was_unpacked_is_removed_once_each() {
-        let mut scenario = Scenario::shipped("kbuild-thp").expect("it is shipped");
+        let text = Scenario::shipped_text("kbuild-thp").expect("it is shipped");
+        let kept = 2;
+        let mut scenario = Scenario::parse(&text.replace("kept = 15", "kept = 2")).expect("two are kept");
         scenario.scale("1/16".parse().expect("a scale"));
         let workload = scenario.workload();
         let builds = workload.roots()[0];
         let ops = workload.program(&builds.spawn).take(builds.quota as usize);
         let forked: Vec<_> = ops.filter_map(|op| if let Op::Fork(child) = op { Some(child) } else { None }).collect();
         let of_role = |role| forked.iter().filter(|child| child.role == role).collect::<Vec<_>>();
-        assert_eq!((of_role(TAR).len(), of_role(RM).len()), (15, 14), "the first build finds nothing to remove");
+        assert_eq!((of_role(TAR).len(), of_role(RM).len()), (15, 15 - kept), "as many trees stay");
         let mut tree: BTreeSet<FileId> = BTreeSet::new();
         let mut bytes = 0;
         for op in workload.program(of_role(TAR)[0]) {
@@ -129,12 +135,17 @@ mod tests {
                 _ => {}
             }
         }
-        // A sixteenth of 85,000 files of 16 KB.
+        // All headers, and a sixteenth of 91,800 other files of 16 KB.
         assert!(
-            (5_200..5_500).contains(&tree.len()) && (75 << 20..100 << 20).contains(&bytes),
+            (9_500..9_650).contains(&tree.len()) && (100 << 20..120 << 20).contains(&bytes),
             "{} {bytes}",
             tree.len()
         );
+        let second: BTreeSet<FileId> = workload
+            .program(of_role(TAR)[1])
+            .filter_map(|op| if let Op::Create { file } = op { Some(file) } else { None })
+            .collect();
+        assert!(second.len() == tree.len() && second.is_disjoint(&tree), "trees have files of their own");
         for op in workload.program(of_role(RM)[0]) {
             if let Op::Unlink { file } = op {
                 tree.remove(&file);

@@ -33,7 +33,7 @@ pub struct Client {
 
 impl Client {
     pub(super) fn scale(&mut self, scale: Scale) {
-        self.duration_ms = NonZero::new(scale.of_u32(self.duration_ms.get())).unwrap_or(self.duration_ms);
+        self.duration_ms = scale.of_nonzero(self.duration_ms);
     }
 
     /// Bytes of all items.

@@ -74,7 +74,7 @@ impl Kind for Parameters {
 
     fn scale(&mut self, scale: Scale) {
         self.full_mib = self.full_mib.or(Some(self.memtotal_mib));
-        self.memtotal_mib = NonZero::new(scale.of_u32(self.memtotal_mib.get())).unwrap_or(self.memtotal_mib);
+        self.memtotal_mib = scale.of_nonzero(self.memtotal_mib);
         self.settle_ms = scale.of_u32(self.settle_ms);
         self.client.scale(scale);
     }

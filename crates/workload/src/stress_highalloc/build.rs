@@ -42,9 +42,8 @@ const STEPS: u64 = 8;
 
 impl Builds {
     pub(super) fn scale(&mut self, scale: Scale) {
-        let scaled = |size: NonZero<u32>| NonZero::new(scale.of_u32(size.get())).unwrap_or(size);
-        self.files = scaled(self.files);
-        self.cpu_ms = scaled(self.cpu_ms);
+        self.files = scale.of_nonzero(self.files);
+        self.cpu_ms = scale.of_nonzero(self.cpu_ms);
         self.arena_kib = Between { low: scale.of(self.arena_kib.low), high: scale.of(self.arena_kib.high) };
     }
 
