@@ -16,7 +16,7 @@ fn run(name: &str, policy: &str, limit_ms: u64) -> (Scenario, Simulated) {
     run_policy(name, &preset(policy).unwrap(), limit_ms)
 }
 
-/// A scenario at a sixteenth of its size.
+/// A scenario at a sixteenth of its size, or the small builds.
 fn run_policy(name: &str, policy: &Policy, limit_ms: u64) -> (Scenario, Simulated) {
     let scenario = small::scenario(name, "1/16");
     let machine = MachineSpec { time_limit: Some(limit_ms * 1_000_000), ..MachineSpec::of(&scenario) };

@@ -7,7 +7,7 @@ use pagealloc::Policy;
 use pagealloc::policy::{DefragRetry, PRESETS, preset};
 use simulator::{MachineSpec, Simulated, Simulation};
 
-/// A scenario at an eighth of its size, up to a time.
+/// A scenario at an eighth of its size, or the small builds, up to a time.
 fn run(name: &str, policy: &Policy, seconds: u64) -> Simulated {
     let scenario = small::scenario(name, "1/8");
     let machine = MachineSpec { time_limit: Some(seconds * 1_000_000_000), ..MachineSpec::of(&scenario) };

@@ -23,10 +23,11 @@ fn regions(role: u16) -> u32 {
 }
 
 /// A program that is one round long.
-struct Once(bool);
+#[derive(Default)]
+pub(super) struct Once(bool);
 
 impl Once {
-    fn first(&mut self) -> bool {
+    pub fn first(&mut self) -> bool {
         !std::mem::replace(&mut self.0, true)
     }
 }
@@ -56,7 +57,7 @@ pub struct Shell {
 
 impl Shell {
     pub fn new(parameters: Parameters, spawn: &Spawn) -> Shell {
-        Shell { parameters, spawn: *spawn, once: Once(false) }
+        Shell { parameters, spawn: *spawn, once: Once::default() }
     }
 }
 
@@ -84,7 +85,7 @@ pub struct Compiler {
 
 impl Compiler {
     pub fn new(parameters: Parameters, spawn: &Spawn, header_bytes: &Arc<[u64]>) -> Compiler {
-        Compiler { parameters, spawn: *spawn, header_bytes: Arc::clone(header_bytes), once: Once(false) }
+        Compiler { parameters, spawn: *spawn, header_bytes: Arc::clone(header_bytes), once: Once::default() }
     }
 
     /// Steps of the heap: the garbage collector's mappings, written in pieces, and moves of the break in between.
@@ -190,7 +191,7 @@ pub struct Assemble {
 
 impl Assemble {
     pub fn new(parameters: Parameters, spawn: &Spawn) -> Assemble {
-        Assemble { parameters, spawn: *spawn, once: Once(false) }
+        Assemble { parameters, spawn: *spawn, once: Once::default() }
     }
 }
 
@@ -228,7 +229,7 @@ pub struct Fixdep {
 
 impl Fixdep {
     pub fn new(parameters: Parameters, spawn: &Spawn) -> Fixdep {
-        Fixdep { parameters, spawn: *spawn, once: Once(false) }
+        Fixdep { parameters, spawn: *spawn, once: Once::default() }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What comes before a build: the tree of the one before is removed, and a new one unpacked; or what was built is removed.
 
+use super::compile::Once;
 use super::tree::{DIRECTORY_BYTES, Kind, Place, file, read_whole, write_new};
 use super::{MIB, Parameters, vmlinux};
 use crate::rounds::Script;
@@ -20,18 +21,18 @@ fn unlink_built(parameters: &Parameters, tree: Place, ops: &mut Vec<Op>) {
 pub struct Clean {
     parameters: Parameters,
     tree: Place,
-    done: bool,
+    once: Once,
 }
 
 impl Clean {
     pub fn new(parameters: Parameters, spawn: &Spawn) -> Clean {
-        Clean { parameters, tree: Place::of(spawn), done: false }
+        Clean { parameters, tree: Place::of(spawn), once: Once::default() }
     }
 }
 
 impl Script for Clean {
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
-        if std::mem::replace(&mut self.done, true) {
+        if !self.once.first() {
             return false;
         }
         for number in 0..self.parameters.tree.directories.into() {

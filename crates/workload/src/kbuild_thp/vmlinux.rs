@@ -1,6 +1,6 @@
 //! The end of a build: its objects become `vmlinux`.
 
-use super::compile::{BRK, map_and_write};
+use super::compile::{BRK, Once, map_and_write};
 use super::programs::Which;
 use super::tree::{Kind, Place, measured, read_whole};
 use super::{MIB, Parameters, VMLINUX};
@@ -95,12 +95,12 @@ pub(super) fn unlink(tree: Place, ops: &mut Vec<Op>) {
 pub struct Process {
     parameters: Parameters,
     spawn: Spawn,
-    done: bool,
+    once: Once,
 }
 
 impl Process {
     pub fn new(parameters: Parameters, spawn: &Spawn) -> Process {
-        Process { parameters, spawn: *spawn, done: false }
+        Process { parameters, spawn: *spawn, once: Once::default() }
     }
 
     fn read(&self, ops: &mut Vec<Op>, inputs: &[usize]) {
@@ -137,7 +137,7 @@ fn grow(ops: &mut Vec<Op>, tool: &Tool) {
 
 impl Script for Process {
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
-        if std::mem::replace(&mut self.done, true) {
+        if !self.once.first() {
             return false;
         }
         let place = Place::of(&self.spawn);
