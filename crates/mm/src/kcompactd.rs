@@ -112,7 +112,7 @@ impl<W: World> Mm<W> {
 
     /// Compacts the node if its score asks for it; the time until the next look.
     async fn proactive_look(&self, node: NodeId, task: &TaskContext) -> Nanos {
-        let kswapd_running = !self.env.has_waiters(Queue::Kswapd(node));
+        let kswapd_running = self.kswapd_runs(node);
         if !self.state.borrow().wants_proactive_compaction(node, kswapd_running) {
             return CHECK_INTERVAL;
         }

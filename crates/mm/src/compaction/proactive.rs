@@ -19,7 +19,7 @@ impl<W: World> State<W> {
         zones().map(|zone| managed(zone) * u64::from(self.alloc.fragmentation_score(zone, order)) / (total + 1)).sum()
     }
 
-    /// Whether a node is fragmented enough for a proactive run; kswapd must be asleep.
+    /// Whether a node is fragmented enough for a proactive run; kswapd must not be running.
     pub(crate) fn wants_proactive_compaction(&self, node: NodeId, kswapd_running: bool) -> bool {
         let policy = &self.alloc.policy;
         let proactiveness = policy.sysctl.compaction_proactiveness;

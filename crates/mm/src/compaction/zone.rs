@@ -3,7 +3,7 @@
 use super::control::pageblock_start;
 use super::source_block::Isolated;
 use super::{CompactControl, CompactMode, CompactResult};
-use crate::env::{Env, Queue, Work};
+use crate::env::{Env, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::reclaim::ThrottleReason;
 use crate::state::{Mm, State, World};
@@ -34,7 +34,7 @@ impl<W: World> Mm<W> {
         }
         let began = self.yields_from(control.mode == CompactMode::Async);
         let result = loop {
-            control.kswapd_running = control.proactive && !self.env.has_waiters(Queue::Kswapd(control.node));
+            control.kswapd_running = control.proactive && self.kswapd_runs(control.node);
             // A batch that failed is followed by the rest of its block, whatever the free lists say by now (11.12).
             if !control.rescan {
                 let verdict = self.state.borrow_mut().compact_finished(control);

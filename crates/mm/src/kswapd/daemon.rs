@@ -3,6 +3,7 @@
 use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, World};
+use core::future::Future;
 use pagealloc::policy::{HandOver, LruRule};
 use pagealloc::{Counter, NodeId, Order, ZoneType};
 
@@ -12,11 +13,35 @@ const PID_BASE: u32 = u32::MAX - 255;
 const NAPS_A_SECOND: u64 = 10;
 
 impl<W: World> Mm<W> {
+    /// Whether a node's kswapd runs or could (`task_is_running`): it neither sleeps nor waits for anything.
+    pub(crate) fn kswapd_runs(&self, node: NodeId) -> bool {
+        !self.env.has_waiters(Queue::Kswapd(node)) && !self.state.borrow().nodes[node.index()].kswapd.blocked
+    }
+
+    /// What this task waits for in reclaim. If it is a kswapd, that does not run meanwhile.
+    pub(crate) async fn blocked<T>(&self, task: &TaskContext, wait: impl Future<Output = T>) -> T {
+        let node = task.pid.checked_sub(PID_BASE).filter(|_| task.flags.contains(TaskFlags::KSWAPD));
+        let set = |blocked| {
+            let mut state = self.state.borrow_mut();
+            if let Some(node) = node.and_then(|node| state.nodes.get_mut(node as usize)) {
+                node.kswapd.blocked = blocked;
+            }
+        };
+        set(true);
+        let ended = wait.await;
+        set(false);
+        ended
+    }
+
+    /// A node's kswapd as a task, on the node's first CPU.
+    pub(crate) fn kswapd_task(&self, node: NodeId) -> TaskContext {
+        let flags = TaskFlags::MEMALLOC.with(TaskFlags::KTHREAD).with(TaskFlags::KSWAPD);
+        TaskContext { pid: PID_BASE + u32::from(node.0), cpu: self.state.borrow().first_cpu_of(node), flags }
+    }
+
     /// The daemon of a node; never returns.
     pub async fn kswapd(&self, node: NodeId) {
-        let flags = TaskFlags::MEMALLOC.with(TaskFlags::KTHREAD).with(TaskFlags::KSWAPD);
-        let cpu = self.state.borrow().first_cpu_of(node);
-        let task = TaskContext { pid: PID_BASE + u32::from(node.0), cpu, flags };
+        let task = self.kswapd_task(node);
         let (mut alloc_order, mut highest) = (0, ZoneType::Movable);
         let mut reclaim_order = 0;
         loop {

@@ -15,6 +15,8 @@ pub struct Kswapd {
     pub(super) sleeping: bool,
     /// It was woken and has not noticed yet. Makes a wake that comes before the wait count.
     pub(super) woken: bool,
+    /// It waits in the middle of a run, for a device or for reclaim to get on: it is awake, but does not run.
+    pub(super) blocked: bool,
     /// The zones' boosts when it was woken, by zone type, where it begins at that moment (7.8).
     pub(super) boosts_at_wakeup: Option<[u64; NR_ZONE_TYPES]>,
     /// Pages scanned since one was last reclaimed, by zone type: up to 4.11 what told a hopeless zone (9.13).

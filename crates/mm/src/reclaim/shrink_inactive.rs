@@ -99,7 +99,7 @@ impl<W: World> Mm<W> {
             self.env.work(task, Work::Shrink { scanned, reclaimed, folios, anon: swap }).await;
         }
         if wrote {
-            self.env.write_room(swap).await;
+            self.blocked(task, self.env.write_room(swap)).await;
         }
     }
 }

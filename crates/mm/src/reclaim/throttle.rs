@@ -18,9 +18,11 @@ impl<W: World> Mm<W> {
         let rule = self.state.borrow().alloc.policy.reclaim.throttling;
         match (rule, reason) {
             (Throttling::ByReason, _) => self.throttle_by_reason(node, reason, task).await,
-            (_, ThrottleReason::Writeback | ThrottleReason::Isolated) => self.congestion_wait().await,
+            (_, ThrottleReason::Writeback | ThrottleReason::Isolated) => {
+                self.blocked(task, self.congestion_wait()).await;
+            }
             (Throttling::WhileCongested, ThrottleReason::Congested) if self.env.congested() => {
-                self.congestion_wait().await;
+                self.blocked(task, self.congestion_wait()).await;
             }
             _ => self.env.work(task, Work::Resched).await,
         }
@@ -80,7 +82,7 @@ impl<W: World> Mm<W> {
             self.state.borrow_mut().nodes[node.index()].reclaim.begin_wait_for_writes();
         }
         let timeout = reason.timeout(self.env.hz());
-        let left = match self.env.wait(reason.queue(node), Some(timeout)).await {
+        let left = match self.blocked(task, self.env.wait(reason.queue(node), Some(timeout))).await {
             Woken::Early { left } => left,
             Woken::TimedOut => 0,
         };

@@ -80,6 +80,8 @@ pub struct Cc1 {
     pub brk_percent: Percent,
     /// Of what the garbage collector holds, what is used again all the time.
     pub reused_percent: Percent,
+    /// Once: when a source has been parsed, the passes over the whole of it begin.
+    pub unit_pass: UnitPass,
     /// Headers read.
     pub headers: u32,
     /// Names of headers looked for where they are not.
@@ -91,6 +93,16 @@ pub struct Cc1 {
     pub grown_percent: Growth,
     /// Assembly text, bytes.
     pub assembly_bytes: Deciles,
+}
+
+/// When the compiler goes through its memory.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct UnitPass {
+    /// Of its CPU time, what has gone.
+    pub at_percent: Percent,
+    /// Of its memory at that time, what is used.
+    pub percent: Percent,
 }
 
 /// The assembler, and what is made of its output.

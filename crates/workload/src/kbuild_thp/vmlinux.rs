@@ -4,9 +4,9 @@ use super::compile::{BRK, Once, map_and_write};
 use super::programs::Which;
 use super::tree::{Kind, Place, measured, read_whole};
 use super::{MIB, Parameters, VMLINUX};
-use crate::bounds::Percent;
+use crate::bounds::{Growth, Percent};
 use crate::rounds::Script;
-use crate::{FileId, Op, RegionId, Scale, Spawn};
+use crate::{Access, FileId, Op, RegionId, Scale, Spawn};
 use serde::Deserialize;
 use std::num::NonZero;
 
@@ -34,8 +34,23 @@ pub struct Tool {
     pub brk_percent: Percent,
     /// CPU time, milliseconds.
     pub cpu_ms: u32,
+    /// Of its memory, in percent, what is there at each tenth of its CPU time.
+    #[serde(default)]
+    pub grown_percent: Growth,
+    /// How it goes through what it has, over and over; not at all, if it is not said.
+    pub passes: Option<Passes>,
     /// Size of what it writes, MiB.
     pub output_mib: NonZero<u32>,
+}
+
+/// A program's passes over its memory.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct Passes {
+    /// CPU time of one, milliseconds.
+    pub every_ms: NonZero<u32>,
+    /// Of the memory, what it uses.
+    pub percent: Percent,
 }
 
 /// A run of a tool. A file has the number of the run that made it.
@@ -118,7 +133,36 @@ impl Process {
     }
 }
 
-/// Grows by arenas of some megabytes, with moves of the break in between.
+/// Memory that a tool has, and how far its pass over it has come.
+#[derive(Default)]
+struct Held {
+    mapped: Vec<(RegionId, u64)>,
+    bytes: u64,
+    next: usize,
+    /// What is due of the pass, bytes.
+    due: u64,
+}
+
+impl Held {
+    fn map_and_write(&mut self, ops: &mut Vec<Op>, region: RegionId, bytes: u64) {
+        map_and_write(ops, region, bytes);
+        self.mapped.push((region, bytes));
+        self.bytes += bytes;
+    }
+
+    /// What is used again in some time.
+    fn go_through(&mut self, ops: &mut Vec<Op>, passes: &Passes, nanos: u64) {
+        self.due += self.bytes * nanos / (u64::from(passes.every_ms.get()) * 1_000_000);
+        while let Some(&(region, bytes)) = self.mapped.get(self.next).filter(|(_, bytes)| *bytes <= self.due) {
+            let used = (passes.percent.of(bytes) / 4096 * 4096).max(4096);
+            ops.push(Op::Touch { region, offset: 0, bytes: used, access: Access::Read });
+            self.due -= bytes;
+            self.next = (self.next + 1) % self.mapped.len();
+        }
+    }
+}
+
+/// Grows by arenas of some megabytes, with moves of the break in between, and goes through what it has.
 fn grow(ops: &mut Vec<Op>, tool: &Tool) {
     const ARENA: u64 = 4 * MIB;
     const ARENAS: u32 = 1 << 28;
@@ -128,10 +172,16 @@ fn grow(ops: &mut Vec<Op>, tool: &Tool) {
     let (arenas, breaks) = ((bytes - moved).div_ceil(ARENA), moved.div_ceil(BRK));
     let count = arenas.max(breaks).max(1);
     let due = |all: u64, step: u64| all * step / count..all * (step + 1) / count;
+    let gone_by = |step: u64| tool.grown_percent.time_of(step, count, u64::from(tool.cpu_ms) * 1_000_000);
+    let mut held = Held::default();
     for step in 0..count {
-        due(arenas, step).for_each(|number| map_and_write(ops, RegionId(ARENAS | number as u32), ARENA));
-        due(breaks, step).for_each(|number| map_and_write(ops, RegionId(BREAKS | number as u32), BRK));
-        ops.push(Op::Compute { nanos: u64::from(tool.cpu_ms) * 1_000_000 / count });
+        due(arenas, step).for_each(|number| held.map_and_write(ops, RegionId(ARENAS | number as u32), ARENA));
+        due(breaks, step).for_each(|number| held.map_and_write(ops, RegionId(BREAKS | number as u32), BRK));
+        let nanos = gone_by(step + 1) - gone_by(step);
+        ops.push(Op::Compute { nanos });
+        if let Some(passes) = &tool.passes {
+            held.go_through(ops, passes, nanos);
+        }
     }
 }
 

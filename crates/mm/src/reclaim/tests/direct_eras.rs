@@ -136,6 +136,15 @@ fn since_5_16_kernel_threads_but_kswapd_wait_for_nobody() {
 }
 
 #[test]
+fn kswapd_does_not_run_while_it_waits_in_reclaim() {
+    let mm = machine(linux_6_18());
+    let runs_while = |task| run(mm.blocked(&task, async { mm.kswapd_runs(NODE) }));
+    assert!(!runs_while(mm.kswapd_task(NODE)));
+    assert!(mm.kswapd_runs(NODE), "it goes on");
+    assert!(runs_while(TASK), "somebody else waits");
+}
+
+#[test]
 fn before_5_16_a_request_waits_before_it_tries_again_what_is_mostly_unwritten() {
     let waits = |rule, dirty: bool| {
         let mm = machine(with(|rules| rules.throttling = rule));
