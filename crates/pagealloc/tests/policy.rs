@@ -101,7 +101,7 @@ const ROWS: &[Row] = &[
     row!("10.1, 10.16 anon working set", ["5.10"], reclaim.anon_workingset),
     row!("10.17 what may be dirtied", ["4.6"], reclaim.anon_dirtyable),
     row!("10.16 refaults by writes", ["4.8"], reclaim.writes_refault),
-    row!("swap readahead", ["4.6"], reclaim.swap_readahead),
+    row!("swap readahead", ["4.6", "4.20"], reclaim.swap_readahead),
     row!("file readahead", ["6.17"], reclaim.rotating_readahead_kib),
     row!("where pages from swap enter", ["4.8", "5.10"], reclaim.swap_in_activates),
     row!("7.8 kswapd within the lock", [], kswapd.woken_amid_refill),

@@ -51,7 +51,7 @@ pub struct ReclaimRules {
     pub journal_release: JournalRelease,
     /// To which devices a huge page is written as it is, so that its frame is free as a block then; for others it is split first.
     pub swaps_huge_pages: SwapsHugePages,
-    /// What is read along with a page that is missed, from a swap device that rotates.
+    /// What is read along with a page that is missed.
     pub swap_readahead: SwapReadahead,
     /// How far files are read ahead at most where the disk says that it rotates, KiB (`read_ahead_kb`): 128, as on any other; since 6.17
     /// twice the largest request ("block: improve read ahead size for rotational devices"; 9b8b84879d4a raises that to 4 MiB). Measured on
@@ -131,6 +131,9 @@ pub enum SwapReadahead {
     Always,
     /// More slots the more pages read ahead were used since the last miss (3.14+).
     ByHits,
+    /// The same where a swap device rotates; else so many pages around the address of the miss, or to the side to which misses go on, by each
+    /// mapping's own hits (4.14+, read in 6.1.192).
+    ByMapping,
 }
 
 /// How far a pass over a set of lists goes on that reclaims for compaction (`should_continue_reclaim`, 10.13).

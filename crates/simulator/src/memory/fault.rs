@@ -90,7 +90,7 @@ impl Sim {
                 }
                 Need::Copy(of) => self.copy_on_write(at, of).await?,
                 Need::SwapIn(of) => self.swap_in(at, of).await?,
-                Need::Map(of) => self.map_read_ahead(of).await,
+                Need::Map(of) => self.map_read_ahead(at, of).await,
                 Need::Wait(until) => self.env().sleep_until(until).await,
                 Need::Hint(of) => self.hint_fault(pid, of).await,
                 Need::File | Need::Writable(_) => self.fault_on_file(at, region, need, write).await?,

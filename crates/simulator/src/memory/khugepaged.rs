@@ -194,7 +194,7 @@ impl Sim {
             let at = At { pid, page };
             let Some(id) = self.mm.state.borrow().owner.out_of_page_table(at) else { continue };
             if self.mm.state.borrow().owner.folios.frame(id).is_some() {
-                self.map_read_ahead(id).await;
+                self.map_read_ahead(at, id).await;
             } else if self.swap_in(at, id).await.is_err() {
                 return false;
             }
@@ -228,7 +228,7 @@ impl Sim {
 
 impl Computer {
     /// The folio of an entry that is not in memory, or is there and not mapped.
-    fn out_of_page_table(&self, at: At) -> Option<FolioId> {
+    pub(super) fn out_of_page_table(&self, at: At) -> Option<FolioId> {
         let window = self.processes.get(at.pid)?.windows.get(self.page_size.window(at.page))?;
         let Entry::Table(table) = &window.entry else { return None };
         let Pte::Page(id) = table[self.page_size.index(at.page) as usize] else { return None };

@@ -1,4 +1,4 @@
-//! What comes back from the swap device, and whose slots are free: with a page that is missed, those beside it on a device that rotates.
+//! What comes back from the swap device, and whose slots are free: with a page that is missed, those beside it.
 
 use crate::errno::NOMEM;
 use crate::memory::masks::ANON_COPY;
@@ -7,6 +7,7 @@ use crate::state::address_space::At;
 use crate::state::computer::Computer;
 use crate::state::folio::{FolioId, Place, Use};
 use mm::{Env, PageFlags, State, Tag};
+use pagealloc::policy::SwapReadahead;
 use pagealloc::{Counter, CpuId, Pfn};
 use workload::Errno;
 
@@ -42,20 +43,9 @@ impl Computer {
 }
 
 impl Sim {
-    /// Reads a page from the swap device: where that rotates, with those beside it.
+    /// Reads a page from the swap device, with those that are read along.
     pub(crate) async fn swap_in(&self, at: At, of: FolioId) -> Result<(), Errno> {
-        let slots = {
-            let state = &mut *self.mm.state.borrow_mut();
-            let rule = state.alloc.policy.reclaim.swap_readahead;
-            let Some(slot) = state.owner.swapped_at(of) else { return Ok(()) };
-            if self.spec.rotates(true) { state.owner.slots.around(slot, rule) } else { slot..slot + 1 }
-        };
-        for slot in slots {
-            let id = {
-                let owner = &self.mm.state.borrow().owner;
-                owner.slots.folio(slot).filter(|&id| owner.swapped_at(id) == Some(slot))
-            };
-            let Some(id) = id else { continue };
+        for (slot, id) in self.read_along(at, of) {
             match self.pages(0, ANON_COPY, at.pid).await {
                 Some(pfn) => self.read_slot(slot, id, pfn, id != of).await,
                 None if id == of => return Err(NOMEM),
@@ -64,6 +54,28 @@ impl Sim {
         }
         self.spend(self.spec.costs.fault).await;
         Ok(())
+    }
+
+    /// What is read for a miss: slots beside the missed one, or its neighbours in the address space.
+    fn read_along(&self, at: At, of: FolioId) -> Vec<(u32, FolioId)> {
+        let state = &mut *self.mm.state.borrow_mut();
+        let rule = state.alloc.policy.reclaim.swap_readahead;
+        let owner = &mut state.owner;
+        let Some(missed) = owner.swapped_at(of) else { return Vec::new() };
+        if self.spec.rotates(true) {
+            let slots = owner.slots.around(missed, rule);
+            let held = slots.filter_map(|slot| Some((slot, owner.slots.folio(slot)?)));
+            return held.filter(|&(slot, id)| owner.swapped_at(id) == Some(slot)).collect();
+        }
+        if rule != SwapReadahead::ByMapping {
+            return vec![(missed, of)];
+        }
+        let Some(process) = owner.processes.get_mut(at.pid) else { return vec![(missed, of)] };
+        let (window, size) = (process.swap_readahead(at.page).around(at.page), owner.page_size);
+        let table = size.first(at.window(size))..at.end_of_window(size);
+        let pages = window.start.max(table.start)..window.end.min(table.end);
+        let ids = pages.filter_map(|page| owner.out_of_page_table(At { page, ..at }));
+        ids.filter_map(|id| Some((owner.swapped_at(id)?, id))).collect()
     }
 
     /// Starts reading a slot into a page, unless another task was faster or the content is gone.
@@ -98,13 +110,18 @@ impl Sim {
     }
 
     /// A page that was read ahead is wanted: a fault without a wait, and a reason to go on reading ahead.
-    pub(crate) async fn map_read_ahead(&self, of: FolioId) {
+    pub(crate) async fn map_read_ahead(&self, at: At, of: FolioId) {
         self.spend(self.spec.costs.fault).await;
         let state = &mut *self.mm.state.borrow_mut();
+        let by_mapping =
+            state.alloc.policy.reclaim.swap_readahead == SwapReadahead::ByMapping && !self.spec.rotates(true);
         let folio = state.owner.folios.get_mut(of);
         if let (Place::Frame(pfn), true) = (folio.place, std::mem::take(&mut folio.ahead)) {
             folio.young = true;
-            state.owner.slots.note_hit();
+            match state.owner.processes.get_mut(at.pid).filter(|_| by_mapping) {
+                Some(process) => process.swap_readahead(at.page).note_hit(at.page),
+                None => state.owner.slots.note_hit(),
+            }
             state.swapped_in(pfn);
             leave_full_swap(state, of, pfn, self.mm.env.cpu());
         }

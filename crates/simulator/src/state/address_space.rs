@@ -5,6 +5,7 @@ use crate::state::folio::FolioId;
 use crate::state::numa_scan::NumaScan;
 use crate::state::page_size::PageSize;
 use crate::state::slab::{Object, Objects};
+use crate::state::swap_readahead::ByAddress;
 use crate::state::windows::{AREA, FILES, SMALL, Windows};
 use std::collections::BTreeMap;
 use workload::{Advice, Errno, FileMapping, HandleId, RegionId};
@@ -88,6 +89,8 @@ pub(crate) struct Process {
     pub numa: NumaScan,
     /// Large mappings, small ones, files.
     areas: [Area; 3],
+    /// How far swap is read ahead in each of these: the kernel merges neighbours to one mapping.
+    swap_readahead: [ByAddress; 3],
 }
 
 /// Addresses of one kind of mapping, far from those of the others.
@@ -137,7 +140,13 @@ impl Process {
             seen_by_khugepaged: false,
             numa: NumaScan::default(),
             areas: [Area::new(0, size.ptes()), Area::new(SMALL, 1), Area::new(FILES, 1)],
+            swap_readahead: Default::default(),
         }
+    }
+
+    /// How far swap is read ahead around a page.
+    pub fn swap_readahead(&mut self, page: u32) -> &mut ByAddress {
+        &mut self.swap_readahead[(page / AREA) as usize]
     }
 
     /// A forked child with the same mappings, still without pages.

@@ -18,6 +18,7 @@ pub(crate) mod readahead;
 pub(crate) mod rows;
 pub(crate) mod slab;
 pub(crate) mod stacks;
+pub(crate) mod swap_readahead;
 pub(crate) mod swap_slots;
 pub(crate) mod windows;
 pub(crate) mod xfs;

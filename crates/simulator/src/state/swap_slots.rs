@@ -1,11 +1,9 @@
-//! Which folio has which slot of the swap device, and how far is read around one that is missed?
+//! Which folio has which slot of the swap device, and which are read along with one that is missed?
 
 use crate::state::folio::FolioId;
+use crate::state::swap_readahead::{BySlot, MOST_PAGES};
 use pagealloc::policy::SwapReadahead;
 use std::ops::Range;
-
-/// Most slots that are read at once: `vm.page-cluster` of 3.
-const READAHEAD_SLOTS: u32 = 8;
 
 /// Which folio has which slot.
 #[derive(Debug, Default)]
@@ -16,40 +14,7 @@ pub(crate) struct Slots {
     used: u64,
     /// Where the search for a free one goes on: who leaves memory one after the other lies side by side.
     next: usize,
-    readahead: Readahead,
-}
-
-/// How far to read, by how much of what was read before was wanted.
-#[derive(Debug, Default)]
-struct Readahead {
-    /// Pages read ahead that were used since the last miss.
-    hits: u32,
-    /// Slot of the last miss that no hit came before.
-    last: u32,
-    /// Slots that were read at the last miss.
-    window: u32,
-}
-
-impl Readahead {
-    /// Slots to read at a miss: two more than hits, rounded up; without hits one, or two for a neighbour of the last miss;
-    /// never less than half of the last time (`__swapin_nr_pages`).
-    fn window(&mut self, slot: u32, rule: SwapReadahead) -> u32 {
-        if rule == SwapReadahead::Always {
-            return READAHEAD_SLOTS;
-        }
-        let hits = std::mem::take(&mut self.hits);
-        let neighbour = slot.abs_diff(self.last) == 1;
-        let wanted = match hits {
-            0 if !neighbour => 1,
-            0 => 2,
-            _ => (hits + 2).next_power_of_two().max(4),
-        };
-        if hits == 0 {
-            self.last = slot;
-        }
-        self.window = wanted.min(READAHEAD_SLOTS).max(self.window / 2);
-        self.window
-    }
+    readahead: BySlot,
 }
 
 impl Slots {
@@ -100,18 +65,20 @@ impl Slots {
 
     /// A page that was read ahead was wanted.
     pub fn note_hit(&mut self) {
-        self.readahead.hits += 1;
+        self.readahead.note_hit();
     }
 
     pub fn folio(&self, slot: u32) -> Option<FolioId> {
         self.folios.get(slot as usize).copied().flatten()
     }
 
-    /// Slots to read for a miss in this one: the aligned stretch of the window's length around it.
+    /// Slots to read for a miss in this one: an aligned stretch around it.
     pub fn around(&mut self, slot: u32, rule: SwapReadahead) -> Range<u32> {
-        let window = self.readahead.window(slot, rule);
-        let first = slot / window * window;
-        first..first + window
+        if rule == SwapReadahead::Always {
+            let first = slot / MOST_PAGES * MOST_PAGES;
+            return first..first + MOST_PAGES;
+        }
+        self.readahead.around(slot)
     }
 }
 
@@ -134,18 +101,5 @@ mod tests {
     fn old_kernels_read_eight_slots_at_every_miss() {
         let mut slots = Slots::new(64);
         assert_eq!([9, 40, 23].map(|slot| slots.around(slot, SwapReadahead::Always)), [8..16, 40..48, 16..24]);
-    }
-
-    #[test]
-    fn a_window_grows_with_hits_and_shrinks_by_half() {
-        let mut readahead = Readahead::default();
-        let mut miss = |slot, hits| {
-            readahead.hits = hits;
-            readahead.window(slot, SwapReadahead::ByHits)
-        };
-        assert_eq!([miss(100, 0), miss(101, 0)], [1, 2], "the second is its neighbour");
-        assert_eq!([miss(300, 3), miss(400, 7)], [8, 8]);
-        assert_eq!([miss(900, 0), miss(700, 0), miss(500, 0), miss(300, 0)], [4, 2, 1, 1]);
-        assert_eq!(Slots { readahead, ..Slots::default() }.around(302, SwapReadahead::ByHits), 302..303);
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn linux_4_9_rc1_nofs() -> Policy {
 /// and compatible pages, smallest page for small Movable requests, async compaction of the request's own blocks,
 /// initial compaction of non-movable orders, and kswapd's failure count (4.12; 4.10, 11.7, 8.13, 9.2); doubled batches
 /// (4.19); slab scanned by priority (4.16), a batch at least (4.19); stealing finishes the block (11.14);
-/// huge pages swapped whole (10.12). Nodes of huge faults are those of 4.20-rc3, on which the series was measured (8.12).
+/// huge pages swapped whole (10.12), swap read ahead by mapping (4.14). Nodes of huge faults are those of 4.20-rc3, on which the series was measured (8.12).
 pub(super) fn linux_4_20() -> Policy {
     let base = linux_4_9_rc1();
     Policy {
@@ -158,6 +158,7 @@ pub(super) fn linux_4_20() -> Policy {
         fallback: Fallback::FreeAndAlike,
         pcp: PcpRules { batch: PcpBatch::Managed1024, ..base.pcp },
         reclaim: ReclaimRules {
+            swap_readahead: SwapReadahead::ByMapping,
             dirty_pages: DirtyPages::MoveAway,
             scan_balance: ScanBalance::ByListsKept,
             throttling: Throttling::Once,
