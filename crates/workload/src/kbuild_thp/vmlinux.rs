@@ -4,7 +4,7 @@ use super::compile::{BRK, Once, map_and_write};
 use super::programs::Which;
 use super::tree::{Kind, Place, measured, read_whole};
 use super::{MIB, Parameters, VMLINUX};
-use crate::bounds::{Growth, Percent};
+use crate::bounds::{Bounded, Growth, Percent};
 use crate::rounds::Script;
 use crate::{Access, FileId, Op, RegionId, Scale, Spawn};
 use serde::Deserialize;
@@ -28,8 +28,8 @@ pub struct Vmlinux {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
-    /// Memory, MiB.
-    pub heap_mib: NonZero<u32>,
+    /// Memory, MiB; up to 64 GiB.
+    pub heap_mib: Bounded<1, 65_536>,
     /// Of this, what `malloc` takes by moving the break; the rest is mapped.
     pub brk_percent: Percent,
     /// CPU time, milliseconds.
@@ -47,7 +47,7 @@ pub struct Tool {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Passes {
-    /// CPU time of one, milliseconds.
+    /// CPU time of one, milliseconds; a hundredth of the program's at least.
     pub every_ms: NonZero<u32>,
     /// Of the memory, what it uses.
     pub percent: Percent,
@@ -150,11 +150,11 @@ impl Held {
         self.bytes += bytes;
     }
 
-    /// What is used again in some time.
-    fn go_through(&mut self, ops: &mut Vec<Op>, passes: &Passes, nanos: u64) {
-        self.due += self.bytes * nanos / (u64::from(passes.every_ms.get()) * 1_000_000);
+    /// What is used again in some time, of that which a whole pass takes.
+    fn go_through(&mut self, ops: &mut Vec<Op>, percent: Percent, nanos: u64, of: u64) {
+        self.due += (u128::from(self.bytes) * u128::from(nanos) / u128::from(of.max(1))) as u64;
         while let Some(&(region, bytes)) = self.mapped.get(self.next).filter(|(_, bytes)| *bytes <= self.due) {
-            let used = (passes.percent.of(bytes) / 4096 * 4096).max(4096);
+            let used = (percent.of(bytes) / 4096 * 4096).max(4096);
             ops.push(Op::Touch { region, offset: 0, bytes: used, access: Access::Read });
             self.due -= bytes;
             self.next = (self.next + 1) % self.mapped.len();
@@ -167,12 +167,15 @@ fn grow(ops: &mut Vec<Op>, tool: &Tool) {
     const ARENA: u64 = 4 * MIB;
     const ARENAS: u32 = 1 << 28;
     const BREAKS: u32 = ARENAS + (1 << 24);
+    const MOST_PASSES: u64 = 100;
     let bytes = u64::from(tool.heap_mib.get()) * MIB;
     let moved = tool.brk_percent.of(bytes);
     let (arenas, breaks) = ((bytes - moved).div_ceil(ARENA), moved.div_ceil(BRK));
     let count = arenas.max(breaks).max(1);
     let due = |all: u64, step: u64| all * step / count..all * (step + 1) / count;
-    let gone_by = |step: u64| tool.grown_percent.time_of(step, count, u64::from(tool.cpu_ms) * 1_000_000);
+    let in_all = u64::from(tool.cpu_ms) * 1_000_000;
+    let gone_by = |step: u64| tool.grown_percent.time_of(step, count, in_all);
+    let pass = |passes: &Passes| (u64::from(passes.every_ms.get()) * 1_000_000).max(in_all / MOST_PASSES);
     let mut held = Held::default();
     for step in 0..count {
         due(arenas, step).for_each(|number| held.map_and_write(ops, RegionId(ARENAS | number as u32), ARENA));
@@ -180,7 +183,7 @@ fn grow(ops: &mut Vec<Op>, tool: &Tool) {
         let nanos = gone_by(step + 1) - gone_by(step);
         ops.push(Op::Compute { nanos });
         if let Some(passes) = &tool.passes {
-            held.go_through(ops, passes, nanos);
+            held.go_through(ops, passes.percent, nanos, pass(passes));
         }
     }
 }
@@ -240,5 +243,39 @@ mod tests {
         let linker = most[2];
         assert_eq!((most[4], most[6]), (linker, linker), "{most:?}");
         assert!(most[1] > 2 * most[0] && most[0] >= linker && linker > most[3], "{most:?}");
+    }
+
+    #[test]
+    fn memory_is_there_early_and_gone_through_again_and_again() {
+        let scenario = Scenario::shipped_text("kbuild-thp").expect("it is shipped");
+        let read = |text: &str| {
+            let all: toml::Table = text.parse().expect("it is TOML");
+            let objtool = &all["kbuild-thp"]["vmlinux"]["objtool"];
+            Tool::deserialize(objtool.clone()).expect("it is a tool")
+        };
+        let ops_of = |tool: &Tool| {
+            let mut ops = Vec::new();
+            grow(&mut ops, tool);
+            ops
+        };
+        let (objtool, hasty) = (read(scenario), read(&scenario.replace("every_ms = 400", "every_ms = 1")));
+        let ops = ops_of(&objtool);
+        let (mut mapped, mut nanos, mut early, mut again) = (0, 0, 0, 0);
+        for op in &ops {
+            match op {
+                Op::Map { bytes, .. } => mapped += bytes,
+                Op::Compute { nanos: more } => nanos += more,
+                Op::Touch { bytes, access: Access::Read, .. } => again += bytes,
+                _ => {}
+            }
+            if nanos <= u64::from(objtool.cpu_ms) * 1_000_000 * 4 / 10 {
+                early = mapped;
+            }
+        }
+        assert_eq!(nanos, u64::from(objtool.cpu_ms) * 1_000_000);
+        assert!((92..=95).contains(&(early * 100 / mapped)), "{early} of {mapped}");
+        // 2.3 s after it has grown, and what it had before.
+        assert!((60..=80).contains(&(again * 10 / mapped)), "{again} of {mapped}");
+        assert!(ops_of(&hasty).len() < 100 * ops.len(), "a hundred passes at most");
     }
 }
