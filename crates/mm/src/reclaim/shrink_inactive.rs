@@ -53,7 +53,7 @@ impl<W: World> Mm<W> {
             (reclaim.note_batch(&batch, rule), reclaim.congested)
         };
         if stalls {
-            self.congestion_wait().await;
+            self.congestion_wait(task).await;
         }
         if by_congestion && congested && !sc.kswapd {
             self.reclaim_throttle(node, ThrottleReason::Congested, task).await;

@@ -18,19 +18,17 @@ impl<W: World> Mm<W> {
         let rule = self.state.borrow().alloc.policy.reclaim.throttling;
         match (rule, reason) {
             (Throttling::ByReason, _) => self.throttle_by_reason(node, reason, task).await,
-            (_, ThrottleReason::Writeback | ThrottleReason::Isolated) => {
-                self.blocked(task, self.congestion_wait()).await;
-            }
+            (_, ThrottleReason::Writeback | ThrottleReason::Isolated) => self.congestion_wait(task).await,
             (Throttling::WhileCongested, ThrottleReason::Congested) if self.env.congested() => {
-                self.blocked(task, self.congestion_wait()).await;
+                self.congestion_wait(task).await;
             }
             _ => self.env.work(task, Work::Resched).await,
         }
     }
 
     /// `congestion_wait(BLK_RW_ASYNC, HZ/10)`.
-    pub(crate) async fn congestion_wait(&self) {
-        self.env.wait(Queue::Congestion, Some(CONGESTION_WAIT)).await;
+    pub(crate) async fn congestion_wait(&self, task: &TaskContext) {
+        self.blocked(task, self.env.wait(Queue::Congestion, Some(CONGESTION_WAIT))).await;
     }
 
     /// There are not too many pages isolated: whoever waits for that goes on.
@@ -58,14 +56,14 @@ impl<W: World> Mm<W> {
 
     /// Before 5.16, a request that reclaimed nothing waits before it tries a zone again if half of what is reclaimable has yet to be written
     /// (`should_reclaim_retry`). Judged by the node.
-    pub(crate) async fn wait_for_pending_writes(&self, zone: ZoneId) {
+    pub(crate) async fn wait_for_pending_writes(&self, zone: ZoneId, task: &TaskContext) {
         let pending = {
             let state = self.state.borrow();
             state.alloc.policy.reclaim.throttling != Throttling::ByReason
                 && state.writes_pend(state.alloc.zone_info(zone).node)
         };
         if pending {
-            self.congestion_wait().await;
+            self.congestion_wait(task).await;
         }
     }
 

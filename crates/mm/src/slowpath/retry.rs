@@ -27,7 +27,7 @@ impl<W: World> Mm<W> {
         if slow.no_progress_loops <= MAX_RECLAIM_RETRIES {
             let worth = self.state.borrow_mut().zone_worth_reclaiming(slow, order);
             if let Some(zone) = worth.filter(|_| slow.progress == 0) {
-                self.wait_for_pending_writes(zone).await;
+                self.wait_for_pending_writes(zone, &slow.task).await;
             }
             self.env.work(&slow.task, Work::Resched).await;
             if worth.is_some() {

@@ -149,7 +149,7 @@ fn before_5_16_a_request_waits_before_it_tries_again_what_is_mostly_unwritten() 
     let waits = |rule, dirty: bool| {
         let mm = machine(with(|rules| rules.throttling = rule));
         mm.fill(100, 0, if dirty { PageFlags::DIRTY } else { PageFlags::NONE }, 0);
-        run(mm.wait_for_pending_writes(ZONE));
+        run(mm.wait_for_pending_writes(ZONE, &TASK));
         mm.env.waits.borrow().len()
     };
     assert_eq!([waits(Throttling::Once, true), waits(Throttling::Once, false)], [1, 0]);
