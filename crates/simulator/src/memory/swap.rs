@@ -45,7 +45,12 @@ impl Computer {
 impl Sim {
     /// Reads a page from the swap device, with those that are read along.
     pub(crate) async fn swap_in(&self, at: At, of: FolioId) -> Result<(), Errno> {
-        for (slot, id) in self.read_along(at, of) {
+        for slot in self.read_along(at, of) {
+            let id = {
+                let owner = &self.mm.state.borrow().owner;
+                owner.slots.folio(slot).filter(|&id| owner.swapped_at(id) == Some(slot))
+            };
+            let Some(id) = id else { continue };
             match self.pages(0, ANON_COPY, at.pid).await {
                 Some(pfn) => self.read_slot(slot, id, pfn, id != of).await,
                 None if id == of => return Err(NOMEM),
@@ -56,26 +61,26 @@ impl Sim {
         Ok(())
     }
 
-    /// What is read for a miss: slots beside the missed one, or its neighbours in the address space.
-    fn read_along(&self, at: At, of: FolioId) -> Vec<(u32, FolioId)> {
+    /// Slots that are read for a miss: those beside its own, or those of its neighbours in the address space.
+    fn read_along(&self, at: At, of: FolioId) -> Vec<u32> {
         let state = &mut *self.mm.state.borrow_mut();
-        let rule = state.alloc.policy.reclaim.swap_readahead;
+        let (rule, by_mapping) = (state.alloc.policy.reclaim.swap_readahead, self.reads_by_mapping(state));
         let owner = &mut state.owner;
         let Some(missed) = owner.swapped_at(of) else { return Vec::new() };
         if self.spec.rotates(true) {
-            let slots = owner.slots.around(missed, rule);
-            let held = slots.filter_map(|slot| Some((slot, owner.slots.folio(slot)?)));
-            return held.filter(|&(slot, id)| owner.swapped_at(id) == Some(slot)).collect();
+            return owner.slots.around(missed, rule).collect();
         }
-        if rule != SwapReadahead::ByMapping {
-            return vec![(missed, of)];
-        }
-        let Some(process) = owner.processes.get_mut(at.pid) else { return vec![(missed, of)] };
+        let Some(process) = owner.processes.get_mut(at.pid).filter(|_| by_mapping) else { return vec![missed] };
         let (window, size) = (process.swap_readahead(at.page).around(at.page), owner.page_size);
         let table = size.first(at.window(size))..at.end_of_window(size);
         let pages = window.start.max(table.start)..window.end.min(table.end);
         let ids = pages.filter_map(|page| owner.out_of_page_table(At { page, ..at }));
-        ids.filter_map(|id| Some((owner.swapped_at(id)?, id))).collect()
+        ids.filter_map(|id| owner.swapped_at(id)).collect()
+    }
+
+    /// Whether the hits of mappings tell how far swap is read ahead, and not those of slots.
+    fn reads_by_mapping(&self, state: &State<SimWorld>) -> bool {
+        state.alloc.policy.reclaim.swap_readahead == SwapReadahead::ByMapping && !self.spec.rotates(true)
     }
 
     /// Starts reading a slot into a page, unless another task was faster or the content is gone.
@@ -113,8 +118,7 @@ impl Sim {
     pub(crate) async fn map_read_ahead(&self, at: At, of: FolioId) {
         self.spend(self.spec.costs.fault).await;
         let state = &mut *self.mm.state.borrow_mut();
-        let by_mapping =
-            state.alloc.policy.reclaim.swap_readahead == SwapReadahead::ByMapping && !self.spec.rotates(true);
+        let by_mapping = self.reads_by_mapping(state);
         let folio = state.owner.folios.get_mut(of);
         if let (Place::Frame(pfn), true) = (folio.place, std::mem::take(&mut folio.ahead)) {
             folio.young = true;

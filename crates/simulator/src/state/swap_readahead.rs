@@ -1,9 +1,10 @@
 //! How far is read ahead from a swap device?
 
+use pagealloc::policy::SwapReadahead;
 use std::ops::Range;
 
 /// Most pages that are read at once: `vm.page-cluster` of 3.
-pub(crate) const MOST_PAGES: u32 = 8;
+const MOST_PAGES: u32 = 8;
 
 /// Pages to read at a miss: two more than hits since the last one, rounded up; without hits one, or two beside the last miss; never less
 /// than half of the last time (`__swapin_nr_pages`).
@@ -34,14 +35,19 @@ impl BySlot {
     }
 
     /// The aligned stretch of slots around a missed one.
-    pub fn around(&mut self, slot: u32) -> Range<u32> {
+    pub fn around(&mut self, slot: u32, rule: SwapReadahead) -> Range<u32> {
+        let pages = if rule == SwapReadahead::Always { MOST_PAGES } else { self.by_hits(slot) };
+        let first = slot / pages * pages;
+        first..first + pages
+    }
+
+    fn by_hits(&mut self, slot: u32) -> u32 {
         let hits = std::mem::take(&mut self.hits);
         self.window = pages(hits, slot.abs_diff(self.last) == 1, self.window);
         if hits == 0 {
             self.last = slot;
         }
-        let first = slot / self.window * self.window;
-        first..first + self.window
+        self.window
     }
 }
 
@@ -95,12 +101,12 @@ mod tests {
         let mut readahead = BySlot::default();
         let mut miss = |slot, hits| {
             readahead.hits = hits;
-            readahead.around(slot).len()
+            readahead.around(slot, SwapReadahead::ByHits).len()
         };
         assert_eq!([miss(100, 0), miss(101, 0)], [1, 2], "the second is its neighbour");
         assert_eq!([miss(300, 3), miss(400, 7)], [8, 8]);
         assert_eq!([miss(900, 0), miss(700, 0), miss(500, 0), miss(300, 0)], [4, 2, 1, 1]);
-        assert_eq!(readahead.around(302), 302..303);
+        assert_eq!(readahead.around(302, SwapReadahead::ByHits), 302..303);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which folio has which slot of the swap device, and which are read along with one that is missed?
 
 use crate::state::folio::FolioId;
-use crate::state::swap_readahead::{BySlot, MOST_PAGES};
+use crate::state::swap_readahead::BySlot;
 use pagealloc::policy::SwapReadahead;
 use std::ops::Range;
 
@@ -74,11 +74,7 @@ impl Slots {
 
     /// Slots to read for a miss in this one: an aligned stretch around it.
     pub fn around(&mut self, slot: u32, rule: SwapReadahead) -> Range<u32> {
-        if rule == SwapReadahead::Always {
-            let first = slot / MOST_PAGES * MOST_PAGES;
-            return first..first + MOST_PAGES;
-        }
-        self.readahead.around(slot)
+        self.readahead.around(slot, rule)
     }
 }
 

@@ -150,7 +150,8 @@ pub(super) fn linux_4_9_rc1_nofs() -> Policy {
 /// and compatible pages, smallest page for small Movable requests, async compaction of the request's own blocks,
 /// initial compaction of non-movable orders, and kswapd's failure count (4.12; 4.10, 11.7, 8.13, 9.2); doubled batches
 /// (4.19); slab scanned by priority (4.16), a batch at least (4.19); stealing finishes the block (11.14);
-/// huge pages swapped whole (10.12), swap read ahead by mapping (4.14). Nodes of huge faults are those of 4.20-rc3, on which the series was measured (8.12).
+/// huge pages swapped whole (10.12); swap read ahead by mapping (4.14). Nodes of huge faults are those of 4.20-rc3, on which
+/// the series was measured (8.12).
 pub(super) fn linux_4_20() -> Policy {
     let base = linux_4_9_rc1();
     Policy {
