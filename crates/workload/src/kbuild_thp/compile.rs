@@ -3,8 +3,10 @@
 use super::programs::Which;
 use super::tree::{Kind, Place, measured, random_of, read_whole, write_new};
 use super::{AS, CC1, Cc1, FIXDEP, KIB, MIB, Parameters, SH};
+use crate::bounds::Percent;
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What each process of a compilation writes to beside its own work: the data of its program and of its libraries, and its
@@ -34,6 +36,13 @@ impl Once {
 
 pub(super) fn map_and_write(ops: &mut Vec<Op>, region: RegionId, bytes: u64) {
     ops.extend([Op::Map { region, bytes }, Op::Touch { region, offset: 0, bytes, access: Access::Write }]);
+}
+
+/// Looks at a part of a mapping, in whole pages. What is used again is spread over all that there is, page by page; here it lies together
+/// in each mapping.
+pub(super) fn use_again(region: RegionId, bytes: u64, percent: Percent) -> Option<Op> {
+    let bytes = percent.of(bytes) / 4096 * 4096;
+    (bytes > 0).then_some(Op::Touch { region, offset: 0, bytes, access: Access::Read })
 }
 
 /// Memory of a compilation, bytes: it belongs to the source.
@@ -113,25 +122,10 @@ impl Compiler {
         steps
     }
 
-    /// A part of all quires before this one, looked at whenever one more is mapped. What is used again is spread over all
-    /// that there is, page by page; here it lies together in each quire.
+    /// A part of all quires before this one, looked at whenever one more is mapped.
     fn used_again(&self, number: u64) -> impl Iterator<Item = Op> + use<> {
-        let bytes = self.parameters.cc1.reused_percent.of(QUIRE) / 4096 * 4096;
-        let regions = (0..number).filter(move |_| bytes > 0).map(|quire| RegionId(regions(CC1) + quire as u32));
-        regions.map(move |region| Op::Touch { region, offset: 0, bytes, access: Access::Read })
-    }
-
-    /// What the passes over the whole source use when so many steps have been taken: a part of each mapping, of the break's, too.
-    fn unit_pass(&self, steps: u64, count: u64, bytes: u64) -> impl Iterator<Item = Op> + use<> {
-        let cc1 = self.parameters.cc1;
-        let breaks = cc1.brk_percent.of(bytes).div_ceil(BRK);
-        let quires = (0..steps.div_ceil(QUIRE / STEP)).map(|quire| (regions(CC1) + quire as u32, QUIRE));
-        let moved = (0..breaks).take_while(move |number| number * count / breaks < steps);
-        let moved = moved.map(|number| (regions(CC1) + (1 << 14) + number as u32, BRK));
-        quires.chain(moved).map(move |(region, bytes)| {
-            let bytes = (cc1.unit_pass.percent.of(bytes) / 4096 * 4096).max(4096);
-            Op::Touch { region: RegionId(region), offset: 0, bytes, access: Access::Read }
-        })
+        let percent = self.parameters.cc1.reused_percent;
+        (0..number).filter_map(move |quire| use_again(RegionId(regions(CC1) + quire as u32), QUIRE, percent))
     }
 
     /// A name that is looked for in vain: nearly always one of the tree's headers in a directory that comes earlier on the
@@ -175,6 +169,7 @@ impl Script for Compiler {
         let nanos = cpu_time(&cc1, bytes);
         let gone_by = |steps: u64| cc1.grown_percent.time_of(steps, count, nanos);
         let parsed = cc1.unit_pass.at_percent.of(nanos);
+        let mut mapped = BTreeMap::new();
         let share = |whole: u32, step: u64| u64::from(whole) * (step + 1) / count - u64::from(whole) * step / count;
         for (number, step) in (0..).zip(steps) {
             for _ in 0..share(cc1.headers, number) {
@@ -188,11 +183,17 @@ impl Script for Compiler {
             if number % (QUIRE / STEP) == 0 {
                 program.run(ops, number / (QUIRE / STEP), count.div_ceil(QUIRE / STEP));
             }
+            mapped.extend(step.iter().filter_map(|op| match op {
+                &Op::Map { region, bytes } => Some((region, bytes)),
+                _ => None,
+            }));
             ops.extend(step);
             let (before, after) = (gone_by(number), gone_by(number + 1));
             ops.push(Op::Compute { nanos: after - before });
             if (before..after).contains(&parsed) {
-                ops.extend(self.unit_pass(number + 1, count, bytes));
+                ops.extend(
+                    mapped.iter().filter_map(|(&region, &bytes)| use_again(region, bytes, cc1.unit_pass.percent)),
+                );
             }
         }
         write_new(ops, place.file(Kind::Assembly), measured(&cc1.assembly_bytes, Kind::Assembly, source, seed));
@@ -269,22 +270,15 @@ impl Script for Fixdep {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scenario;
-    use std::collections::BTreeMap;
+    use crate::kbuild_thp::testing::{forks, shipped};
 
     #[test]
     fn a_heap_is_mapped_in_quires_and_moves_of_the_break() {
-        let mut scenario = Scenario::shipped("kbuild-thp").expect("it is shipped");
-        scenario.scale("1/8".parse().expect("a scale"));
-        let workload = scenario.workload();
+        let workload = shipped("1/8");
         let kbuild = workload.roots()[0];
-        let child = |of: &Spawn, role| {
-            let forks = workload.program(of).filter_map(|op| if let Op::Fork(child) = op { Some(child) } else { None });
-            forks.into_iter().find(|child| child.role == role).expect("forks")
-        };
+        let child = |of: &Spawn, role| forks(workload.program(of)).find(|child| child.role == role).expect("forks");
         let (make, mut most) = (child(&kbuild.spawn, crate::kbuild_thp::MAKE), (0, 0));
-        let shells = workload.program(&make).filter_map(|op| if let Op::Fork(shell) = op { Some(shell) } else { None });
-        for shell in shells.take(8) {
+        for shell in forks(workload.program(&make)).take(8) {
             let ops: Vec<Op> = workload.program(&child(&shell, CC1)).collect();
             let maps = |size| ops.iter().filter(|op| matches!(op, Op::Map { bytes, .. } if *bytes == size)).count();
             let quires = maps(QUIRE);

@@ -231,3 +231,20 @@ impl Workload for KbuildThp {
         measures::measures(run, huge_bytes)
     }
 }
+
+#[cfg(test)]
+mod testing {
+    use crate::{Op, Scenario, Spawn, Workload};
+
+    /// The shipped scenario, brought to scale.
+    pub fn shipped(scale: &str) -> Box<dyn Workload> {
+        let mut scenario = Scenario::shipped("kbuild-thp").expect("it is shipped");
+        scenario.scale(scale.parse().expect("a scale"));
+        scenario.workload()
+    }
+
+    /// The processes that these operations start.
+    pub fn forks(ops: impl Iterator<Item = Op>) -> impl Iterator<Item = Spawn> {
+        ops.filter_map(|op| if let Op::Fork(child) = op { Some(child) } else { None })
+    }
+}

@@ -111,6 +111,7 @@ impl Script for Unpack {
 
 #[cfg(test)]
 mod tests {
+    use crate::kbuild_thp::testing::forks;
     use crate::kbuild_thp::{RM, TAR};
     use crate::{FileId, Op, Scenario};
     use std::collections::BTreeSet;
@@ -124,7 +125,7 @@ mod tests {
         let workload = scenario.workload();
         let builds = workload.roots()[0];
         let ops = workload.program(&builds.spawn).take(builds.quota as usize);
-        let forked: Vec<_> = ops.filter_map(|op| if let Op::Fork(child) = op { Some(child) } else { None }).collect();
+        let forked: Vec<_> = forks(ops).collect();
         let of_role = |role| forked.iter().filter(|child| child.role == role).collect::<Vec<_>>();
         assert_eq!((of_role(TAR).len(), of_role(RM).len()), (15, 15 - kept), "as many trees stay");
         let mut tree: BTreeSet<FileId> = BTreeSet::new();

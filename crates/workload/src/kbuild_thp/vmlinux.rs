@@ -1,12 +1,12 @@
 //! The end of a build: its objects become `vmlinux`.
 
-use super::compile::{BRK, Once, map_and_write};
+use super::compile::{BRK, Once, map_and_write, use_again};
 use super::programs::Which;
 use super::tree::{Kind, Place, measured, read_whole};
 use super::{MIB, Parameters, VMLINUX};
 use crate::bounds::{Bounded, Growth, Percent};
 use crate::rounds::Script;
-use crate::{Access, FileId, Op, RegionId, Scale, Spawn};
+use crate::{FileId, Op, RegionId, Scale, Spawn};
 use serde::Deserialize;
 use std::num::NonZero;
 
@@ -154,8 +154,7 @@ impl Held {
     fn go_through(&mut self, ops: &mut Vec<Op>, percent: Percent, nanos: u64, of: u64) {
         self.due += (u128::from(self.bytes) * u128::from(nanos) / u128::from(of.max(1))) as u64;
         while let Some(&(region, bytes)) = self.mapped.get(self.next).filter(|(_, bytes)| *bytes <= self.due) {
-            let used = (percent.of(bytes) / 4096 * 4096).max(4096);
-            ops.push(Op::Touch { region, offset: 0, bytes: used, access: Access::Read });
+            ops.extend(use_again(region, bytes, percent));
             self.due -= bytes;
             self.next = (self.next + 1) % self.mapped.len();
         }
@@ -211,19 +210,17 @@ impl Script for Process {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Scenario;
     use crate::kbuild_thp::VMLINUX;
+    use crate::kbuild_thp::testing::{forks, shipped};
+    use crate::{Access, Scenario};
     use std::collections::BTreeSet;
 
     #[test]
     fn a_run_reads_what_was_written_before_it_and_takes_the_memory_that_it_says() {
-        let mut scenario = Scenario::shipped("kbuild-thp").expect("it is shipped");
-        scenario.scale("1/8".parse().expect("a scale"));
-        let workload = scenario.workload();
+        let workload = shipped("1/8");
         let kbuild = workload.roots()[0];
-        let forks = workload.program(&kbuild.spawn).take(kbuild.quota as usize);
-        let runs = forks.filter_map(|op| if let Op::Fork(child) = op { Some(child) } else { None });
-        let runs: Vec<Spawn> = runs.filter(|child| child.role == VMLINUX).take(RUNS.len()).collect();
+        let forks = forks(workload.program(&kbuild.spawn).take(kbuild.quota as usize));
+        let runs: Vec<Spawn> = forks.filter(|child| child.role == VMLINUX).take(RUNS.len()).collect();
         let made: Vec<FileId> = (0..RUNS.len()).map(|run| made_by(Place { tree: 0, number: 0 }, run)).collect();
         let (mut written, mut most) = (BTreeSet::new(), Vec::new());
         for run in &runs {
