@@ -74,7 +74,7 @@ pub struct StartState {
 /// How much memory was in use at the start, in pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InUse {
-    /// All frames, present or not.
+    /// Frames up to the end of the last zone, present or not. `/proc/kpageflags` goes on to the end of a section of 128 MiB.
     pub frames: u64,
     /// What the page allocator has.
     pub managed: u64,
@@ -119,7 +119,7 @@ impl Snapshot<'_> {
     /// What is in use.
     pub(super) fn in_use(&self) -> InUse {
         let present = (0..self.frames.len()).filter(|&pfn| !self.absent(pfn));
-        let mut sum = InUse { frames: self.frames.len() as u64, managed: present.count() as u64, ..InUse::default() };
+        let mut sum = InUse { frames: self.zones.end_pfn(), managed: present.count() as u64, ..InUse::default() };
         let mut objects = Vec::new();
         let owner = self.objects(&mut objects);
         for (pfn, &object) in owner.iter().enumerate().filter(|(_, object)| **object != NOBODY) {
@@ -342,6 +342,7 @@ fn cover(blocks: &[(Pfn, Order)], frames: usize) -> Vec<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::proc::zoneinfo::Zone;
 
     #[test]
     fn shared_memory_is_swapped_and_page_cache_is_not() {
@@ -355,5 +356,15 @@ mod tests {
         assert_eq!(class(PageState::PageCache, &[PageFlag::Lru, PageFlag::Swapbacked]), Class::Anon);
         assert_eq!(class(PageState::PageCache, &[PageFlag::Swapbacked]), Class::Kernel, "on no list");
         assert_eq!(class(PageState::Anonymous, &[PageFlag::Lru, PageFlag::Swapbacked]), Class::Anon);
+    }
+
+    #[test]
+    fn a_machine_ends_with_its_last_zone() {
+        let free = Frame { state: PageState::Unreferenced, order: 0 };
+        let zone = Zone { start_pfn: Some(1), spanned: 5, ..Zone::default() };
+        let zones = ZoneInfo { zones: vec![zone], ..ZoneInfo::default() };
+        let (frames, flags) = ([free; 8], [PageFlags(0); 8]);
+        let snapshot = Snapshot { frames: &frames, flags: &flags, blocks: &[], zones: &zones, inferred: false };
+        assert_eq!(snapshot.in_use().frames, 6);
     }
 }

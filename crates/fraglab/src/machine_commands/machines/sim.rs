@@ -143,9 +143,10 @@ fn spec(chosen: &Chosen, args: &RunArgs) -> Result<MachineSpec, Failure> {
 /// The machine with what a recorded one had. What reclaim could have taken at its start is left out: it does not stay.
 fn as_machine_of(recording: &Path, spec: MachineSpec) -> Result<MachineSpec, Failure> {
     let MachineSeen { in_use, fault_ns } = backend::machine_seen(recording)?;
-    if in_use.frames != u64::from(spec.frames()) {
-        let mib = |frames: u64| (frames * spec.page()) >> 20;
-        let (theirs, ours) = (mib(in_use.frames), mib(spec.frames().into()));
+    // Firmware keeps the last pages of some machines to itself.
+    let mib = |frames: u64| (frames * spec.page()).div_ceil(1 << 20);
+    let (theirs, ours) = (mib(in_use.frames), mib(spec.frames().into()));
+    if theirs != ours {
         let name = recording.display();
         let advice = format!("that machine has {theirs} MiB, this one {ours}; give --memory {theirs}");
         return Err(Failure::Usage(format!("--machine-of {name}: {advice}")));
