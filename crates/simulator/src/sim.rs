@@ -209,7 +209,7 @@ impl Sim {
         if let Some(object) = found {
             return Ok(object);
         }
-        for (order, gfp) in cache.attempts(self.spec.slab_allocator, self.page_size()) {
+        for (order, gfp) in cache.attempts(self.spec.slab_allocator, self.page_size(), self.spec.cpus) {
             if let Some(pfn) = self.pages(order, gfp, pid).await {
                 let slab = self.mm.state.borrow().owner.slabs.next_slab();
                 let id = self.adopt(pfn, order, Use::Slab(slab));

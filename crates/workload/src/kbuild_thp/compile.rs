@@ -2,7 +2,7 @@
 
 use super::programs::Which;
 use super::tree::{Kind, Place, measured, random_of, read_whole, write_new};
-use super::{AS, CC1, Cc1, FIXDEP, KIB, MIB, Parameters, SH};
+use super::{AS, CC1, Cc1, FIXDEP, GivenBack, KIB, MIB, Parameters, SH};
 use crate::bounds::Percent;
 use crate::rounds::Script;
 use crate::{Access, Op, RegionId, Spawn};
@@ -31,6 +31,16 @@ pub(super) struct Once(bool);
 impl Once {
     pub fn first(&mut self) -> bool {
         !std::mem::replace(&mut self.0, true)
+    }
+}
+
+/// Writes to memory and gives it back, as often as it falls between two times.
+fn give_back(ops: &mut Vec<Op>, region: RegionId, given: Option<GivenBack>, (before, after): (u64, u64), time: u64) {
+    let Some(given) = given else { return };
+    let bytes = u64::from(given.kib.get()) * KIB;
+    for _ in given.by(before, time)..given.by(after, time) {
+        map_and_write(ops, region, bytes);
+        ops.push(Op::Unmap { region, offset: 0, bytes });
     }
 }
 
@@ -159,7 +169,8 @@ impl Script for Compiler {
         let (Parameters { tree, cc1, .. }, seed, place) = (self.parameters, self.spawn.seed, Place::of(&self.spawn));
         let source = place.number;
         let mut random = random_of(u64::from(CC1), source, seed);
-        map_and_write(ops, RegionId(regions(CC1) + (1 << 15)), PROGRAM_DATA);
+        let given = regions(CC1) + (1 << 15);
+        map_and_write(ops, RegionId(given), PROGRAM_DATA);
         let program = self.parameters.programs.of(CC1, &[Which::Libc, Which::Cc1Libraries, Which::Cc1]);
         program.map(ops);
         read_whole(ops, place.file(Kind::Source), tree.bytes(Kind::Source, source, seed));
@@ -189,6 +200,8 @@ impl Script for Compiler {
             }));
             ops.extend(step);
             let (before, after) = (gone_by(number), gone_by(number + 1));
+            give_back(ops, RegionId(given + 1), cc1.trims, (before, after), nanos);
+            give_back(ops, RegionId(given + 2), cc1.tables, (before, after), nanos);
             ops.push(Op::Compute { nanos: after - before });
             if (before..after).contains(&parsed) {
                 ops.extend(
@@ -271,6 +284,29 @@ impl Script for Fixdep {
 mod tests {
     use super::*;
     use crate::kbuild_thp::testing::{forks, shipped};
+
+    #[test]
+    fn the_top_of_the_heap_is_given_back_while_headers_are_read() {
+        let workload = shipped("1/8");
+        let child = |of: &Spawn, role| forks(workload.program(of)).find(|child| child.role == role).expect("forks");
+        let make = child(&workload.roots()[0].spawn, crate::kbuild_thp::MAKE);
+        for shell in forks(workload.program(&make)).take(8) {
+            let ops: Vec<Op> = workload.program(&child(&shell, CC1)).collect();
+            let computed = |ops: &[Op]| -> u64 {
+                let nanos = |op: &Op| if let Op::Compute { nanos } = op { *nanos } else { 0 };
+                ops.iter().map(nanos).sum()
+            };
+            let unmaps = |size| {
+                let is = move |op: &&Op| matches!(op, Op::Unmap { bytes, .. } if *bytes == size);
+                (ops.iter().filter(is).count(), ops.iter().rposition(|op| is(&op)).expect("some are given back"))
+            };
+            let ((trims, last_trim), (tables, last_table)) = (unmaps(13 * KIB), unmaps(241 * KIB));
+            assert_eq!((trims, tables), (26, 6));
+            let gone = |place: usize| computed(&ops[..place]) * 100 / computed(&ops);
+            assert!(gone(last_trim) <= 20 && gone(last_table) <= 80, "{} and {} %", gone(last_trim), gone(last_table));
+            assert!(gone(last_table) > gone(last_trim), "tables grow later");
+        }
+    }
 
     #[test]
     fn a_heap_is_mapped_in_quires_and_moves_of_the_break() {

@@ -82,6 +82,10 @@ pub struct Cc1 {
     pub reused_percent: Percent,
     /// Once: when a source has been parsed, the passes over the whole of it begin.
     pub unit_pass: UnitPass,
+    /// The top of the heap that `free` gives back, and `malloc` asks for again.
+    pub trims: Option<GivenBack>,
+    /// Tables that were copied to larger ones.
+    pub tables: Option<GivenBack>,
     /// Headers read.
     pub headers: u32,
     /// Names of headers looked for where they are not.
@@ -93,6 +97,27 @@ pub struct Cc1 {
     pub grown_percent: Growth,
     /// Assembly text, bytes.
     pub assembly_bytes: Deciles,
+}
+
+/// What a program writes and gives back while it goes on.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub struct GivenBack {
+    /// How often.
+    pub count: Bounded<1, 1_000>,
+    /// Size of each, KiB.
+    pub kib: Bounded<1, { 1 << 20 }>,
+    /// Of the program's CPU time, what has gone by when the last one is.
+    pub by_percent: Bounded<1, 100>,
+}
+
+impl GivenBack {
+    /// How many are, with this much of `time` gone.
+    pub(super) fn by(&self, gone: u64, time: u64) -> u64 {
+        let [count, percent] = [self.count.get(), self.by_percent.get()].map(u128::from);
+        let within = (u128::from(time) * percent / 100).max(1);
+        (count * u128::from(gone).min(within) / within) as u64
+    }
 }
 
 /// When the compiler goes through its memory.

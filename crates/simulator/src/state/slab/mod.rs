@@ -1,148 +1,17 @@
 //! Slab caches: which objects share a page. A page is freed only when all of its objects are.
 //!
 //! As in SLUB, each CPU fills one slab at a time; slabs with room wait on a list per cache, those that lost an object
-//! at its tail. Sizes and orders are those that /proc/slabinfo shows on the recorded guests (6.18, x86-64).
+//! at its tail.
+
+mod cache;
+
+pub(crate) use cache::Cache;
 
 use crate::state::folio::FolioId;
 use crate::state::line::{Line, Ticket};
 use crate::state::page_size::PageSize;
-use pagealloc::{CpuId, Gfp, NodeId, Order};
+use pagealloc::{CpuId, NodeId, Order};
 use smallvec::SmallVec;
-use workload::SlabAllocator;
-
-/// How a cache is laid out.
-pub(crate) struct Layout {
-    pub name: &'static str,
-    /// Bytes of an object, padding included.
-    pub size: u32,
-    /// Order of a slab where memory allows.
-    pub order: Order,
-    /// A shrinker can free its objects (`SLAB_RECLAIM_ACCOUNT`).
-    pub reclaimable: bool,
-    /// Asked for inside a filesystem.
-    pub nofs: bool,
-}
-
-impl Layout {
-    /// Order of a slab of as many bytes as with pages of 4 KiB, or of a page.
-    fn order_with(&self, page: PageSize) -> Order {
-        (u64::from(page.fill(4096 << self.order))).trailing_zeros() as Order
-    }
-}
-
-/// A cache a line: its name here and in /proc/slabinfo, size, order, whether a shrinker can free its objects, whether it is
-/// asked for inside a filesystem. One list, so that neither the order nor the number can differ.
-macro_rules! caches {
-    ($($cache:ident: $name:literal, $size:literal, $order:literal, $reclaimable:literal, $nofs:literal;)*) => {
-        /// The caches that are modelled.
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
-        #[repr(u8)]
-        #[allow(missing_docs)]
-        pub(crate) enum Cache {
-            $($cache,)*
-        }
-
-        impl Cache {
-            pub const ALL: [Cache; LAYOUTS.len()] = [$(Cache::$cache,)*];
-        }
-
-        /// By [`Cache`].
-        const LAYOUTS: &[Layout] = &[
-            $(Layout { name: $name, size: $size, order: $order, reclaimable: $reclaimable, nofs: $nofs },)*
-        ];
-    };
-}
-
-caches! {
-    Dentry: "dentry", 192, 0, true, false;
-    Inode: "ext4_inode_cache", 1128, 2, true, true;
-    InodeSecurity: "lsm_inode_cache", 88, 0, false, true;
-    ExtentStatus: "ext4_extent_status", 40, 0, true, true;
-    BufferHead: "buffer_head", 104, 0, true, true;
-    XarrayNode: "radix_tree_node", 584, 1, true, true;
-    Task: "task_struct", 8768, 3, false, false;
-    Signal: "signal_cache", 1152, 2, false, false;
-    Sighand: "sighand_cache", 2112, 3, false, false;
-    Mm: "mm_struct", 1536, 3, false, false;
-    Vma: "vm_area_struct", 192, 0, false, false;
-    AnonVma: "anon_vma", 104, 0, false, false;
-    AnonVmaChain: "anon_vma_chain", 64, 0, false, false;
-    Files: "files_cache", 704, 2, false, false;
-    Pid: "pid", 192, 0, false, false;
-    Cred: "cred_jar", 192, 0, false, false;
-    Filp: "filp", 192, 0, false, false;
-    KmallocCg512: "kmalloc-cg-512", 512, 1, false, false;
-    KmallocCg1k: "kmalloc-cg-1k", 1024, 2, false, false;
-    KmallocCg2k: "kmalloc-cg-2k", 2048, 3, false, false;
-    KmallocCg4k: "kmalloc-cg-4k", 4096, 3, false, false;
-    PseudoInode: "inode_cache", 616, 1, true, false;
-    SocketInode: "sock_inode_cache", 832, 2, true, false;
-    UnixSocket: "UNIX-STREAM", 1152, 2, false, false;
-    SkbHead: "skbuff_head_cache", 256, 0, false, false;
-    XfsInode: "xfs_inode", 960, 2, true, true;
-    XfsInodeItem: "xfs_ili", 168, 0, false, true;
-    XfsBuf: "xfs_buf", 384, 1, false, true;
-    XfsBufItem: "xfs_buf_item", 272, 1, false, true;
-    Kmalloc512: "kmalloc-512", 512, 1, false, true;
-    Kmalloc1k: "kmalloc-1024", 1024, 2, false, true;
-    Kmalloc2k: "kmalloc-2048", 2048, 3, false, true;
-    Kmalloc4k: "kmalloc-4096", 4096, 3, false, true;
-    Kmalloc8k: "kmalloc-8192", 8192, 3, false, true;
-}
-
-impl Cache {
-    /// Those of `kmalloc` for what a filesystem logs, and for what is charged to a memory cgroup; by size.
-    pub const KMALLOC: [Cache; 5] =
-        [Cache::Kmalloc512, Cache::Kmalloc1k, Cache::Kmalloc2k, Cache::Kmalloc4k, Cache::Kmalloc8k];
-    pub const KMALLOC_CG: [Cache; 4] =
-        [Cache::KmallocCg512, Cache::KmallocCg1k, Cache::KmallocCg2k, Cache::KmallocCg4k];
-
-    /// The first of these, which are sorted by size, whose objects have room for so many bytes.
-    pub fn smallest_for(caches: &[Cache], bytes: u32) -> Option<Cache> {
-        caches.iter().copied().find(|cache| cache.layout().size >= bytes)
-    }
-
-    pub fn layout(self) -> &'static Layout {
-        &LAYOUTS[self as usize]
-    }
-
-    /// Mask of the request that needs a slab.
-    fn gfp(self) -> Gfp {
-        let layout = self.layout();
-        let gfp = if layout.nofs { Gfp::NOFS } else { Gfp::KERNEL };
-        if layout.reclaimable { gfp | Gfp::RECLAIMABLE } else { gfp }
-    }
-
-    /// The two attempts at a slab: order and mask. SLUB tries for large ones without any reclaim, as the recordings show.
-    pub fn attempts(self, allocator: SlabAllocator, page: PageSize) -> [(Order, Gfp); 2] {
-        let (layout, gfp) = (self.layout(), self.gfp() | Gfp::COMP);
-        let lightly = gfp | Gfp::NOWARN | Gfp::NORETRY;
-        let smallest = page.fill(layout.size.into()).next_power_of_two().trailing_zeros() as Order;
-        if allocator == SlabAllocator::Slab {
-            return [(self.order_in_slab(smallest, page), gfp); 2];
-        }
-        let order = layout.order_with(page);
-        match order > smallest {
-            true => [(order, (lightly | Gfp::NOMEMALLOC).without(Gfp::RECLAIM)), (smallest, gfp)],
-            false => [(order, lightly), (order, gfp)],
-        }
-    }
-
-    /// Order of SLAB's slabs: the smallest for what reclaim can free, else at most 1 for the sake of less waste
-    /// (`calculate_slab_order`).
-    fn order_in_slab(self, smallest: Order, page: PageSize) -> Order {
-        let layout = self.layout();
-        let page = page.bytes() as u32;
-        let wasteful = |order: Order| (page << order) % layout.size * 8 > page << order;
-        let larger = !layout.reclaimable && smallest == 0 && wasteful(0);
-        smallest.max(Order::from(larger))
-    }
-
-    /// Objects in a slab of this order.
-    pub fn capacity(self, order: Order, page: PageSize) -> u16 {
-        ((page.bytes() << order) / u64::from(self.layout().size)) as u16
-    }
-}
 
 /// An object: all that matters of it is its slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -342,35 +211,6 @@ mod tests {
             slabs.take(Cache::Dentry, CPU).unwrap();
         }
         first
-    }
-
-    #[test]
-    fn capacities_are_those_of_slabinfo() {
-        let of = |cache: Cache| cache.capacity(cache.layout().order, PAGE);
-        assert_eq!([of(Cache::Dentry), of(Cache::Inode), of(Cache::XarrayNode), of(Cache::Task)], [21, 14, 14, 3]);
-        assert_eq!([of(Cache::BufferHead), of(Cache::Mm), of(Cache::Sighand)], [39, 21, 15]);
-    }
-
-    #[test]
-    fn large_slabs_are_tried_for_without_reclaim() {
-        let [(order, gfp), (smallest, fallback)] = Cache::Inode.attempts(SlabAllocator::Slub, PAGE);
-        assert_eq!((order, gfp.0, smallest), (2, 0xd2050, 0), "mask as recorded");
-        assert_eq!(fallback, Gfp::NOFS | Gfp::RECLAIMABLE | Gfp::COMP);
-        let [(order, gfp), _] = Cache::Dentry.attempts(SlabAllocator::Slub, PAGE);
-        assert_eq!((order, gfp.0), (0, 0x52cd0), "mask as recorded");
-        assert_eq!(Cache::Task.attempts(SlabAllocator::Slub, PAGE)[1].0, 2, "an object of 8768 bytes needs four pages");
-    }
-
-    #[test]
-    fn slab_takes_single_pages_for_what_reclaim_can_free() {
-        let order = |cache: Cache| cache.attempts(SlabAllocator::Slab, PAGE)[0].0;
-        assert_eq!([Cache::XfsInode, Cache::XarrayNode, Cache::Dentry, Cache::Filp].map(order), [0; 4]);
-        assert_eq!(Cache::XfsInode.capacity(order(Cache::XfsInode), PAGE), 4);
-        assert_eq!(
-            (order(Cache::Files), order(Cache::Task)),
-            (1, 2),
-            "704 bytes would waste a seventh of a page, 8768 need four"
-        );
     }
 
     #[test]

@@ -1,0 +1,220 @@
+//! What caches of objects the kernel has, and what pages does a slab of each take?
+//!
+//! Sizes are those that /proc/slabinfo shows on the recorded guests (6.18, x86-64). Orders follow from them, the number of CPUs and the
+//! allocator.
+
+use crate::state::page_size::PageSize;
+use pagealloc::{Gfp, Order};
+use workload::SlabAllocator;
+
+/// How a cache is laid out.
+pub(crate) struct Layout {
+    pub name: &'static str,
+    /// Bytes of an object, padding included.
+    pub size: u32,
+    /// A shrinker can free its objects (`SLAB_RECLAIM_ACCOUNT`).
+    pub reclaimable: bool,
+    /// Asked for inside a filesystem.
+    pub nofs: bool,
+}
+
+/// A cache a line: its name here and in /proc/slabinfo, size, whether a shrinker can free its objects, whether it is asked for
+/// inside a filesystem. One list, so that neither the order nor the number can differ.
+macro_rules! caches {
+    ($($cache:ident: $name:literal, $size:literal, $reclaimable:literal, $nofs:literal;)*) => {
+        /// The caches that are modelled.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
+        #[repr(u8)]
+        #[allow(missing_docs)]
+        pub(crate) enum Cache {
+            $($cache,)*
+        }
+
+        impl Cache {
+            pub const ALL: [Cache; LAYOUTS.len()] = [$(Cache::$cache,)*];
+        }
+
+        /// By [`Cache`].
+        const LAYOUTS: &[Layout] = &[
+            $(Layout { name: $name, size: $size, reclaimable: $reclaimable, nofs: $nofs },)*
+        ];
+    };
+}
+
+caches! {
+    Dentry: "dentry", 192, true, false;
+    Inode: "ext4_inode_cache", 1128, true, true;
+    InodeSecurity: "lsm_inode_cache", 88, false, true;
+    ExtentStatus: "ext4_extent_status", 40, true, true;
+    BufferHead: "buffer_head", 104, true, true;
+    XarrayNode: "radix_tree_node", 584, true, true;
+    Task: "task_struct", 8768, false, false;
+    Signal: "signal_cache", 1152, false, false;
+    Sighand: "sighand_cache", 2112, false, false;
+    Mm: "mm_struct", 1536, false, false;
+    Vma: "vm_area_struct", 192, false, false;
+    AnonVma: "anon_vma", 104, false, false;
+    AnonVmaChain: "anon_vma_chain", 64, false, false;
+    Files: "files_cache", 704, false, false;
+    Pid: "pid", 192, false, false;
+    Cred: "cred_jar", 192, false, false;
+    Filp: "filp", 192, false, false;
+    KmallocCg512: "kmalloc-cg-512", 512, false, false;
+    KmallocCg1k: "kmalloc-cg-1k", 1024, false, false;
+    KmallocCg2k: "kmalloc-cg-2k", 2048, false, false;
+    KmallocCg4k: "kmalloc-cg-4k", 4096, false, false;
+    PseudoInode: "inode_cache", 616, true, false;
+    SocketInode: "sock_inode_cache", 832, true, false;
+    UnixSocket: "UNIX-STREAM", 1152, false, false;
+    SkbHead: "skbuff_head_cache", 256, false, false;
+    XfsInode: "xfs_inode", 960, true, true;
+    XfsInodeItem: "xfs_ili", 168, false, true;
+    XfsBuf: "xfs_buf", 384, false, true;
+    XfsBufItem: "xfs_buf_item", 272, false, true;
+    Kmalloc512: "kmalloc-512", 512, false, true;
+    Kmalloc1k: "kmalloc-1024", 1024, false, true;
+    Kmalloc2k: "kmalloc-2048", 2048, false, true;
+    Kmalloc4k: "kmalloc-4096", 4096, false, true;
+    Kmalloc8k: "kmalloc-8192", 8192, false, true;
+}
+
+impl Cache {
+    /// Those of `kmalloc` for what a filesystem logs, and for what is charged to a memory cgroup; by size.
+    pub const KMALLOC: [Cache; 5] =
+        [Cache::Kmalloc512, Cache::Kmalloc1k, Cache::Kmalloc2k, Cache::Kmalloc4k, Cache::Kmalloc8k];
+    pub const KMALLOC_CG: [Cache; 4] =
+        [Cache::KmallocCg512, Cache::KmallocCg1k, Cache::KmallocCg2k, Cache::KmallocCg4k];
+
+    /// The first of these, which are sorted by size, whose objects have room for so many bytes.
+    pub fn smallest_for(caches: &[Cache], bytes: u32) -> Option<Cache> {
+        caches.iter().copied().find(|cache| cache.layout().size >= bytes)
+    }
+
+    pub fn layout(self) -> &'static Layout {
+        &LAYOUTS[self as usize]
+    }
+
+    /// Mask of the request that needs a slab.
+    fn gfp(self) -> Gfp {
+        let layout = self.layout();
+        let gfp = if layout.nofs { Gfp::NOFS } else { Gfp::KERNEL };
+        if layout.reclaimable { gfp | Gfp::RECLAIMABLE } else { gfp }
+    }
+
+    /// The two attempts at a slab on a machine of so many CPUs: order and mask. SLUB tries for large ones without any reclaim, as the
+    /// recordings show.
+    pub fn attempts(self, allocator: SlabAllocator, page: PageSize, cpus: u16) -> [(Order, Gfp); 2] {
+        let (layout, gfp) = (self.layout(), self.gfp() | Gfp::COMP);
+        let lightly = gfp | Gfp::NOWARN | Gfp::NORETRY;
+        let smallest = page.fill(layout.size.into()).next_power_of_two().trailing_zeros() as Order;
+        if allocator == SlabAllocator::Slab {
+            return [(self.order_in_slab(smallest, page), gfp); 2];
+        }
+        let order = self.order_in_slub(smallest, page, cpus);
+        match order > smallest {
+            true => [(order, (lightly | Gfp::NOMEMALLOC).without(Gfp::RECLAIM)), (smallest, gfp)],
+            false => [(order, lightly), (order, gfp)],
+        }
+    }
+
+    /// Order of SLAB's slabs: the smallest for what reclaim can free, else at most 1 for the sake of less waste
+    /// (`calculate_slab_order`).
+    fn order_in_slab(self, smallest: Order, page: PageSize) -> Order {
+        let layout = self.layout();
+        let page = page.bytes() as u32;
+        let wasteful = |order: Order| (page << order) % layout.size * 8 > page << order;
+        let larger = !layout.reclaimable && smallest == 0 && wasteful(0);
+        smallest.max(Order::from(larger))
+    }
+
+    /// Order of SLUB's slabs: they hold four objects for each doubling of the CPUs and four more, as far as the largest order allows,
+    /// and waste at most a sixteenth, else an eighth, a quarter or a half (`calculate_order`; CPUs that are present, since 5.12, before
+    /// that all that there may be).
+    fn order_in_slub(self, smallest: Order, page: PageSize, cpus: u16) -> Order {
+        const LARGEST: Order = 3;
+        let size = u64::from(self.layout().size);
+        let bytes = |order: Order| page.bytes() << order;
+        let objects = u64::from(4 * (u16::BITS - cpus.leading_zeros() + 1)).min(bytes(LARGEST) / size);
+        let least = page.fill(objects * size).next_power_of_two().trailing_zeros() as Order;
+        let thrifty = |part: u64| (least..=LARGEST).find(|&order| bytes(order) % size <= bytes(order) / part);
+        [16, 8, 4, 2].into_iter().find_map(thrifty).unwrap_or(smallest)
+    }
+
+    /// Objects in a slab of this order.
+    pub fn capacity(self, order: Order, page: PageSize) -> u16 {
+        ((page.bytes() << order) / u64::from(self.layout().size)) as u16
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: PageSize = PageSize::new(12);
+
+    /// Order and objects of a slab, as /proc/slabinfo shows them.
+    fn slab(cache: Cache, cpus: u16) -> (Order, u16) {
+        let [(order, _), _] = cache.attempts(SlabAllocator::Slub, PAGE, cpus);
+        (order, cache.capacity(order, PAGE))
+    }
+
+    #[test]
+    fn slabs_are_those_of_slabinfo_on_two_cpus() {
+        let of = |caches: [Cache; 4]| caches.map(|cache| slab(cache, 2));
+        assert_eq!(
+            of([Cache::Dentry, Cache::Inode, Cache::XarrayNode, Cache::Task]),
+            [(0, 21), (2, 14), (1, 14), (3, 3)]
+        );
+        assert_eq!(
+            of([Cache::BufferHead, Cache::Mm, Cache::Sighand, Cache::Files]),
+            [(0, 39), (3, 21), (3, 15), (2, 23)]
+        );
+    }
+
+    #[test]
+    fn slabs_are_those_of_slabinfo_on_eight_cpus() {
+        let of = |caches: [Cache; 4]| caches.map(|cache| slab(cache, 8));
+        assert_eq!(
+            of([Cache::Dentry, Cache::Inode, Cache::XarrayNode, Cache::Task]),
+            [(0, 21), (3, 29), (2, 28), (3, 3)]
+        );
+        assert_eq!(
+            of([Cache::Kmalloc512, Cache::Kmalloc1k, Cache::XfsBuf, Cache::Sighand]),
+            [(2, 32), (3, 32), (1, 21), (3, 15)]
+        );
+    }
+
+    #[test]
+    fn larger_pages_hold_what_smaller_ones_need_several_of() {
+        let large = PageSize::new(16);
+        let order = |cache: Cache| cache.attempts(SlabAllocator::Slub, large, 8)[0].0;
+        assert_eq!([Cache::Dentry, Cache::Inode, Cache::Mm, Cache::Kmalloc2k].map(order), [0; 4]);
+        assert_eq!([Cache::Kmalloc4k, Cache::Kmalloc8k, Cache::Task].map(order), [1, 2, 2], "for twenty objects");
+    }
+
+    #[test]
+    fn large_slabs_are_tried_for_without_reclaim() {
+        let [(order, gfp), (smallest, fallback)] = Cache::Inode.attempts(SlabAllocator::Slub, PAGE, 2);
+        assert_eq!((order, gfp.0, smallest), (2, 0xd2050, 0), "mask as recorded");
+        assert_eq!(fallback, Gfp::NOFS | Gfp::RECLAIMABLE | Gfp::COMP);
+        let [(order, gfp), _] = Cache::Dentry.attempts(SlabAllocator::Slub, PAGE, 2);
+        assert_eq!((order, gfp.0), (0, 0x52cd0), "mask as recorded");
+        assert_eq!(
+            Cache::Task.attempts(SlabAllocator::Slub, PAGE, 2)[1].0,
+            2,
+            "an object of 8768 bytes needs four pages"
+        );
+    }
+
+    #[test]
+    fn slab_takes_single_pages_for_what_reclaim_can_free() {
+        let order = |cache: Cache| cache.attempts(SlabAllocator::Slab, PAGE, 8)[0].0;
+        assert_eq!([Cache::XfsInode, Cache::XarrayNode, Cache::Dentry, Cache::Filp].map(order), [0; 4]);
+        assert_eq!(Cache::XfsInode.capacity(order(Cache::XfsInode), PAGE), 4);
+        assert_eq!(
+            (order(Cache::Files), order(Cache::Task)),
+            (1, 2),
+            "704 bytes would waste a seventh of a page, 8768 need four"
+        );
+    }
+}
