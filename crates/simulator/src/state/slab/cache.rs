@@ -127,9 +127,9 @@ impl Cache {
         smallest.max(Order::from(larger))
     }
 
-    /// Order of SLUB's slabs: they hold four objects for each doubling of the CPUs and four more, as far as the largest order allows,
-    /// and waste at most a sixteenth, else an eighth, a quarter or a half (`calculate_order`; CPUs that are present, since 5.12, before
-    /// that all that there may be).
+    /// Order of SLUB's slabs: they hold four objects for each binary digit of the number of CPUs, and four more, as far as the largest
+    /// order allows, and waste at most a sixteenth, else an eighth, a quarter or a half (`calculate_order`; CPUs that are present, since
+    /// 5.12, before that all that there may be).
     fn order_in_slub(self, smallest: Order, page: PageSize, cpus: u16) -> Order {
         const LARGEST: Order = 3;
         let size = u64::from(self.layout().size);
