@@ -169,8 +169,8 @@ impl Script for Compiler {
         let (Parameters { tree, cc1, .. }, seed, place) = (self.parameters, self.spawn.seed, Place::of(&self.spawn));
         let source = place.number;
         let mut random = random_of(u64::from(CC1), source, seed);
-        let given = regions(CC1) + (1 << 15);
-        map_and_write(ops, RegionId(given), PROGRAM_DATA);
+        let [data, top, table] = [0, 1, 2].map(|nth| RegionId(regions(CC1) + (1 << 15) + nth));
+        map_and_write(ops, data, PROGRAM_DATA);
         let program = self.parameters.programs.of(CC1, &[Which::Libc, Which::Cc1Libraries, Which::Cc1]);
         program.map(ops);
         read_whole(ops, place.file(Kind::Source), tree.bytes(Kind::Source, source, seed));
@@ -200,8 +200,8 @@ impl Script for Compiler {
             }));
             ops.extend(step);
             let (before, after) = (gone_by(number), gone_by(number + 1));
-            give_back(ops, RegionId(given + 1), cc1.trims, (before, after), nanos);
-            give_back(ops, RegionId(given + 2), cc1.tables, (before, after), nanos);
+            give_back(ops, top, cc1.trims, (before, after), nanos);
+            give_back(ops, table, cc1.tables, (before, after), nanos);
             ops.push(Op::Compute { nanos: after - before });
             if (before..after).contains(&parsed) {
                 ops.extend(
