@@ -11,7 +11,7 @@ use crate::state::journal::Journal;
 use crate::state::line::Line;
 use crate::state::process_table::ProcessTable;
 use crate::state::rows::Rows;
-use crate::state::slab::Slabs;
+use crate::state::slab::{Layouts, Slabs};
 use crate::state::stacks::CachedStacks;
 use crate::state::swap_slots::Slots;
 use crate::state::xfs::Xfs;
@@ -99,7 +99,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         processes: ProcessTable::default(),
         handles: Rows::default(),
         files: FromIterator::from_iter([(BLOCK_DEVICE, File::default())]),
-        slabs: Slabs::new(spec.machine().cpu_node, spec.page_size()),
+        slabs: Slabs::new(spec.machine().cpu_node, spec.page_size(), Layouts::of(policy.xfs)),
         dentries: Dentries::default(),
         unused_inodes: Line::default(),
         shadow_nodes: BTreeSet::new(),
@@ -129,6 +129,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
                 usize::from(spec.nodes.max(1)),
                 seed,
                 spec.scale,
+                policy.xfs,
             ))
         }),
     }

@@ -73,6 +73,9 @@ pub(crate) struct Sim {
     pub metadata_writer: Cell<Option<lab::TaskId>>,
     /// The worker of the log of files' inodes while it sleeps.
     pub inode_log_worker: Cell<Option<lab::TaskId>>,
+    /// Files of XFS whose pages the disk is writing, by when it will have, and the worker for what follows while it has nothing to do.
+    pub being_written: RefCell<VecDeque<(Nanos, u32)>>,
+    pub end_worker: Cell<Option<lab::TaskId>>,
     /// What khugepaged looks through.
     pub khugepaged: RefCell<Scan>,
     /// What NUMA balancing has moved to each node in the current window of time.
@@ -112,6 +115,8 @@ impl Sim {
             log_worker: Cell::new(None),
             metadata_writer: Cell::new(None),
             inode_log_worker: Cell::new(None),
+            being_written: RefCell::default(),
+            end_worker: Cell::new(None),
             khugepaged: RefCell::default(),
             migrations: RefCell::default(),
             meetings: RefCell::default(),
@@ -209,7 +214,8 @@ impl Sim {
         if let Some(object) = found {
             return Ok(object);
         }
-        for (order, gfp) in cache.attempts(self.spec.slab_allocator, self.page_size(), self.spec.cpus) {
+        let attempts = self.mm.state.borrow().owner.slabs.attempts(cache, self.spec.slab_allocator);
+        for (order, gfp) in attempts {
             if let Some(pfn) = self.pages(order, gfp, pid).await {
                 let slab = self.mm.state.borrow().owner.slabs.next_slab();
                 let id = self.adopt(pfn, order, Use::Slab(slab));

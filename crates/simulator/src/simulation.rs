@@ -210,6 +210,7 @@ impl Run<'_> {
             executor.spawn_daemon(env, sim.write_metadata_forever());
             executor.spawn_daemon(env, sim.reclaim_inodes_forever());
             executor.spawn_daemon(env, sim.log_inodes_forever());
+            executor.spawn_daemon(env, sim.end_writes_forever());
         }
         executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
         while sim.alive.get() > 0 {
@@ -332,7 +333,7 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
         virtual_seconds: elapsed as f64 / SECOND as f64,
         wall_seconds: started.elapsed().as_secs_f64(),
         cpu_use: sim.mm.env.cpu_busy().into_iter().map(share).collect(),
-        slabinfo: Cache::ALL.map(|cache| (cache.layout().name, state.owner.slabs.objects(cache))).to_vec(),
+        slabinfo: Cache::ALL.map(|cache| (cache.name(), state.owner.slabs.objects(cache))).to_vec(),
         hang: None,
         timeline: None,
     }

@@ -239,6 +239,40 @@ pub enum LargeFolios {
     XfsAndExt4,
 }
 
+/// What XFS keeps in memory for its metadata. Sizes are those of /proc/slabinfo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct XfsRules {
+    /// Bytes of an inode (`xfs_inode`): 960 as of 2016, 1024 on guests of 6.18.
+    pub inode_bytes: u16,
+    /// Bytes of an inode's log item (`xfs_ili`): 168 as of 2016, 208 on guests of 6.18.
+    pub log_item_bytes: u16,
+    /// Which of its caches count as reclaimable beside that of inodes.
+    pub reclaimable: XfsReclaimable,
+    /// Memory of a buffer of several pages.
+    pub buffers: XfsBuffers,
+    /// Each CPU counts what is to be logged for itself, up to its share of a checkpoint (`xlog_cil_insert_items`, 6.0: read in 6.18.15).
+    pub log_counts_by_cpu: bool,
+}
+
+/// Caches of XFS with `SLAB_RECLAIM_ACCOUNT`, whose slabs lie in reclaimable pageblocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XfsReclaimable {
+    /// Inodes only.
+    Inodes,
+    /// Their log items ("xfs: correctly acount for reclaimable slabs", 5.8) and descriptions of buffers ("xfs: Improve metadata buffer
+    /// reclaim accountability", of the same months; versions are own knowledge).
+    AllThatIsCached,
+}
+
+/// Memory of a buffer of several pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XfsBuffers {
+    /// Single pages.
+    Pages,
+    /// One folio, if there is one without reclaim, else single pages (`xfs_buf_alloc_backing_mem`, 6.15: read in 6.18.15).
+    Folio,
+}
+
 /// How the stack of a task is allocated on x86-64. Own knowledge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KernelStacks {

@@ -84,6 +84,8 @@ pub struct Policy {
     pub page_tables_apart: bool,
     /// Which filesystems keep files in memory in folios of several pages, which the simulated computer asks.
     pub large_folios: LargeFolios,
+    /// What XFS keeps in memory, which the simulated computer asks.
+    pub xfs: XfsRules,
     /// How tasks share a CPU, which the simulated computer asks.
     pub scheduler: Scheduler,
     /// Per-CPU page lists (chapter 5).

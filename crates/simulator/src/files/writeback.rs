@@ -20,7 +20,7 @@ const LOOK_INTERVAL: u32 = 32;
 /// How much a device may have queued before the flusher waits for it.
 const BACKLOG: Nanos = 100_000_000;
 /// Process number of kernel threads.
-const KERNEL: Pid = 0;
+pub(super) const KERNEL: Pid = 0;
 
 /// Brings what files hold that have been dirty since then, or for longer, before all else, file by file: how many pages. The age is the inode's
 /// (`move_expired_inodes`): it is due with all its pages, new ones too.
@@ -93,13 +93,13 @@ impl Sim {
     }
 
     /// Writes the oldest dirty pages: as many as are asked for, or are too old or too many.
-    async fn write_back(&self, mut asked: u64) {
-        let mut left = Vec::new();
+    pub(super) async fn write_back(&self, mut asked: u64) {
+        let (mut left, mut written) = (Vec::new(), None);
         while let Some(id) = self.next_to_write(asked > 0) {
             if let Some(pages) = self.start_writing(id, Stream::Files) {
                 asked = asked.saturating_sub(pages.into());
                 self.spend(self.cost_of_writing(pages)).await;
-                self.write_inode(id).await;
+                written = self.write_inode(id, written).await;
             } else if self.is_dirty_again(id) {
                 left.push(id);
             }
@@ -121,16 +121,19 @@ impl Sim {
         state.owner.folios.frame(id).is_some_and(|pfn| state.pages.flags(pfn).contains(again))
     }
 
-    /// XFS writes the inode of a file that has been written, through its cluster.
-    async fn write_inode(&self, id: FolioId) {
+    /// XFS gives all that is dirty of a file its blocks in one transaction, before the first page of it is written. The file, after which
+    /// was written the one `before`.
+    async fn write_inode(&self, id: FolioId, before: Option<u32>) -> Option<u32> {
         let file = match self.mm.state.borrow().owner.folios.get(id).what {
             Use::File { file, .. } if self.spec.disks.filesystem == Filesystem::Xfs => file,
-            _ => return,
+            _ => return None,
         };
-        self.metadata(KERNEL, file, true).await;
-        // One transaction gives the page its block, another one the file its size when it has been written.
-        self.log_inode(KERNEL, file, Logged::Extents).await;
-        self.log_inode(KERNEL, file, Logged::Core).await;
+        if before != Some(file) {
+            self.metadata(KERNEL, file, true).await;
+            self.log_inode(KERNEL, file, Logged::Extents).await;
+            self.file_will_be_written(file);
+        }
+        Some(file)
     }
 
     fn next_to_write(&self, asked: bool) -> Option<FolioId> {
@@ -185,7 +188,8 @@ impl Sim {
         self.commit_metadata();
         self.write_back(u64::MAX).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
-        self.log_inodes().await;
+        self.end_writes(self.env().now()).await;
+        self.force_inode_log().await;
     }
 
     /// `fdatasync`.

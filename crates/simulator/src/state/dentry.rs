@@ -175,7 +175,7 @@ mod tests {
 
     /// One dentry, of file 1, in the first slab.
     fn with_file_1() -> (Slabs, Dentries) {
-        let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(12));
+        let mut slabs = Slabs::on_one_cpu(PageSize::new(12));
         let mut dentries = Dentries::default();
         let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
         dentries.insert(Name::File(1), first, true);

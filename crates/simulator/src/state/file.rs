@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn pages_of_a_split_folio_keep_their_own_buffers() {
         // Four blocks a page of 16 KiB, in a folio of two pages.
-        let mut slabs = Slabs::new(vec![NodeId(0)], PageSize::new(14));
+        let mut slabs = Slabs::on_one_cpu(PageSize::new(14));
         let first = slabs.grow(Cache::BufferHead, CpuId(0), (FolioId(1), NodeId(0)), 0);
         let others = (1..8).map(|_| slabs.take(Cache::BufferHead, CpuId(0)).unwrap());
         let buffers: Objects = [first].into_iter().chain(others).collect();

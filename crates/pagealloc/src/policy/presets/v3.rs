@@ -32,6 +32,13 @@ pub(super) fn linux_3_11() -> Policy {
         stacks: KernelStacks::Block(1),
         page_tables_apart: false,
         large_folios: LargeFolios::None,
+        xfs: XfsRules {
+            inode_bytes: 960,
+            log_item_bytes: 168,
+            reclaimable: XfsReclaimable::Inodes,
+            buffers: XfsBuffers::Pages,
+            log_counts_by_cpu: false,
+        },
         scheduler: Scheduler::Cfs,
         pcp: PcpRules {
             orders: PcpOrders::Zero,

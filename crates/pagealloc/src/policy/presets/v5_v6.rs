@@ -74,6 +74,7 @@ pub(super) fn linux_5_10() -> Policy {
         boot_release: BootRelease::Tail,
         tail_placement: true,
         min_free_kbytes_limit: 262144,
+        xfs: XfsRules { reclaimable: XfsReclaimable::AllThatIsCached, ..base.xfs },
         reclaim: ReclaimRules {
             anon_workingset: true,
             swap_in_activates: false,
@@ -119,6 +120,7 @@ pub(super) fn linux_6_1() -> Policy {
         name: "linux-6.1",
         merge_types: MergeTypes::Mergeable,
         large_folios: LargeFolios::Xfs,
+        xfs: XfsRules { inode_bytes: 1024, log_item_bytes: 208, log_counts_by_cpu: true, ..base.xfs },
         pcp: PcpRules { empties: PcpEmpties::WhileOnlyFreed, ..base.pcp },
         reclaim: ReclaimRules {
             inodes_with_cache: false,
@@ -368,6 +370,7 @@ pub(super) fn linux_6_15_rc1() -> Policy {
     Policy {
         name: "linux-6.15-rc1",
         page_tables_apart: true,
+        xfs: XfsRules { buffers: XfsBuffers::Folio, ..base.xfs },
         fallback: Fallback::ClaimThenSteal { batch_mode: false },
         boost: Boost::ClaimAttempt,
         defrag: Some(defrag_mode::RELEASED),

@@ -10,11 +10,14 @@ use crate::state::xfs::{
     LogMemory, LogVector, Xfs,
 };
 use mm::Env;
+use pagealloc::policy::XfsBuffers;
 use pagealloc::{Gfp, Order};
 use workload::Errno;
 
 /// A buffer's page, one of an array.
 const BUFFER_PAGE: Gfp = Gfp(Gfp::NOFS.0 | Gfp::NOWARN.0);
+/// A buffer's folio, and the pages of an array in its place: what can be had without reclaim.
+const BUFFER_FOLIO: Gfp = Gfp(BUFFER_PAGE.0 | Gfp::NORETRY.0).without(Gfp::DIRECT_RECLAIM);
 /// `kmem_zalloc(KM_SLEEP | KM_NOFS)` beyond what slab caches hold: mode 0x2408240 of the log messages, and `__GFP_COMP`.
 const LOG_VECTOR: Gfp = Gfp(Gfp::NOFS.0 | Gfp::NOWARN.0 | Gfp::ZERO.0 | Gfp::COMP.0);
 /// Rounds that buffers stay on the LRU list: directory blocks (`XFS_DIR_BTREE_REF`), clusters (`XFS_INO_REF`).
@@ -238,13 +241,10 @@ impl Sim {
         if missing {
             let objects =
                 vec![self.nofs_object(Cache::XfsBuf, pid).await, self.nofs_object(Cache::XfsBufItem, pid).await];
-            let mut pages = Vec::new();
-            for _ in 0..bytes.div_ceil(page) {
-                pages.push(self.nofs_pages(0, BUFFER_PAGE, pid, KernelUse::Buffer).await);
-            }
+            let count = bytes.div_ceil(page);
+            let pages = self.buffer_memory(pid, count).await;
             self.spend(self.spec.costs.clear_page * u64::from(bytes) / self.spec.page()).await;
             if on_disk {
-                let count = pages.len() as u32;
                 self.note_read(count);
                 let ready = self.env().device(false).read(self.env().now(), u64::from(id) << 32, count.into());
                 self.env().sleep_until(ready).await;
@@ -265,6 +265,23 @@ impl Sim {
             }
         }
         self.xfs(|xfs| xfs.touch(id, rounds))
+    }
+
+    /// Memory of a buffer of so many pages.
+    async fn buffer_memory(&self, pid: Pid, count: u32) -> Vec<FolioId> {
+        let as_folio = count > 1 && self.mm.state.borrow().alloc.policy.xfs.buffers == XfsBuffers::Folio;
+        if as_folio && count.is_power_of_two() {
+            let order = count.trailing_zeros() as Order;
+            if let Some(folio) = self.kernel_page(order, BUFFER_FOLIO | Gfp::COMP, pid, KernelUse::Buffer).await {
+                return vec![folio];
+            }
+        }
+        let gfp = if as_folio { BUFFER_FOLIO } else { BUFFER_PAGE };
+        let mut pages = Vec::new();
+        for _ in 0..count {
+            pages.push(self.nofs_pages(0, gfp, pid, KernelUse::Buffer).await);
+        }
+        pages
     }
 
     fn node_of_folio(&self, id: FolioId) -> usize {

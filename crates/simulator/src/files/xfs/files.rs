@@ -1,8 +1,8 @@
 //! Files that are opened, read and written by name: the buffers that their inodes and names lie in.
 //!
 //! An inode is read from its cluster when it comes into memory, and written through it after each change: when the file has grown on
-//! disk, and when it is read for the first time since (`relatime`). Single pages make up a cluster, and nothing but the buffers'
-//! shrinker frees them. Left out: leaf blocks of directories, the free-space and inode trees, which are few and always in use.
+//! disk, and when it is read for the first time since (`relatime`). Nothing but the buffers' shrinker frees a cluster's memory. Left out:
+//! leaf blocks of directories, the free-space and inode trees, which are few and always in use.
 
 use crate::sim::Sim;
 use crate::state::address_space::Pid;

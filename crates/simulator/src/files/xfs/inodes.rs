@@ -2,14 +2,16 @@
 //!
 //! A transaction copies what it changes of an inode to a log vector, memory that the kernel can neither move nor reclaim. Since 4.8 it takes
 //! that memory before it commits: into the item's shadow, which then takes the vector's place, unless the vector of an earlier transaction of
-//! the same checkpoint has room. So an inode that was logged twice since the last checkpoint holds two vectors. The checkpoint frees what it
-//! has written; shadows stay until the inode is logged again, or leaves memory. Left out: vectors of directory blocks and inode trees.
+//! the same checkpoint has room. So an inode that was logged twice since the last checkpoint holds two vectors. A checkpoint's vectors are
+//! free once its end is on disk. That lies in a buffer of the log (iclog) which is written when it is full, by the next checkpoint, or when
+//! the log is forced, every 30 s (`xlog_cil_push_work`; in a guest of 6.18 the vectors of a checkpoint at 11 s were there until 29 s). Shadows
+//! stay until the inode is logged again, or leaves memory. Left out: vectors of directory blocks and inode trees.
 
 use crate::sim::Sim;
 use crate::state::address_space::Pid;
 use crate::state::computer::Computer;
 use crate::state::slab::Object;
-use crate::state::xfs::{CLUSTER_BYTES, INODES_A_CLUSTER, InodeLog, LOGGED_BYTES, Logged};
+use crate::state::xfs::{CLUSTER_BYTES, INODES_A_CLUSTER, InodeCheckpoint, InodeLog, LOGGED_BYTES, Logged};
 use lab::Stream;
 use mm::{Env, Nanos};
 use workload::Filesystem;
@@ -25,35 +27,38 @@ impl Computer {
         self.free_objects(item.take_memory());
     }
 
-    /// Whether the inode's last change is in no checkpoint yet: it can't leave memory.
+    /// Whether the inode's last change is not in the log yet: it can't leave memory.
     pub fn inode_is_pinned(&self, file: u32) -> bool {
-        self.files.get(file).is_some_and(|of| of.item.in_cil)
+        self.files.get(file).is_some_and(|of| of.item.in_cil || of.item.in_checkpoint)
     }
 
-    /// Vectors of all items of the next checkpoint, and the items.
-    fn take_inode_checkpoint(&mut self) -> (Vec<u32>, Vec<Object>) {
-        let Some(xfs) = &mut self.xfs else { return Default::default() };
+    /// The next checkpoint: from now on it is the one without an end. How many inodes it has.
+    fn begin_inode_checkpoint(&mut self) -> u64 {
+        let Some(xfs) = &mut self.xfs else { return 0 };
         let files = std::mem::take(&mut xfs.inodes.cil);
         let mut vectors = Vec::new();
         for &file in &files {
             let Some(of) = self.files.get_mut(file) else { continue };
-            of.item.in_cil = false;
+            (of.item.in_cil, of.item.in_checkpoint) = (false, true);
             vectors.extend(of.item.vector.take().map(|vector| vector.object));
         }
-        (files, vectors)
+        let count = files.len() as u64;
+        xfs.inodes.unended = (count > 0).then_some(InodeCheckpoint { files, vectors });
+        count
     }
 
-    /// The checkpoint is in the log: its inodes are to be written to their clusters some time.
-    fn inodes_are_logged(&mut self, mut files: Vec<u32>) {
-        let Some(xfs) = &mut self.xfs else { return };
-        let log = &mut xfs.inodes;
+    /// The end of the last checkpoint is in the log: its inodes are to be written to their clusters some time. What is free then.
+    fn end_inode_checkpoint(&mut self) -> Vec<Object> {
+        let Some(log) = self.xfs.as_mut().map(|xfs| &mut xfs.inodes) else { return Vec::new() };
+        let Some(InodeCheckpoint { mut files, vectors }) = log.unended.take() else { return Vec::new() };
         files.sort_unstable();
         for &file in &files {
             let Some(of) = self.files.get_mut(file).filter(|of| of.inode.is_some()) else { continue };
-            of.item.in_ail = Some(log.head);
+            (of.item.in_ail, of.item.in_checkpoint) = (Some(log.head), false);
             log.ail.push_back((log.head, file));
         }
         log.head += files.len() as u64 * LOGGED_BYTES;
+        vectors
     }
 
     /// Writes inodes to their clusters, those that the log has needed for longest first: how many clusters. An inode that was changed
@@ -128,13 +133,15 @@ impl Sim {
             let (used, due) = {
                 let owner = &self.mm.state.borrow().owner;
                 let log = owner.xfs.as_ref().map(|xfs| &xfs.inodes);
-                (log.is_some_and(|log| !log.cil.is_empty()), log.is_some_and(InodeLog::is_due))
+                (log.is_some_and(InodeLog::is_used), log.is_some_and(InodeLog::is_due))
             };
             let sync = self.env().now() >= synced + SYNC;
             if due || used && sync {
-                self.log_inodes().await;
                 if sync {
+                    self.force_inode_log().await;
                     synced = self.env().now();
+                } else {
+                    self.log_inodes().await;
                 }
                 self.write_logged_inodes(sync).await;
                 continue;
@@ -145,17 +152,27 @@ impl Sim {
         }
     }
 
-    /// Writes a checkpoint, whose memory is free then.
-    pub(crate) async fn log_inodes(&self) {
-        let (files, vectors) = self.mm.state.borrow_mut().owner.take_inode_checkpoint();
-        if files.is_empty() {
+    /// Writes a checkpoint, and with it the end of the one before.
+    pub(super) async fn log_inodes(&self) {
+        self.end_checkpoint();
+        let inodes = self.mm.state.borrow_mut().owner.begin_inode_checkpoint();
+        if inodes == 0 {
             return;
         }
-        let pages = (files.len() as u64 * LOGGED_BYTES).div_ceil(self.spec.page());
+        let pages = (inodes * LOGGED_BYTES).div_ceil(self.spec.page());
         self.spend(self.spec.costs.copy_page * pages).await;
         let written = self.env().device(false).write(self.env().now(), Stream::Files, pages);
         self.env().sleep_until(written).await;
-        self.mm.state.borrow_mut().owner.inodes_are_logged(files);
+    }
+
+    /// Writes all that is to be logged, and its end.
+    pub(crate) async fn force_inode_log(&self) {
+        self.log_inodes().await;
+        self.end_checkpoint();
+    }
+
+    fn end_checkpoint(&self) {
+        let vectors = self.mm.state.borrow_mut().owner.end_inode_checkpoint();
         self.free_objects(vectors);
     }
 

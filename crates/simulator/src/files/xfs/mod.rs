@@ -3,9 +3,10 @@
 //! A directory grows by data blocks, filled from the front, and by leaf blocks that hold hashes in order. What a transaction
 //! changes in a block is logged as a run of 128-byte chunks that begins at the first change since the block was last written
 //! and ends at the last one; the copy of it that the log keeps in memory (log vector) is one piece of memory, taken by
-//! `kmem_alloc`, for which 64 KiB blocks need orders up to 5. Blocks themselves are arrays of single pages.
+//! `kmem_alloc`, for which 64 KiB blocks need orders up to 5. Blocks themselves are arrays of single pages, since 6.15 folios.
 
 mod create;
+mod ends;
 mod files;
 mod inodes;
 mod log;

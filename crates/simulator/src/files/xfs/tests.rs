@@ -1,4 +1,5 @@
-//! The lock under which transactions commit, and the worker that frees inodes: on a machine that creates files, step by step.
+//! The lock under which transactions commit, the worker that frees inodes, and what the log keeps in memory: on a machine that creates files,
+//! step by step.
 
 use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
@@ -182,6 +183,7 @@ fn a_written_inode_keeps_a_copy_in_memory_until_it_was_read() {
     let mut executor = Executor::default();
     executor.spawn_daemon(sim.env(), sim.flush_forever());
     executor.spawn_daemon(sim.env(), sim.log_inodes_forever());
+    executor.spawn_daemon(sim.env(), sim.end_writes_forever());
     executor.spawn(sim.env(), write_and_read(&sim, FILES, &phase));
     let mut held = [0; 4];
     while phase.get() < 3 {
@@ -201,5 +203,63 @@ fn a_written_inode_keeps_a_copy_in_memory_until_it_was_read() {
         "the checkpoint has freed one of two: {synced}"
     );
     assert_eq!(read, 0, "the time of access was logged once, which took the other one");
+    sim.mm.state.borrow().check_all(Flight::Allowed).unwrap();
+}
+
+/// Log vectors: of 512 bytes, of 1 KiB.
+fn vectors(sim: &Sim) -> [u64; 2] {
+    [Cache::Kmalloc512, Cache::Kmalloc1k].map(|cache| sim.mm.state.borrow().owner.slabs.objects(cache))
+}
+
+#[test]
+fn memory_of_a_checkpoint_is_free_once_its_end_is_written() {
+    let (sim, done) = (machine(), Cell::new(false));
+    let mut executor = Executor::default();
+    executor.spawn(sim.env(), async {
+        let pid = sim.new_root();
+        sim.start_root(pid).await.expect("a process");
+        sim.create(pid, 1).await.expect("a file");
+        sim.write(pid, 1, 0, 4096).await.expect("written");
+        assert_eq!(vectors(&sim), [2, 0], "logged twice: a vector and its shadow");
+        sim.log_inodes().await;
+        let is_pinned = |file| sim.mm.state.borrow().owner.inode_is_pinned(file);
+        assert!(is_pinned(1));
+        assert_eq!(vectors(&sim), [2, 0], "its end lies in a buffer of the log that is not full");
+        sim.create(pid, 2).await.expect("a file");
+        sim.log_inodes().await;
+        assert!(!is_pinned(1) && is_pinned(2));
+        assert_eq!(vectors(&sim), [2, 0], "the next one has filled it: the shadow of one, the vector of the other");
+        sim.force_inode_log().await;
+        assert!(!is_pinned(2));
+        assert_eq!(vectors(&sim), [1, 0]);
+        sim.exit(pid).await;
+        done.set(true);
+    });
+    while !done.get() {
+        step(&mut executor, &sim);
+    }
+    sim.mm.state.borrow().check_all(Flight::Allowed).unwrap();
+}
+
+#[test]
+fn a_file_of_several_folios_is_given_its_blocks_once_and_its_size_when_it_is_on_disk() {
+    let (sim, done) = (machine(), Cell::new(false));
+    let mut executor = Executor::default();
+    executor.spawn(sim.env(), async {
+        let pid = sim.new_root();
+        sim.start_root(pid).await.expect("a process");
+        sim.create(pid, 1).await.expect("a file");
+        sim.write(pid, 1, 0, 20_000).await.expect("written");
+        sim.write_back(u64::MAX).await;
+        assert_eq!(vectors(&sim), [1, 1], "for blocks a vector of 1 KiB, which the old one is the shadow of");
+        sim.env().sleep_until(sim.env().device(false).idle_at()).await;
+        sim.end_writes(sim.env().now()).await;
+        assert_eq!(vectors(&sim), [0, 2], "for the size a shadow that has room for blocks, too");
+        sim.exit(pid).await;
+        done.set(true);
+    });
+    while !done.get() {
+        step(&mut executor, &sim);
+    }
     sim.mm.state.borrow().check_all(Flight::Allowed).unwrap();
 }

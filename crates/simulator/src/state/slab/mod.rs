@@ -5,13 +5,14 @@
 
 mod cache;
 
-pub(crate) use cache::Cache;
+pub(crate) use cache::{Cache, Layouts};
 
 use crate::state::folio::FolioId;
 use crate::state::line::{Line, Ticket};
 use crate::state::page_size::PageSize;
-use pagealloc::{CpuId, NodeId, Order};
+use pagealloc::{CpuId, Gfp, NodeId, Order};
 use smallvec::SmallVec;
+use workload::SlabAllocator;
 
 /// An object: all that matters of it is its slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -66,17 +67,29 @@ pub(crate) struct Slabs {
     caches: Vec<CacheState>,
     cpu_node: Vec<NodeId>,
     page: PageSize,
+    layouts: Layouts,
     /// Slabs that have lost their last object: their pages are to be freed.
     pub emptied: Vec<FolioId>,
 }
 
 impl Slabs {
     /// `cpu_node`: the node of each CPU.
-    pub fn new(cpu_node: Vec<NodeId>, page: PageSize) -> Slabs {
+    pub fn new(cpu_node: Vec<NodeId>, page: PageSize, layouts: Layouts) -> Slabs {
         let nodes = 1 + cpu_node.iter().map(|node| node.index()).max().unwrap_or(0);
         let cache = CacheState { cpu: vec![None; cpu_node.len()], partial: vec![Line::default(); nodes], objects: 0 };
         let caches = vec![cache; Cache::ALL.len()];
-        Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, cpu_node, page, emptied: Vec::new() }
+        Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, cpu_node, page, layouts, emptied: Vec::new() }
+    }
+
+    /// Those of a machine of one CPU.
+    #[cfg(test)]
+    pub fn on_one_cpu(page: PageSize) -> Slabs {
+        Slabs::new(vec![NodeId(0)], page, Layouts::of_preset("linux-6.18"))
+    }
+
+    /// The two attempts at a slab: order and mask.
+    pub fn attempts(&self, cache: Cache, allocator: SlabAllocator) -> [(Order, Gfp); 2] {
+        self.layouts[cache].attempts(allocator, self.page, self.cpu_node.len() as u16)
     }
 
     /// Objects in use.
@@ -130,7 +143,8 @@ impl Slabs {
 
     /// A new slab in a page of this order; the CPU fills it, and this is its first object.
     pub fn grow(&mut self, cache: Cache, cpu: CpuId, (folio, node): (FolioId, NodeId), order: Order) -> Object {
-        let slab = Slab { cache, folio, node, capacity: cache.capacity(order, self.page), in_use: 0, on: On::Cpu };
+        let capacity = self.layouts[cache].capacity(order, self.page);
+        let slab = Slab { cache, folio, node, capacity, in_use: 0, on: On::Cpu };
         let number = match self.vacant.pop() {
             Some(number) => {
                 self.slabs[number as usize] = slab;
@@ -177,7 +191,7 @@ impl Slabs {
     /// Whether the counts of all slabs add up, for [`crate::check`].
     pub fn check(&self) -> Result<(), String> {
         for cache in Cache::ALL {
-            let (state, name) = (&self.caches[cache as usize], cache.layout().name);
+            let (state, name) = (&self.caches[cache as usize], cache.name());
             let slabs = || self.slabs.iter().filter(|slab| slab.cache == cache && slab.on != On::Gone);
             let in_use: u64 = slabs().map(|slab| u64::from(slab.in_use)).sum();
             if in_use != state.objects {
@@ -205,7 +219,7 @@ mod tests {
     const CPU: CpuId = CpuId(0);
 
     fn grown(slabs: &mut Slabs, folio: u32) -> Object {
-        let capacity = Cache::Dentry.capacity(0, PAGE);
+        let capacity = slabs.layouts[Cache::Dentry].capacity(0, PAGE);
         let first = slabs.grow(Cache::Dentry, CPU, (FolioId(folio), NodeId(0)), 0);
         for _ in 1..capacity {
             slabs.take(Cache::Dentry, CPU).unwrap();
@@ -215,11 +229,11 @@ mod tests {
 
     #[test]
     fn a_page_is_freed_only_when_all_its_objects_are() {
-        let mut slabs = Slabs::new(vec![NodeId(0)], PAGE);
+        let mut slabs = Slabs::on_one_cpu(PAGE);
         // More than the cache keeps, and the one that the CPU fills.
         let firsts: Vec<Object> = (0..8).map(|folio| grown(&mut slabs, folio)).collect();
         assert_eq!(slabs.take(Cache::Dentry, CPU), None);
-        let capacity = Cache::Dentry.capacity(0, PAGE);
+        let capacity = slabs.layouts[Cache::Dentry].capacity(0, PAGE);
         for &object in &firsts[..7] {
             for _ in 1..capacity {
                 slabs.free(object);
@@ -235,7 +249,7 @@ mod tests {
 
     #[test]
     fn slabs_with_room_are_filled_up_first() {
-        let mut slabs = Slabs::new(vec![NodeId(0)], PAGE);
+        let mut slabs = Slabs::on_one_cpu(PAGE);
         let old = grown(&mut slabs, 0);
         grown(&mut slabs, 1);
         slabs.free(old);

@@ -5,8 +5,9 @@ use crate::state::slab::{Cache, Object};
 use std::collections::VecDeque;
 use workload::Scale;
 
-/// What a checkpoint writes of an inode: format, core, and one extent, with their headers.
-pub(crate) const LOGGED_BYTES: u64 = 272;
+/// What a checkpoint writes for an inode, with what is logged of its directory: 5.9 MB for the first 17,300 to 18,800 files that a guest of
+/// 6.18 unpacked.
+pub(crate) const LOGGED_BYTES: u64 = 320;
 
 /// What of an inode a transaction changes. What it sizes the vector by is all that changed since the inode was last written to its
 /// cluster.
@@ -34,6 +35,8 @@ pub(crate) struct InodeItem {
     /// Extents changed since the inode was last written.
     pub extents: bool,
     pub in_cil: bool,
+    /// In a checkpoint whose end is not on disk yet.
+    pub in_checkpoint: bool,
     /// Offset in the log of the checkpoint that the log still needs for it.
     pub in_ail: Option<u64>,
 }
@@ -69,12 +72,21 @@ impl InodeItem {
     }
 }
 
+/// Inodes of a checkpoint, and the memory of their vectors.
+pub(crate) struct InodeCheckpoint {
+    pub files: Vec<u32>,
+    pub vectors: Vec<Object>,
+}
+
 /// The log of such inodes.
 #[derive(Default)]
 pub(crate) struct InodeLog {
     bytes: u64,
+    counts_by_cpu: bool,
     /// What the next checkpoint holds.
     pub cil: Vec<u32>,
+    /// The last checkpoint, until its end is on disk.
+    pub unended: Option<InodeCheckpoint>,
     /// What the log still needs, by the offset of its checkpoint. An inode that was logged again, or has left memory, is here in vain
     /// until its turn comes: its item has another offset.
     pub ail: VecDeque<(u64, u32)>,
@@ -83,17 +95,25 @@ pub(crate) struct InodeLog {
 
 impl InodeLog {
     /// The log of the filesystem at full size, brought to scale.
-    pub fn new(scale: Scale) -> InodeLog {
-        InodeLog { bytes: scale.of(LOG_BYTES), ..InodeLog::default() }
+    pub fn new(scale: Scale, counts_by_cpu: bool) -> InodeLog {
+        InodeLog { bytes: scale.of(LOG_BYTES), counts_by_cpu, ..InodeLog::default() }
     }
 
     pub fn pending(&self) -> u64 {
         self.cil.len() as u64 * LOGGED_BYTES
     }
 
-    /// A checkpoint is due (`XLOG_CIL_SPACE_LIMIT`).
+    /// Whether there is something that is not on disk.
+    pub fn is_used(&self) -> bool {
+        !self.cil.is_empty() || self.unended.is_some()
+    }
+
+    /// A checkpoint is due at an eighth of the log (`XLOG_CIL_SPACE_LIMIT`). CPUs that count for themselves keep up to their share of that
+    /// back, half of it on average.
     pub fn is_due(&self) -> bool {
-        self.pending() > self.bytes / 8
+        let limit = self.bytes / 8;
+        let uncounted = if self.counts_by_cpu { limit / 2 } else { 0 };
+        self.pending() > limit + uncounted
     }
 
     /// The first inode that the log still needs, if all is to be written, or if more of the log is taken than a quarter less than all.
@@ -150,7 +170,7 @@ mod tests {
 
     #[test]
     fn an_inode_logged_twice_holds_two_vectors_and_one_outlives_the_checkpoint() {
-        let mut memory = Memory(Slabs::new(vec![NodeId(0)], PageSize::new(12)));
+        let mut memory = Memory(Slabs::on_one_cpu(PageSize::new(12)));
         let mut item = InodeItem::default();
         assert!(memory.log(&mut item, Logged::Extents));
         assert_eq!(memory.held(), [0, 1]);
@@ -164,7 +184,7 @@ mod tests {
 
     #[test]
     fn an_inode_logged_once_consumes_its_shadow() {
-        let mut memory = Memory(Slabs::new(vec![NodeId(0)], PageSize::new(12)));
+        let mut memory = Memory(Slabs::on_one_cpu(PageSize::new(12)));
         let mut item = InodeItem::default();
         memory.log(&mut item, Logged::Extents);
         memory.log(&mut item, Logged::Core);
@@ -178,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_vector_that_is_too_small_becomes_the_shadow_and_then_goes() {
-        let mut memory = Memory(Slabs::new(vec![NodeId(0)], PageSize::new(12)));
+        let mut memory = Memory(Slabs::on_one_cpu(PageSize::new(12)));
         let mut item = InodeItem::default();
         memory.log(&mut item, Logged::Core);
         memory.log(&mut item, Logged::Extents);
@@ -190,12 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_is_due_at_an_eighth_of_the_log() {
-        let mut log = InodeLog::new(Scale::FULL);
-        let most = (LOG_BYTES / 8 / LOGGED_BYTES) as u32;
-        log.cil.extend(0..most);
-        assert!(!log.is_due());
-        log.cil.push(most);
-        assert!(log.is_due());
+    fn a_checkpoint_is_due_at_an_eighth_of_the_log_and_what_cpus_have_not_counted() {
+        for (counts_by_cpu, bytes) in [(false, LOG_BYTES / 8), (true, LOG_BYTES * 3 / 16)] {
+            let mut log = InodeLog::new(Scale::FULL, counts_by_cpu);
+            let most = (bytes / LOGGED_BYTES) as u32;
+            log.cil.extend(0..most);
+            assert!(!log.is_due());
+            log.cil.push(most);
+            assert!(log.is_due());
+        }
     }
 }

@@ -5,13 +5,14 @@ mod items;
 mod shrink;
 
 pub(crate) use directory::{Change, Directory};
-pub(crate) use items::{InodeItem, InodeLog, LOGGED_BYTES, Logged};
+pub(crate) use items::{InodeCheckpoint, InodeItem, InodeLog, LOGGED_BYTES, Logged};
 pub(crate) use shrink::Given;
 
 use crate::state::folio::FolioId;
 use crate::state::line::{Line, Ticket};
 use crate::state::slab::Object;
 use foldhash::HashMap;
+use pagealloc::policy::XfsRules;
 use std::collections::{BTreeMap, VecDeque};
 use workload::Scale;
 
@@ -142,7 +143,7 @@ pub(crate) struct Xfs {
 }
 
 impl Xfs {
-    pub fn new(block: u32, page: u32, nodes: usize, seed: u64, scale: Scale) -> Xfs {
+    pub fn new(block: u32, page: u32, nodes: usize, seed: u64, scale: Scale, rules: XfsRules) -> Xfs {
         Xfs {
             seed,
             committing: 0,
@@ -155,7 +156,7 @@ impl Xfs {
             lru: vec![Line::default(); nodes],
             directories: BTreeMap::new(),
             of_files: HashMap::default(),
-            inodes: InodeLog::new(scale),
+            inodes: InodeLog::new(scale, rules.log_counts_by_cpu),
             files: (0..nodes).map(|_| NodeFiles::default()).collect(),
             cil: Vec::new(),
             cil_bytes: 0,

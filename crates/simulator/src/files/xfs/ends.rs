@@ -1,0 +1,43 @@
+//! The end of a write: a file that has grown is given its size once its pages are on disk, in a transaction of its own, by a worker
+//! (`xfs_end_io`). So what these transactions take lies apart from what the flusher's take.
+
+use crate::files::writeback::KERNEL;
+use crate::sim::Sim;
+use crate::state::xfs::Logged;
+use mm::{Env, Nanos};
+
+impl Sim {
+    /// The flusher has sent a file's pages to the disk.
+    pub(crate) fn file_will_be_written(&self, file: u32) {
+        let ready = self.env().device(false).idle_at();
+        self.being_written.borrow_mut().push_back((ready, file));
+        self.end_worker.take().into_iter().for_each(|task| self.env().unpark(task));
+    }
+
+    /// The worker.
+    pub(crate) async fn end_writes_forever(&self) {
+        loop {
+            let first = self.being_written.borrow().front().map(|&(ready, _)| ready);
+            match first {
+                Some(ready) => self.env().sleep_until(ready).await,
+                None => {
+                    self.end_worker.set(Some(self.env().current.get()));
+                    self.env().park(None).await;
+                }
+            }
+            self.end_writes(self.env().now()).await;
+        }
+    }
+
+    /// Ends the writes that are done by then.
+    pub(crate) async fn end_writes(&self, until: Nanos) {
+        while let Some(file) = self.written_file(until) {
+            self.log_inode(KERNEL, file, Logged::Core).await;
+        }
+    }
+
+    fn written_file(&self, until: Nanos) -> Option<u32> {
+        let mut writes = self.being_written.borrow_mut();
+        writes.pop_front_if(|&mut (ready, _)| ready <= until).map(|(_, file)| file)
+    }
+}
