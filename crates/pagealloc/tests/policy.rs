@@ -69,7 +69,7 @@ const ROWS: &[Row] = &[
     row!("kernel stacks", ["4.6", "4.20", "6.19"], stacks),
     row!("lists of page tables", ["6.15"], page_tables_apart),
     row!("large folios of files", ["6.1", "6.16"], large_folios),
-    row!("XFS in memory", ["5.10", "6.1", "6.15"], xfs),
+    row!("XFS in memory", ["5.10", "6.1", "6.15", "6.18"], xfs),
     row!("scheduler", ["6.6"], scheduler),
     row!("skip nodes with active kswapd", ["6.18"], skip_kswapd_nodes),
     row!("6.19 (1) merge retypes", ["6.12", "6.19"], merge_retype),

@@ -242,9 +242,9 @@ pub enum LargeFolios {
 /// What XFS keeps in memory for its metadata. Sizes are those of /proc/slabinfo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct XfsRules {
-    /// Bytes of an inode (`xfs_inode`): 960 as of 2016, 1024 on guests of 6.18.
+    /// Bytes of an inode (`xfs_inode`): 960 as of 2016, 1024 on guests of 6.1, 6.12 and 6.18.
     pub inode_bytes: u16,
-    /// Bytes of an inode's log item (`xfs_ili`): 168 as of 2016, 208 on guests of 6.18.
+    /// Bytes of an inode's log item (`xfs_ili`): 168 as of 2016, 200 on guests of 6.1 and 6.12, 208 on one of 6.18.
     pub log_item_bytes: u16,
     /// Which of its caches count as reclaimable beside that of inodes.
     pub reclaimable: XfsReclaimable,

@@ -120,7 +120,7 @@ pub(super) fn linux_6_1() -> Policy {
         name: "linux-6.1",
         merge_types: MergeTypes::Mergeable,
         large_folios: LargeFolios::Xfs,
-        xfs: XfsRules { inode_bytes: 1024, log_item_bytes: 208, log_counts_by_cpu: true, ..base.xfs },
+        xfs: XfsRules { inode_bytes: 1024, log_item_bytes: 200, log_counts_by_cpu: true, ..base.xfs },
         pcp: PcpRules { empties: PcpEmpties::WhileOnlyFreed, ..base.pcp },
         reclaim: ReclaimRules {
             inodes_with_cache: false,
@@ -419,12 +419,14 @@ pub(super) fn linux_6_17() -> Policy {
     }
 }
 
-/// 6.18.2: nodes with a busy kswapd come second (7.1d); swap tables; frees that take up a node again that kswapd has given up.
+/// 6.18.2: nodes with a busy kswapd come second (7.1d); swap tables; frees that take up a node again that kswapd has given up; XFS's log items
+/// grown by eight bytes.
 pub(super) fn linux_6_18() -> Policy {
     let base = linux_6_17();
     Policy {
         name: "linux-6.18",
         skip_kswapd_nodes: true,
+        xfs: XfsRules { log_item_bytes: 208, ..base.xfs },
         reclaim: ReclaimRules {
             swap_tables: SwapTableRule::PerCluster,
             idle_zones: IdleZones::ReserveCountsIfFull,

@@ -204,6 +204,7 @@ mod tests {
         assert_eq!([Cache::BufferHead, Cache::Mm, Cache::Files].map(two), [(0, 39), (3, 21), (2, 23)]);
         assert_eq!([Cache::Kmalloc512, Cache::Kmalloc1k, Cache::XfsBuf].map(eight), [(2, 32), (3, 32), (1, 21)]);
         assert_eq!([Cache::XfsInode, Cache::XfsInodeItem].map(eight), [(3, 32), (1, 39)]);
+        assert_eq!(two(Cache::XfsInode), (2, 16));
         for of in [two, eight] {
             assert_eq!([Cache::Task, Cache::Sighand].map(of), [(3, 3), (3, 15)]);
         }
