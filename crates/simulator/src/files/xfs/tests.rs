@@ -5,6 +5,7 @@ use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
 use crate::sim::Sim;
 use crate::spec::{Disks, MachineSpec};
+use crate::state::address_space::Pid;
 use crate::state::slab::Cache;
 use crate::state::xfs::{INODES_A_CLUSTER, Xfs};
 use lab::{Executor, start_daemons};
@@ -211,13 +212,27 @@ fn vectors(sim: &Sim) -> [u64; 2] {
     [Cache::Kmalloc512, Cache::Kmalloc1k].map(|cache| sim.mm.state.borrow().owner.slabs.objects(cache))
 }
 
-#[test]
-fn memory_of_a_checkpoint_is_free_once_its_end_is_written() {
-    let (sim, done) = (machine(), Cell::new(false));
+/// Has a process do something, until it is done.
+fn in_a_process(sim: &Sim, what: impl AsyncFnOnce(Pid)) {
+    let done = Cell::new(false);
     let mut executor = Executor::default();
     executor.spawn(sim.env(), async {
         let pid = sim.new_root();
         sim.start_root(pid).await.expect("a process");
+        what(pid).await;
+        sim.exit(pid).await;
+        done.set(true);
+    });
+    while !done.get() {
+        step(&mut executor, sim);
+    }
+    sim.mm.state.borrow().check_all(Flight::Allowed).unwrap();
+}
+
+#[test]
+fn memory_of_a_checkpoint_is_free_once_its_end_is_written() {
+    let sim = machine();
+    in_a_process(&sim, async |pid| {
         sim.create(pid, 1).await.expect("a file");
         sim.write(pid, 1, 0, 4096).await.expect("written");
         assert_eq!(vectors(&sim), [2, 0], "logged twice: a vector and its shadow");
@@ -232,22 +247,13 @@ fn memory_of_a_checkpoint_is_free_once_its_end_is_written() {
         sim.force_inode_log().await;
         assert!(!is_pinned(2));
         assert_eq!(vectors(&sim), [1, 0]);
-        sim.exit(pid).await;
-        done.set(true);
     });
-    while !done.get() {
-        step(&mut executor, &sim);
-    }
-    sim.mm.state.borrow().check_all(Flight::Allowed).unwrap();
 }
 
 #[test]
 fn a_file_of_several_folios_is_given_its_blocks_once_and_its_size_when_it_is_on_disk() {
-    let (sim, done) = (machine(), Cell::new(false));
-    let mut executor = Executor::default();
-    executor.spawn(sim.env(), async {
-        let pid = sim.new_root();
-        sim.start_root(pid).await.expect("a process");
+    let sim = machine();
+    in_a_process(&sim, async |pid| {
         sim.create(pid, 1).await.expect("a file");
         sim.write(pid, 1, 0, 20_000).await.expect("written");
         sim.write_back(u64::MAX).await;
@@ -255,11 +261,5 @@ fn a_file_of_several_folios_is_given_its_blocks_once_and_its_size_when_it_is_on_
         sim.env().sleep_until(sim.env().device(false).idle_at()).await;
         sim.end_writes(sim.env().now()).await;
         assert_eq!(vectors(&sim), [0, 2], "for the size a shadow that has room for blocks, too");
-        sim.exit(pid).await;
-        done.set(true);
     });
-    while !done.get() {
-        step(&mut executor, &sim);
-    }
-    sim.mm.state.borrow().check_all(Flight::Allowed).unwrap();
 }
