@@ -7,9 +7,11 @@ use crate::state::xfs::Logged;
 use mm::{Env, Nanos};
 
 impl Sim {
-    /// The flusher has sent a file's pages to the disk.
+    /// The flusher has sent a file's pages to the disk. How many files wait for it follows the scale, as does how many a checkpoint has: the
+    /// disk's queue does not.
     pub(crate) fn file_will_be_written(&self, file: u32) {
-        let ready = self.env().device(false).idle_at();
+        let now = self.env().now();
+        let ready = now + self.spec.scale.of(self.env().device(false).idle_at().saturating_sub(now));
         self.being_written.borrow_mut().push_back((ready, file));
         self.end_worker.take().into_iter().for_each(|task| self.env().unpark(task));
     }
