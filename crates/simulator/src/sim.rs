@@ -124,6 +124,18 @@ impl Sim {
         }
     }
 
+    /// A daemon sleeps where others find it, until they wake it, or for so long at most.
+    pub async fn sleep_at(&self, place: &Cell<Option<lab::TaskId>>, timeout: Option<Nanos>) {
+        place.set(Some(self.env().current.get()));
+        self.env().park(timeout).await;
+        place.set(None);
+    }
+
+    /// Wakes the daemon that sleeps there, if it does.
+    pub fn wake_at(&self, place: &Cell<Option<lab::TaskId>>) {
+        place.take().into_iter().for_each(|task| self.env().unpark(task));
+    }
+
     /// Whether tasks end at their next operation.
     pub fn is_over(&self) -> bool {
         self.roots_left.get() == 0 || self.spec.time_limit.is_some_and(|limit| self.mm.env.now() >= limit)

@@ -78,15 +78,13 @@ impl Sim {
     }
 
     pub fn wake_flusher(&self) {
-        self.flusher.take().into_iter().for_each(|task| self.env().unpark(task));
+        self.wake_at(&self.flusher);
     }
 
     /// The flusher thread.
     pub async fn flush_forever(&self) {
         loop {
-            self.flusher.set(Some(self.env().current.get()));
-            self.env().park(Some(INTERVAL)).await;
-            self.flusher.set(None);
+            self.sleep_at(&self.flusher, Some(INTERVAL)).await;
             let asked = self.env().flushers_woken.replace(0);
             self.write_back(asked).await;
         }
@@ -99,7 +97,7 @@ impl Sim {
             if let Some(pages) = self.start_writing(id, Stream::Files) {
                 asked = asked.saturating_sub(pages.into());
                 self.spend(self.cost_of_writing(pages)).await;
-                written = self.write_inode(id, written).await;
+                written = self.give_blocks(id, written).await;
             } else if self.is_dirty_again(id) {
                 left.push(id);
             }
@@ -121,9 +119,9 @@ impl Sim {
         state.owner.folios.frame(id).is_some_and(|pfn| state.pages.flags(pfn).contains(again))
     }
 
-    /// XFS gives all that is dirty of a file its blocks in one transaction, before the first page of it is written. The file, after which
-    /// was written the one `before`.
-    async fn write_inode(&self, id: FolioId, before: Option<u32>) -> Option<u32> {
+    /// XFS gives all that is dirty of a file its blocks in one transaction, when its first page is sent to the disk: pages that follow another
+    /// one of the same file, the one `before`, have theirs. Which file it is.
+    async fn give_blocks(&self, id: FolioId, before: Option<u32>) -> Option<u32> {
         let file = match self.mm.state.borrow().owner.folios.get(id).what {
             Use::File { file, .. } if self.spec.disks.filesystem == Filesystem::Xfs => file,
             _ => return None,
@@ -188,7 +186,7 @@ impl Sim {
         self.commit_metadata();
         self.write_back(u64::MAX).await;
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
-        self.end_writes(self.env().now()).await;
+        self.end_writes().await;
         self.force_inode_log().await;
     }
 

@@ -65,7 +65,7 @@ pub(super) fn linux_5_4() -> Policy {
 
 /// 5.10 with its stable updates (read in 5.10.265). Since 5.4: cost model and swappiness up to 200 (5.8, 10.8), a clock of refaults that activations by reclaim move (5.8; 10.16), forced deactivation in a second
 /// round (5.5; 10.3), collapses of shared pages (5.8; 12.3),
-/// anonymous working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), passes that end one round
+/// XFS's log items and buffers counted as reclaimable (5.8), anonymous working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), passes that end one round
 /// after the cut to proportion (6.1; 10.9), and a fault that compacts its own node only, before it asks the others (8.1).
 pub(super) fn linux_5_10() -> Policy {
     let base = linux_5_4();
@@ -113,7 +113,8 @@ pub(super) fn linux_5_15() -> Policy {
 
 /// 6.1. Since 5.15: inodes with page cache left alone by their shrinker (5.16), throttling by reason (5.16; 10.14), lists of a CPU emptied by
 /// high-order frees (5.18; 5.14), no merges across unmergeable types and large folios of XFS (5.18),
-/// collapses that wait for no page from swap (6.0; 12.3), the multi-generational LRU (6.1).
+/// collapses that wait for no page from swap (6.0; 12.3), XFS's log counted by CPU (6.0), larger inodes and log items of XFS (in guests of 6.1), the
+/// multi-generational LRU (6.1).
 pub(super) fn linux_6_1() -> Policy {
     let base = linux_5_15();
     Policy {
@@ -364,7 +365,7 @@ pub(super) fn linux_6_14() -> Policy {
 }
 
 /// 6.15-rc1, near what seed 002 was measured on; interpolated between the trees of 6.14 and 6.18: claim, else steal (4.4 to 4.7), boost on claim attempts only
-/// (4.9b), the caller's mark in the suitability test (11.10), lists of page tables, and defrag_mode (chapter 13), off by default.
+/// (4.9b), the caller's mark in the suitability test (11.10), lists of page tables, folios for XFS's buffers, and defrag_mode (chapter 13), off by default.
 pub(super) fn linux_6_15_rc1() -> Policy {
     let base = linux_6_14();
     Policy {

@@ -13,7 +13,7 @@ impl Sim {
         let now = self.env().now();
         let ready = now + self.spec.scale.of(self.env().device(false).idle_at().saturating_sub(now));
         self.being_written.borrow_mut().push_back((ready, file));
-        self.end_worker.take().into_iter().for_each(|task| self.env().unpark(task));
+        self.wake_at(&self.end_worker);
     }
 
     /// The worker.
@@ -22,24 +22,22 @@ impl Sim {
             let first = self.being_written.borrow().front().map(|&(ready, _)| ready);
             match first {
                 Some(ready) => self.env().sleep_until(ready).await,
-                None => {
-                    self.end_worker.set(Some(self.env().current.get()));
-                    self.env().park(None).await;
-                }
+                None => self.sleep_at(&self.end_worker, None).await,
             }
-            self.end_writes(self.env().now()).await;
+            self.end_writes().await;
         }
     }
 
-    /// Ends the writes that are done by then.
-    pub(crate) async fn end_writes(&self, until: Nanos) {
-        while let Some(file) = self.written_file(until) {
+    /// Ends the writes that are done.
+    pub(crate) async fn end_writes(&self) {
+        let now = self.env().now();
+        while let Some(file) = self.written_file(now) {
             self.log_inode(KERNEL, file, Logged::Core).await;
         }
     }
 
-    fn written_file(&self, until: Nanos) -> Option<u32> {
+    fn written_file(&self, now: Nanos) -> Option<u32> {
         let mut writes = self.being_written.borrow_mut();
-        writes.pop_front_if(|&mut (ready, _)| ready <= until).map(|(_, file)| file)
+        writes.pop_front_if(|&mut (ready, _)| ready <= now).map(|(_, file)| file)
     }
 }

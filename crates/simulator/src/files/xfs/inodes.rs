@@ -123,7 +123,7 @@ impl Sim {
     }
 
     fn wake_inode_log(&self) {
-        self.inode_log_worker.take().into_iter().for_each(|task| self.env().unpark(task));
+        self.wake_at(&self.inode_log_worker);
     }
 
     /// The worker of this log: a checkpoint when there is enough for one; all of it, and all inodes to their clusters, every 30 s.
@@ -146,9 +146,7 @@ impl Sim {
                 self.write_logged_inodes(sync).await;
                 continue;
             }
-            self.inode_log_worker.set(Some(self.env().current.get()));
-            self.env().park(used.then(|| synced + SYNC - self.env().now())).await;
-            self.inode_log_worker.set(None);
+            self.sleep_at(&self.inode_log_worker, used.then(|| synced + SYNC - self.env().now())).await;
         }
     }
 

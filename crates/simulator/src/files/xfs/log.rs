@@ -28,8 +28,8 @@ struct Checkpoint {
 impl Sim {
     /// Wakes the log's worker, and the writer of metadata if it has had nothing to do yet.
     pub(super) fn wake_log(&self) {
-        let writer = self.metadata_writer.take();
-        self.log_worker.take().into_iter().chain(writer).for_each(|task| self.env().unpark(task));
+        self.wake_at(&self.log_worker);
+        self.wake_at(&self.metadata_writer);
     }
 
     fn xfs_is_idle(&self) -> bool {
@@ -41,9 +41,7 @@ impl Sim {
     pub async fn log_forever(&self) {
         let mut synced = self.env().now();
         loop {
-            self.log_worker.set(Some(self.env().current.get()));
-            self.env().park((!self.xfs_is_idle()).then_some(LOOK)).await;
-            self.log_worker.set(None);
+            self.sleep_at(&self.log_worker, (!self.xfs_is_idle()).then_some(LOOK)).await;
             let sync = self.env().now() - synced >= SYNC;
             if sync {
                 synced = self.env().now();
@@ -96,9 +94,7 @@ impl Sim {
     async fn lock_out_commits(&self) {
         self.log_state(|xfs| xfs.push_waits = true);
         while self.log_state(|xfs| xfs.committing) > 0 && !self.is_over() {
-            self.log_worker.set(Some(self.env().current.get()));
-            self.env().park(Some(LOOK)).await;
-            self.log_worker.set(None);
+            self.sleep_at(&self.log_worker, Some(LOOK)).await;
         }
     }
 

@@ -1,4 +1,5 @@
-//! XFS: how its metadata (buffers, directories, log items, inodes) comes into memory, is logged and written. What is known of it as of 2016, format version 5.
+//! XFS: how its metadata (buffers, directories, log items, inodes) comes into memory, is logged and written: format version 5. What is known of it as of
+//! 2016, and what guests of 6.1 to 6.18 and the tree of 6.18.15 tell (`XfsRules`).
 //!
 //! A directory grows by data blocks, filled from the front, and by leaf blocks that hold hashes in order. What a transaction
 //! changes in a block is logged as a run of 128-byte chunks that begins at the first change since the block was last written

@@ -259,7 +259,7 @@ fn a_file_of_several_folios_is_given_its_blocks_once_and_its_size_when_it_is_on_
         sim.write_back(u64::MAX).await;
         assert_eq!(vectors(&sim), [1, 1], "for blocks a vector of 1 KiB, which the old one is the shadow of");
         sim.env().sleep_until(sim.env().device(false).idle_at()).await;
-        sim.end_writes(sim.env().now()).await;
+        sim.end_writes().await;
         assert_eq!(vectors(&sim), [0, 2], "for the size a shadow that has room for blocks, too");
     });
 }
