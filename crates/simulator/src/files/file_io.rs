@@ -253,6 +253,7 @@ impl Sim {
         let size = self.page_size();
         let mut at = Stretch { file, index: size.at(offset), end: size.fill(offset + bytes) };
         if let Some(of) = self.mm.state.borrow_mut().owner.files.get_mut(file) {
+            of.grown |= offset + bytes > of.bytes;
             of.bytes = of.bytes.max(offset + bytes);
             of.written_since_read = true;
         }

@@ -53,7 +53,7 @@ impl Sim {
         self.mm.state.borrow_mut().owner.dentries.set_positive(Name::File(file), true);
         self.metadata(pid, file, true).await;
         self.load_inode(pid, file).await?;
-        self.log_inode(pid, file, Logged::Core).await;
+        self.log_inode(pid, file, Logged::New).await;
         Ok(())
     }
 
@@ -63,7 +63,7 @@ impl Sim {
             let owner = &mut self.mm.state.borrow_mut().owner;
             owner.unmap_file(file);
             let Some(of) = owner.files.get_mut(file) else { return };
-            of.bytes = 0;
+            (of.bytes, of.extents, of.grown) = (0, 0, false);
             of.readahead = Default::default();
             let tree = std::mem::take(&mut of.tree);
             let buffers = std::mem::take(&mut of.buffers);

@@ -4,7 +4,7 @@ use crate::errno::NOENT;
 use crate::files::dirty_pace::{MAX_PAUSE, Room};
 use crate::sim::Sim;
 use crate::state::address_space::Pid;
-use crate::state::file::BLOCK_DEVICE;
+use crate::state::file::{BLOCK_DEVICE, File};
 use crate::state::folio::{FolioId, Use};
 use crate::state::xfs::Logged;
 use lab::Stream;
@@ -92,12 +92,12 @@ impl Sim {
 
     /// Writes the oldest dirty pages: as many as are asked for, or are too old or too many.
     pub(super) async fn write_back(&self, mut asked: u64) {
-        let (mut left, mut written) = (Vec::new(), None);
+        let mut left = Vec::new();
         while let Some(id) = self.next_to_write(asked > 0) {
             if let Some(pages) = self.start_writing(id, Stream::Files) {
                 asked = asked.saturating_sub(pages.into());
                 self.spend(self.cost_of_writing(pages)).await;
-                written = self.give_blocks(id, written).await;
+                self.give_blocks(id).await;
             } else if self.is_dirty_again(id) {
                 left.push(id);
             }
@@ -119,19 +119,18 @@ impl Sim {
         state.owner.folios.frame(id).is_some_and(|pfn| state.pages.flags(pfn).contains(again))
     }
 
-    /// XFS gives all that is dirty of a file its blocks in one transaction, when its first page is sent to the disk: pages that follow another
-    /// one of the same file, the one `before`, have theirs. Which file it is.
-    async fn give_blocks(&self, id: FolioId, before: Option<u32>) -> Option<u32> {
+    /// XFS gives all that a file has grown by its blocks in one transaction, when the first page of it is sent to the disk.
+    async fn give_blocks(&self, id: FolioId) {
         let file = match self.mm.state.borrow().owner.folios.get(id).what {
             Use::File { file, .. } if self.spec.disks.filesystem == Filesystem::Xfs => file,
-            _ => return None,
+            _ => return,
         };
-        if before != Some(file) {
+        let gives = self.mm.state.borrow_mut().owner.files.get_mut(file).is_some_and(File::take_blocks);
+        if gives {
             self.metadata(KERNEL, file, true).await;
             self.log_inode(KERNEL, file, Logged::Extents).await;
             self.file_will_be_written(file);
         }
-        Some(file)
     }
 
     fn next_to_write(&self, asked: bool) -> Option<FolioId> {

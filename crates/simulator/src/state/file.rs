@@ -46,9 +46,20 @@ pub(crate) struct File {
     /// The page that the last read through an open file ended with.
     pub last_read: Option<u32>,
     pub written_since_read: bool,
+    /// Its newest pages have no blocks on the disk yet (delayed allocation).
+    pub grown: bool,
+    /// Where its blocks are: what it has grown by goes to another place, as its neighbours have taken what follows.
+    pub extents: u32,
 }
 
 impl File {
+    /// It is given blocks for what it has grown by, if it has.
+    pub fn take_blocks(&mut self) -> bool {
+        let grown = std::mem::take(&mut self.grown);
+        self.extents += u32::from(grown);
+        grown
+    }
+
     /// Pages of its length.
     pub fn pages(&self, size: PageSize) -> u32 {
         size.fill(self.bytes)

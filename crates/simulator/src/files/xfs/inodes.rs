@@ -11,7 +11,7 @@ use crate::sim::Sim;
 use crate::state::address_space::Pid;
 use crate::state::computer::Computer;
 use crate::state::slab::Object;
-use crate::state::xfs::{CLUSTER_BYTES, INODES_A_CLUSTER, InodeCheckpoint, InodeLog, LOGGED_BYTES, Logged};
+use crate::state::xfs::{CLUSTER_BYTES, INODES_A_CLUSTER, InodeCheckpoint, InodeLog, Logged};
 use lab::Stream;
 use mm::{Env, Nanos};
 use workload::Filesystem;
@@ -29,35 +29,33 @@ impl Computer {
 
     /// Whether the inode's last change is not in the log yet: it can't leave memory.
     pub fn inode_is_pinned(&self, file: u32) -> bool {
-        self.files.get(file).is_some_and(|of| of.item.in_cil || of.item.in_checkpoint)
+        self.files.get(file).is_some_and(|of| of.item.is_in_cil() || of.item.in_checkpoint)
     }
 
-    /// The next checkpoint: from now on it is the one without an end. How many inodes it has.
+    /// The next checkpoint: from now on it is the one without an end. What it writes.
     fn begin_inode_checkpoint(&mut self) -> u64 {
         let Some(xfs) = &mut self.xfs else { return 0 };
         let files = std::mem::take(&mut xfs.inodes.cil);
+        let bytes = std::mem::take(&mut xfs.inodes.cil_bytes);
         let mut vectors = Vec::new();
         for &file in &files {
-            let Some(of) = self.files.get_mut(file) else { continue };
-            (of.item.in_cil, of.item.in_checkpoint) = (false, true);
-            vectors.extend(of.item.vector.take().map(|vector| vector.object));
+            vectors.extend(self.files.get_mut(file).and_then(|of| of.item.begin_checkpoint()));
         }
-        let count = files.len() as u64;
-        xfs.inodes.unended = (count > 0).then_some(InodeCheckpoint { files, vectors });
-        count
+        xfs.inodes.unended = (bytes > 0).then_some(InodeCheckpoint { bytes, files, vectors });
+        bytes
     }
 
     /// The end of the last checkpoint is in the log: its inodes are to be written to their clusters some time. What is free then.
     fn end_inode_checkpoint(&mut self) -> Vec<Object> {
         let Some(log) = self.xfs.as_mut().map(|xfs| &mut xfs.inodes) else { return Vec::new() };
-        let Some(InodeCheckpoint { mut files, vectors }) = log.unended.take() else { return Vec::new() };
+        let Some(InodeCheckpoint { bytes, mut files, vectors }) = log.unended.take() else { return Vec::new() };
         files.sort_unstable();
         for &file in &files {
             let Some(of) = self.files.get_mut(file).filter(|of| of.inode.is_some()) else { continue };
             (of.item.in_ail, of.item.in_checkpoint) = (Some(log.head), false);
             log.ail.push_back((log.head, file));
         }
-        log.head += files.len() as u64 * LOGGED_BYTES;
+        log.head += bytes;
         vectors
     }
 
@@ -69,7 +67,7 @@ impl Computer {
         let (mut clusters, mut pinned) = (Vec::new(), Vec::new());
         while let Some((offset, file)) = log.pop_first(|file| self.files.get(file)?.item.in_ail, all) {
             let Some(of) = self.files.get_mut(file) else { continue };
-            if of.item.in_cil {
+            if of.item.is_in_cil() {
                 pinned.push((offset, file));
                 continue;
             }
@@ -105,21 +103,19 @@ impl Sim {
             };
         }
         self.free_objects(spare);
-        if self.commit_inode(file) {
+        if self.commit_inode(file, logged) {
             self.wake_inode_log();
         }
     }
 
     /// Whether the log's worker has something to do.
-    fn commit_inode(&self, file: u32) -> bool {
+    fn commit_inode(&self, file: u32, logged: Logged) -> bool {
         let owner = &mut self.mm.state.borrow_mut().owner;
         let (Some(xfs), Some(of)) = (&mut owner.xfs, owner.files.get_mut(file)) else { return false };
-        if of.item.shadow.is_none() && of.item.vector.is_none() || !of.item.commit() {
+        if of.item.shadow.is_none() && of.item.vector.is_none() {
             return false;
         }
-        let first = xfs.inodes.cil.is_empty();
-        xfs.inodes.cil.push(file);
-        first || xfs.inodes.is_due()
+        xfs.inodes.commit(file, logged, of.item.commit(of.extents)) || xfs.inodes.is_due()
     }
 
     fn wake_inode_log(&self) {
@@ -153,11 +149,11 @@ impl Sim {
     /// Writes a checkpoint, and with it the end of the one before.
     pub(super) async fn log_inodes(&self) {
         self.end_checkpoint();
-        let inodes = self.mm.state.borrow_mut().owner.begin_inode_checkpoint();
-        if inodes == 0 {
+        let bytes = self.mm.state.borrow_mut().owner.begin_inode_checkpoint();
+        if bytes == 0 {
             return;
         }
-        let pages = (inodes * LOGGED_BYTES).div_ceil(self.spec.page());
+        let pages = bytes.div_ceil(self.spec.page());
         self.spend(self.spec.costs.copy_page * pages).await;
         let written = self.env().device(false).write(self.env().now(), Stream::Files, pages);
         self.env().sleep_until(written).await;

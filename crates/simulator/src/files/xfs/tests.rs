@@ -263,3 +263,18 @@ fn a_file_of_several_folios_is_given_its_blocks_once_and_its_size_when_it_is_on_
         assert_eq!(vectors(&sim), [0, 2], "for the size a shadow that has room for blocks, too");
     });
 }
+
+#[test]
+fn a_file_that_is_written_over_keeps_its_blocks_and_one_that_grows_gets_more() {
+    let sim = machine();
+    in_a_process(&sim, async |pid| {
+        let extents = || sim.mm.state.borrow().owner.files.get(1).map(|of| of.extents);
+        sim.create(pid, 1).await.expect("a file");
+        for (offset, wanted) in [(0, 1), (0, 1), (4096, 2), (8192, 3), (4096, 3)] {
+            sim.write(pid, 1, offset, 4096).await.expect("written");
+            sim.write_back(u64::MAX).await;
+            sim.env().sleep_until(sim.env().device(false).idle_at()).await;
+            assert_eq!(extents(), Some(wanted), "written at {offset}");
+        }
+    });
+}

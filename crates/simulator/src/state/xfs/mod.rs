@@ -5,7 +5,7 @@ mod items;
 mod shrink;
 
 pub(crate) use directory::{Change, Directory};
-pub(crate) use items::{InodeCheckpoint, InodeItem, InodeLog, LOGGED_BYTES, Logged};
+pub(crate) use items::{InodeCheckpoint, InodeItem, InodeLog, Logged};
 pub(crate) use shrink::Given;
 
 use crate::state::folio::FolioId;
