@@ -124,6 +124,11 @@ impl Sim {
         }
     }
 
+    /// How long a timer of what is written takes that has `full` at full size.
+    pub fn writeback_timer(&self, full: Nanos) -> Nanos {
+        if self.spec.scaled_writeback { self.spec.scale.of(full) } else { full }
+    }
+
     /// A daemon sleeps where others find it, until they wake it, or for so long at most.
     pub async fn sleep_at(&self, place: &Cell<Option<lab::TaskId>>, timeout: Option<Nanos>) {
         place.set(Some(self.env().current.get()));

@@ -111,6 +111,8 @@ pub struct MachineSpec {
     pub scaled_pcp: bool,
     /// How much of anonymous memory is inactive goes by the lists' length at full size.
     pub scaled_lists: bool,
+    /// Timers of what is written follow the scale.
+    pub scaled_writeback: bool,
     /// Share of the full size that the machine is: borders of zones and the reserves of the page allocator follow it.
     pub scale: Scale,
     /// Virtual time at which tasks end though they have not done their share.
@@ -142,6 +144,7 @@ impl MachineSpec {
             costs: Costs::TCG,
             scaled_pcp: false,
             scaled_lists: false,
+            scaled_writeback: false,
             scale: Scale::FULL,
             time_limit: None,
         };
@@ -179,6 +182,7 @@ impl MachineSpec {
             .with_pages_of(page),
             scaled_pcp: machine.scaled_pcp,
             scaled_lists: machine.scaled_lists,
+            scaled_writeback: machine.scaled_writeback,
             scale,
             ..MachineSpec::guest(machine.memory())
         };

@@ -56,6 +56,10 @@ pub struct Machine {
     /// At a smaller scale, lists have the ratio of active to inactive pages that they would have at full size.
     #[serde(default)]
     pub scaled_lists: bool,
+    /// Timers of what is written follow the scale, as does the time in which the disk writes all of memory: the flusher's, the journal's,
+    /// and those of XFS's log.
+    #[serde(default)]
+    pub scaled_writeback: bool,
     /// These sizes stay at every scale: what is scaled is the work alone.
     #[serde(default)]
     pub fixed_size: bool,

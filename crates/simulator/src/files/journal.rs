@@ -19,7 +19,9 @@ impl Sim {
         state.pages.add_flags(pfn, PageFlags::PINNED);
         let journal = &mut state.owner.journal;
         journal.running.insert(id);
-        journal.due.get_or_insert((self.mm.env.now() + COMMIT_INTERVAL).next_multiple_of(SECOND));
+        journal.due.get_or_insert(
+            (self.mm.env.now() + self.writeback_timer(COMMIT_INTERVAL)).next_multiple_of(self.writeback_timer(SECOND)),
+        );
         if let Some(task) = journal.idle.take() {
             self.env().unpark(task);
         }

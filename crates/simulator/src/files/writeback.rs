@@ -84,7 +84,7 @@ impl Sim {
     /// The flusher thread.
     pub async fn flush_forever(&self) {
         loop {
-            self.sleep_at(&self.flusher, Some(INTERVAL)).await;
+            self.sleep_at(&self.flusher, Some(self.writeback_timer(INTERVAL))).await;
             let asked = self.env().flushers_woken.replace(0);
             self.write_back(asked).await;
         }
@@ -139,12 +139,12 @@ impl Sim {
         let state = self.mm.state.borrow();
         let (dirty, _) = state.nr_dirty_and_writeback();
         let mut expired = self.expired.get();
-        if expired == 0 && self.mm.env.now() - since >= EXPIRE {
+        if expired == 0 && self.mm.env.now() - since >= self.writeback_timer(EXPIRE) {
             let file = |id| match state.owner.folios.get(id).what {
                 Use::File { file, .. } => Some(file),
                 _ => None,
             };
-            let before = self.mm.env.now() - EXPIRE;
+            let before = self.mm.env.now() - self.writeback_timer(EXPIRE);
             expired = bring_expired(&mut dirtied, before, file);
         }
         let wanted = asked || expired > 0 || dirty > state.dirty_thresholds().0;

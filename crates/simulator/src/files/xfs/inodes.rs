@@ -131,7 +131,7 @@ impl Sim {
                 let log = owner.xfs.as_ref().map(|xfs| &xfs.inodes);
                 (log.is_some_and(InodeLog::is_used), log.is_some_and(InodeLog::is_due))
             };
-            let sync = self.env().now() >= synced + SYNC;
+            let sync = self.env().now() >= synced + self.writeback_timer(SYNC);
             if due || used && sync {
                 if sync {
                     self.force_inode_log().await;
@@ -142,7 +142,8 @@ impl Sim {
                 self.write_logged_inodes(sync).await;
                 continue;
             }
-            self.sleep_at(&self.inode_log_worker, used.then(|| synced + SYNC - self.env().now())).await;
+            self.sleep_at(&self.inode_log_worker, used.then(|| synced + self.writeback_timer(SYNC) - self.env().now()))
+                .await;
         }
     }
 

@@ -42,7 +42,7 @@ impl Sim {
         let mut synced = self.env().now();
         loop {
             self.sleep_at(&self.log_worker, (!self.xfs_is_idle()).then_some(LOOK)).await;
-            let sync = self.env().now() - synced >= SYNC;
+            let sync = self.env().now() - synced >= self.writeback_timer(SYNC);
             if sync {
                 synced = self.env().now();
             }
@@ -74,7 +74,7 @@ impl Sim {
     /// The worker that frees clean inodes that no name holds, whether memory is short or not (`xfs_reclaim_worker`).
     pub async fn reclaim_inodes_forever(&self) {
         loop {
-            self.env().wait(mm::Queue::Timer, Some(RECLAIM)).await;
+            self.env().wait(mm::Queue::Timer, Some(self.writeback_timer(RECLAIM))).await;
             for node in 0..usize::from(self.spec.nodes.max(1)) {
                 let mut clean = self.log_state(|xfs| xfs.reclaim_clean(node)).into_iter().peekable();
                 while clean.peek().is_some() {
