@@ -211,6 +211,43 @@ impl Sim {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::boot::boot;
+    use crate::spec::MachineSpec;
+    use crate::tests::{run_alone, started};
+    use std::cell::Cell;
+
+    /// How long a page stays dirty that is left alone, on a machine at a quarter of its size.
+    fn dirty_for(scaled_writeback: bool) -> Nanos {
+        let scale = "1/4".parse().expect("a scale");
+        let spec = MachineSpec { scaled_writeback, scale, ..MachineSpec::guest(512 << 20) };
+        let sim = boot(&spec, &pagealloc::policy::preset("linux-4.20").expect("a preset"), 1, &[]).expect("a machine");
+        let time = Cell::new(0);
+        run_alone(&sim, async {
+            let pid = started(&sim).await?;
+            sim.create(pid, 1).await?;
+            sim.write(pid, 1, 0, 4096).await?;
+            let from = sim.env().now();
+            let is_dirty = || {
+                let state = sim.mm.state.borrow();
+                let file = state.owner.files.get(1).expect("the file");
+                let pages = file.tree.heads().filter_map(|(_, id)| state.owner.folios.frame(id));
+                pages.into_iter().any(|pfn| state.pages.flags(pfn).contains(PageFlags::DIRTY))
+            };
+            while is_dirty() {
+                sim.env().wait(mm::Queue::Timer, Some(10_000_000)).await;
+            }
+            time.set(sim.env().now() - from);
+            sim.exit(pid).await;
+            Ok(())
+        });
+        time.get()
+    }
+
+    #[test]
+    fn timers_follow_the_scale_where_the_scenario_says_so() {
+        assert!((EXPIRE..=EXPIRE + INTERVAL).contains(&dirty_for(false)));
+        assert!((EXPIRE / 4..=(EXPIRE + INTERVAL) / 4).contains(&dirty_for(true)));
+    }
 
     #[test]
     fn a_file_that_has_expired_is_written_with_its_new_pages() {
