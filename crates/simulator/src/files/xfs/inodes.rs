@@ -71,7 +71,7 @@ impl Computer {
                 pinned.push((offset, file));
                 continue;
             }
-            (of.item.in_ail, of.item.extents) = (None, false);
+            (of.item.in_ail, of.item.new_extents) = (None, false);
             clusters.push(file / INODES_A_CLUSTER);
         }
         pinned.into_iter().rev().for_each(|pinned| log.ail.push_front(pinned));

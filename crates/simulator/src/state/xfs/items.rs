@@ -40,7 +40,7 @@ pub(crate) struct InodeItem {
     pub vector: Option<Vector>,
     pub shadow: Option<Vector>,
     /// Extents changed since the inode was last written.
-    pub extents: bool,
+    pub new_extents: bool,
     /// What the next checkpoint writes for it; nothing if it is not in that.
     in_cil: u64,
     /// In a checkpoint whose end is not on disk yet.
@@ -52,13 +52,14 @@ pub(crate) struct InodeItem {
 impl InodeItem {
     /// Whether what is logged of the inode has room there.
     pub fn fits(&self, memory: Option<&Vector>) -> bool {
-        memory.is_some_and(|memory| memory.holds_extents || !self.extents)
+        memory.is_some_and(|memory| memory.holds_extents || !self.new_extents)
     }
 
     /// The cache that a new shadow comes from, if the transaction needs one.
     pub fn begin(&mut self, logged: Logged) -> Option<Cache> {
-        self.extents |= logged == Logged::Extents;
-        (!self.fits(self.shadow.as_ref())).then_some(if self.extents { Cache::Kmalloc1k } else { Cache::Kmalloc512 })
+        self.new_extents |= logged == Logged::Extents;
+        let cache = if self.new_extents { Cache::Kmalloc1k } else { Cache::Kmalloc512 };
+        (!self.fits(self.shadow.as_ref())).then_some(cache)
     }
 
     pub fn replace_shadow(&mut self, object: Object, cache: Cache) -> Option<Object> {
@@ -71,7 +72,7 @@ impl InodeItem {
         if !self.fits(self.vector.as_ref()) {
             std::mem::swap(&mut self.vector, &mut self.shadow);
         }
-        let bytes = CORE_BYTES + if self.extents { EXTENTS_BYTES + EXTENT_BYTES * u64::from(extents) } else { 0 };
+        let bytes = CORE_BYTES + if self.new_extents { EXTENTS_BYTES + EXTENT_BYTES * u64::from(extents) } else { 0 };
         let before = std::mem::replace(&mut self.in_cil, bytes);
         Committed { is_first: before == 0, bytes: bytes.saturating_sub(before) }
     }
@@ -225,7 +226,7 @@ mod tests {
         memory.log(&mut item, Logged::Extents);
         memory.log(&mut item, Logged::Core);
         memory.checkpoint(&mut item);
-        item.extents = false; // Written to its cluster.
+        item.new_extents = false; // Written to its cluster.
         memory.log(&mut item, Logged::Core);
         assert_eq!(memory.held(), [0, 1], "the shadow of before has become the vector");
         memory.checkpoint(&mut item);
