@@ -33,8 +33,7 @@ impl Sim {
 
     /// Drops clean page cache, then what the slab shrinkers can free.
     pub async fn drop_caches(&self) -> Result<(), Errno> {
-        let mut files: Vec<u32> = self.mm.state.borrow().owner.files.iter().map(|(file, _)| file).collect();
-        files.sort_unstable();
+        let files: Vec<u32> = self.mm.state.borrow().owner.files.iter().map(|(file, _)| file).collect();
         let mut pages = 0;
         let release = self.mm.state.borrow().owner.journal_release;
         if release != JournalRelease::Shrinker {

@@ -7,9 +7,10 @@ use crate::state::address_space::Pid;
 use crate::state::file::{BLOCK_DEVICE, File};
 use crate::state::folio::{FolioId, Use};
 use crate::state::xfs::Logged;
+use foldhash::HashMap;
 use lab::Stream;
 use mm::{Env, Nanos, PageFlags};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use workload::{Errno, Filesystem};
 
 /// `dirty_writeback_centisecs` and `dirty_expire_centisecs`.
@@ -29,14 +30,24 @@ fn bring_expired(
     since: Nanos,
     file: impl Fn(FolioId) -> Option<u32>,
 ) -> usize {
-    let mut ranks = BTreeMap::new();
+    let mut ranks = HashMap::default();
     for &(_, id) in dirtied.iter().take_while(|(at, _)| *at <= since) {
         let next = ranks.len();
         ranks.entry(file(id)).or_insert(next);
     }
-    let rank = |&(_, id): &(Nanos, FolioId)| ranks.get(&file(id)).copied().unwrap_or(ranks.len());
-    dirtied.make_contiguous().sort_by_key(rank);
-    dirtied.partition_point(|page| rank(page) < ranks.len())
+    let mut by_file = vec![Vec::new(); ranks.len()];
+    dirtied.retain(|&page| match ranks.get(&file(page.1)) {
+        Some(&rank) => {
+            by_file[rank].push(page);
+            false
+        }
+        None => true,
+    });
+    let expired = by_file.iter().map(Vec::len).sum();
+    for page in by_file.into_iter().flatten().rev() {
+        dirtied.push_front(page);
+    }
+    expired
 }
 
 impl Sim {

@@ -12,6 +12,7 @@ use crate::state::windows::Window;
 use mm::thp::{ThpPlace, thp_allowed, thp_fault_gfp};
 use mm::{Env, Nanos, PageFlags, Pages, State, Tag};
 use pagealloc::{Counter, NodeMask, Pfn};
+use std::ops::Range;
 use workload::{Access, Advice, Errno, FileMapping, RegionId, Touched};
 
 /// CPU time that a task gathers before it passes, so that touches of mapped pages need no detour each.
@@ -72,10 +73,11 @@ impl Sim {
         if write && region.backing.is_some_and(|backing| !backing.mapping.is_writable()) {
             return Err(FAULT);
         }
-        let (mut at, end) = (At { pid, page: start }, start + pages);
-        while at.page < end {
+        let (mut left, end) = (start..start + pages, start + pages);
+        while left.start < left.end {
             let mut debt = 0;
-            let need = self.touch_mapped(&mut at, end, (access, region), &mut debt)?;
+            let need = self.touch_mapped(pid, &mut left, (access, region), &mut debt)?;
+            let at = At { pid, page: left.start };
             self.spend_as_user(debt).await;
             self.count_fault(need);
             match need {
@@ -140,8 +142,8 @@ impl Sim {
     /// Touches pages as long as they are mapped.
     fn touch_mapped(
         &self,
-        at: &mut At,
-        end: u32,
+        pid: Pid,
+        left: &mut Range<u32>,
         (access, region): (Access, Region),
         debt: &mut Nanos,
     ) -> Result<Need, Errno> {
@@ -149,73 +151,62 @@ impl Sim {
         let write = access == Access::Write;
         let cost = if write { costs.write_page } else { costs.read_word };
         let state = &mut *self.mm.state.borrow_mut();
-        while at.page < end {
+        while left.start < left.end {
             if *debt >= DEBT {
                 return Ok(Need::Time);
             }
-            if self.touch_run(state, at, end, (write, cost), debt) {
-                continue;
-            }
-            let mut pages = 1;
-            match self.look_up(state, *at, write, region)? {
-                Found::Mapped(id) => match self.use_mapped(state, id, write) {
-                    // One look at a huge page is enough for all of it that is touched before the next look at the clock.
-                    Need::Nothing if is_whole(state.owner.folios.get(id)) => {
-                        let whole = end.min(at.end_of_window(self.page_size())) - at.page;
-                        pages = whole.min((DEBT - *debt).div_ceil(cost.max(1)) as u32);
-                    }
-                    Need::Nothing => {}
-                    need => return Ok(need),
-                },
-                Found::Zero | Found::File => {}
-                Found::Needs(need) => return Ok(need),
+            let at = At { pid, page: left.start };
+            let affordable = (DEBT - *debt).div_ceil(cost.max(1)) as u32;
+            let end = left.end.min(at.end_of_window(self.page_size())).min(at.page + affordable);
+            let mut pages = self.touch_run(state, at, end, write);
+            if pages == 0 {
+                pages = 1;
+                match self.look_up(state, at, write, region)? {
+                    Found::Mapped(id) => match self.use_mapped(state, id, write) {
+                        // One look at a huge page is enough for all of it that is touched before the next look at the clock.
+                        Need::Nothing if is_whole(state.owner.folios.get(id)) => pages = end - at.page,
+                        Need::Nothing => {}
+                        need => return Ok(need),
+                    },
+                    Found::Zero | Found::File => {}
+                    Found::Needs(need) => return Ok(need),
+                }
             }
             *debt += cost * u64::from(pages);
-            at.page += pages;
+            left.start += pages;
         }
         Ok(Need::Nothing)
     }
 
-    /// The same for base pages of one window that need nothing at all, which most do. Whether there was one.
-    fn touch_run(
-        &self,
-        state: &mut State<SimWorld>,
-        at: &mut At,
-        end: u32,
-        (write, cost): (bool, Nanos),
-        debt: &mut Nanos,
-    ) -> bool {
-        let (now, first, size) = (self.mm.env.now(), at.page, state.owner.page_size);
+    /// Touches base pages of one window up to the first that needs anything, which most don't: how many.
+    fn touch_run(&self, state: &mut State<SimWorld>, at: At, end: u32, write: bool) -> u32 {
+        let (now, size) = (self.mm.env.now(), state.owner.page_size);
         let Computer { processes, folios, .. } = &mut state.owner;
         let process = processes.get_mut(at.pid).filter(|process| !process.killed);
         let window = process.and_then(|of| of.windows.get_mut(at.window(size)));
-        let Some(Window { entry: Entry::Table(table), .. }) = window else { return false };
-        let end = end.min(at.end_of_window(size));
-        while at.page < end && *debt < DEBT {
-            let id = match &mut table[at.index(size)] {
-                Pte::Page(id) => *id,
-                Pte::File { young, .. } if !write => {
-                    *young = true;
-                    *debt += cost;
-                    at.page += 1;
-                    continue;
+        let Some(Window { entry: Entry::Table(table), .. }) = window else { return 0 };
+        let mut run = 0;
+        for pte in &mut table[at.index(size)..][..(end - at.page) as usize] {
+            match pte {
+                Pte::File { young, .. } if !write => *young = true,
+                Pte::Page(id) => {
+                    let folio = folios.get_mut(*id);
+                    let Place::Frame(pfn) = folio.place else { break };
+                    let in_swap_cache = || state.pages.flags(pfn).contains(PageFlags::SWAPCACHE);
+                    let written = !write || folio.maps == 1 && (folio.slot.is_none() || !in_swap_cache());
+                    if folio.ready > now || folio.ahead || folio.hint || folio.order > 0 || !written {
+                        break;
+                    }
+                    // What is young is left alone: a write would dirty the folio's line for nothing.
+                    if !folio.young {
+                        folio.young = true;
+                    }
                 }
                 _ => break,
-            };
-            let folio = folios.get_mut(id);
-            let Place::Frame(pfn) = folio.place else { break };
-            let written = !write || folio.maps == 1 && !state.pages.flags(pfn).contains(PageFlags::SWAPCACHE);
-            if folio.ready > now || folio.ahead || folio.hint || folio.order > 0 || !written {
-                break;
             }
-            // What is young is left alone: a write would dirty the folio's line for nothing.
-            if !folio.young {
-                folio.young = true;
-            }
-            *debt += cost;
-            at.page += 1;
+            run += 1;
         }
-        at.page > first
+        run
     }
 
     fn look_up(&self, state: &mut State<SimWorld>, at: At, write: bool, region: Region) -> Result<Found, Errno> {
