@@ -162,6 +162,9 @@ impl Pool {
     }
 }
 
+/// glibc's heap asks for huge pages (2.35 and later; others don't know the variable): a run of `kbuild-thp` takes a tenth less time.
+const HUGE_HEAP: (&str, &str) = ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1");
+
 /// This program again, as the worker of one run.
 fn in_process(order: &Order) -> Result<RunFigures, PoolError> {
     let boxed = || Box::new(order.clone());
@@ -172,6 +175,9 @@ fn in_process(order: &Order) -> Result<RunFigures, PoolError> {
             [("--variant", order.cell.variant.clone()), ("--scale", order.scale.map(|scale| scale.to_string()))]
         {
             command.args(value.iter().flat_map(|value| [option, value]));
+        }
+        if std::env::var_os(HUGE_HEAP.0).is_none() {
+            command.env(HUGE_HEAP.0, HUGE_HEAP.1);
         }
         command.stdin(Stdio::null()).output()
     };
