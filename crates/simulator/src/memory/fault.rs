@@ -73,7 +73,7 @@ impl Sim {
         if write && region.backing.is_some_and(|backing| !backing.mapping.is_writable()) {
             return Err(FAULT);
         }
-        let (mut left, end) = (start..start + pages, start + pages);
+        let mut left = start..start + pages;
         while left.start < left.end {
             let mut debt = 0;
             let need = self.touch_mapped(pid, &mut left, (access, region), &mut debt)?;
@@ -98,7 +98,7 @@ impl Sim {
                 Need::File | Need::Writable(_) => self.fault_on_file(at, region, need, write).await?,
             }
         }
-        Ok(Touched { huge: Some(self.huge_pages(pid, start, end)) })
+        Ok(Touched { huge: Some(self.huge_pages(pid, start, left.end)) })
     }
 
     async fn fault_on_file(&self, at: At, region: Region, need: Need, write: bool) -> Result<(), Errno> {
@@ -192,6 +192,7 @@ impl Sim {
                 Pte::Page(id) => {
                     let folio = folios.get_mut(*id);
                     let Place::Frame(pfn) = folio.place else { break };
+                    // What has no slots is not in the swap cache: most pages' flags, far from the folio, need no look.
                     let in_swap_cache = || state.pages.flags(pfn).contains(PageFlags::SWAPCACHE);
                     let written = !write || folio.maps == 1 && (folio.slot.is_none() || !in_swap_cache());
                     if folio.ready > now || folio.ahead || folio.hint || folio.order > 0 || !written {
