@@ -100,6 +100,11 @@ impl<const LEAST: u32, const MOST: u32> Bounded<LEAST, MOST> {
     pub const fn get(self) -> u32 {
         self.0
     }
+
+    /// The number within bounds that is nearest to another one.
+    pub fn nearest(to: u32) -> Self {
+        Bounded(to.clamp(LEAST, MOST))
+    }
 }
 
 impl<const LEAST: u32, const MOST: u32> TryFrom<u64> for Bounded<LEAST, MOST> {

@@ -7,7 +7,7 @@ use workload::{Op, RegionId, Scenario, Spawn, TaskId, Workload, on_paper};
 const GOLDEN: [(&str, u64); 4] = [
     ("kbuild-mix", 0x0d9a_a805_9cd2_e751),
     ("kbuild-short", 0x6703_5ea6_5e83_4078),
-    ("kbuild-thp", 0x65cb_2758_6424_f894),
+    ("kbuild-thp", 0x2691_4a9b_8dff_e91c),
     ("oom-loop", 0x0317_565f_c9ca_4747),
 ];
 

@@ -70,6 +70,15 @@ pub struct Unpack {
     pub kept: Bounded<1, TREES>,
 }
 
+impl Unpack {
+    /// As many files stay on disk as at full size, in more trees: memory stays as large, and a single tree of a part would not fill it.
+    fn scale(&mut self, scale: Scale) {
+        self.archive_mib = scale.of_nonzero(self.archive_mib);
+        self.cpu_ms = scale.of_u32(self.cpu_ms);
+        self.kept = Bounded::nearest(scale.undo_u32(self.kept.get()));
+    }
+}
+
 /// The compiler proper.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
@@ -194,8 +203,7 @@ impl Kind for Parameters {
         self.tree.scale(scale);
         self.vmlinux.scale(scale);
         if let Some(unpack) = &mut self.unpack {
-            unpack.archive_mib = scale.of_nonzero(unpack.archive_mib);
-            unpack.cpu_ms = scale.of_u32(unpack.cpu_ms);
+            unpack.scale(scale);
         }
     }
 }
