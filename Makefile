@@ -71,7 +71,7 @@ papers:
 	$(fraglab_release) paper all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/papers.txt
 	@$(MAKE) --no-print-directory questions
 
-# Half an hour on two CPUs: the size decides much of weiner2025.
+# An hour on two CPUs: the size decides much of weiner2025.
 papers-full-size:
 	$(CARGO) build --locked --release --package fraglab
 	@mkdir -p target docs/papers/full-size
