@@ -71,7 +71,8 @@ pub struct Unpack {
 }
 
 impl Unpack {
-    /// As many files stay on disk as at full size, in more trees: memory stays as large, and a single tree of a part would not fill it.
+    /// As many files stay on disk as at full size, in more trees, up to [`TREES`]: memory stays as large, and a single tree of a part
+    /// would not fill it.
     fn scale(&mut self, scale: Scale) {
         self.archive_mib = scale.of_nonzero(self.archive_mib);
         self.cpu_ms = scale.of_u32(self.cpu_ms);
