@@ -1,7 +1,7 @@
 //! A made-up study over made-up runs: every figure of the text can be checked by hand. `FRAGLAB_BLESS=1 cargo test -p report` draws
 //! the picture anew.
 
-use report::study::{CellId, FailedRun, Results, RunFigures, Study, json, page, text};
+use report::study::{CellId, FailedRun, Results, RunFigures, Size, Study, json, page, text};
 use std::path::Path;
 
 const STUDY: &str = r#"
@@ -93,7 +93,7 @@ fn results() -> Results {
     Results {
         runs: runs.into(),
         failed: vec![FailedRun { cell: cell("s:c"), seed: 2, why: "signal: 9 (SIGKILL)".into() }],
-        sizes: [("s".to_owned(), "memory 8 MiB, scale 1/8".to_owned())].into(),
+        sizes: [("s".to_owned(), Size { words: "memory 8 MiB, scale 1/8".to_owned(), scale: 0.125 })].into(),
         settings: [(cell("s:a"), "policy linux-4.20".to_owned())].into(),
         seeds: "1 to 5".into(),
     }

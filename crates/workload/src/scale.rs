@@ -20,6 +20,11 @@ impl Scale {
     /// The full size.
     pub const FULL: Scale = Scale { numerator: NonZero::<u32>::MIN, denominator: NonZero::<u32>::MIN };
 
+    /// The share, as a number: 0.125 of `1/8`.
+    pub fn share(self) -> f64 {
+        f64::from(self.numerator.get()) / f64::from(self.denominator.get())
+    }
+
     /// A size at this scale, rounded to the nearest, at least 1 where it was not 0.
     pub fn of(self, size: u64) -> u64 {
         let (numerator, denominator) = (u64::from(self.numerator.get()), u64::from(self.denominator.get()));
@@ -77,6 +82,7 @@ mod tests {
         let eighth: Scale = "1/8".parse().expect("a scale");
         assert_eq!([0, 1, 4, 80, 1_800].map(|size| eighth.of(size)), [0, 1, 1, 10, 225]);
         assert_eq!(Scale::FULL.of(u64::MAX), u64::MAX);
+        assert_eq!((eighth.share(), Scale::FULL.share()), (0.125, 1.0));
         assert_eq!([225, 0].map(|size| eighth.undo_u32(size)), [1_800, 0]);
         assert_eq!((eighth.to_string(), Scale::FULL.to_string()), ("1/8".to_owned(), "1".to_owned()));
     }

@@ -12,7 +12,7 @@ use crate::workers::or_one_a_cpu;
 use pagealloc::policy::closest;
 use report::SCHEMA_VERSION;
 use report::flight::{Leg, LegState};
-use report::study::{self, CellId, FailedRun, Results, RunFigures, Study};
+use report::study::{self, CellId, FailedRun, Results, RunFigures, Size, Study};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -153,9 +153,9 @@ fn cells(studies: &[Study]) -> Vec<CellId> {
     cells
 }
 
-/// Size of each scenario and settings of each cell, in words.
+/// Size of each scenario, and settings of each cell in words.
 struct Known {
-    sizes: BTreeMap<String, String>,
+    sizes: BTreeMap<String, Size>,
     settings: BTreeMap<CellId, String>,
 }
 
@@ -168,7 +168,8 @@ fn known(cells: &[CellId], args: &StudyArgs) -> Result<Known, Failure> {
         let chosen = scenarios::choose(&args, cell.variant.as_deref())?;
         sim::check(&chosen).map_err(|why| Failure::Usage(format!("{cell}: {why}")))?;
         let memory = chosen.scenario.machine.memory_mib;
-        known.sizes.insert(cell.scenario.clone(), format!("memory {memory} MiB, {}", scenarios::size(&chosen)));
+        let words = format!("memory {memory} MiB, {}", scenarios::size(&chosen));
+        known.sizes.insert(cell.scenario.clone(), Size { words, scale: chosen.scale.share() });
         known.settings.insert(cell.clone(), scenarios::settings(&chosen));
     }
     Ok(known)

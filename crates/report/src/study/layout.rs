@@ -24,7 +24,7 @@ const WIDE: usize = 21;
 pub fn text(study: &Study, results: &Results) -> String {
     let mut text = format!("{}: {}\n{}\n", study.name, study.title, study.document);
     for (scenario, size) in &results.sizes {
-        let _ = writeln!(text, "{scenario}: {size}");
+        let _ = writeln!(text, "{scenario}: {}", size.words);
     }
     let _ = writeln!(text, "{}", how_to_read(results));
     for answer in &study.answers {

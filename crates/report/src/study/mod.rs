@@ -22,7 +22,7 @@ pub use judge::{Kind, Verdict, verdicts};
 pub use layout::text;
 pub use page::{index, json, page};
 pub use plot::{Line, Plot};
-pub use results::{CellId, FailedRun, Results};
+pub use results::{CellId, FailedRun, Results, Size};
 pub use statistic::Statistic;
 
 /// Documents that come with fraglab, by name.

@@ -6,6 +6,7 @@ use super::judge::{Verdict, verdicts};
 use super::layout::{checks, disagreement, how_to_read, tables};
 use super::results::Results;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The page: what was run and how, the tables, what disagrees with its cause, what shall hold, plots.
@@ -21,7 +22,7 @@ pub fn page(study: &Study, results: &Results, command: &str) -> String {
     }
     let _ = writeln!(text, "```sh\n{command}\n```\n");
     for (scenario, size) in &results.sizes {
-        let _ = writeln!(text, "- `{scenario}`: {size}");
+        let _ = writeln!(text, "- `{scenario}`: {}", size.words);
         let cells = study.cells().into_iter().filter(|cell| cell.scenario == *scenario);
         for (cell, settings) in cells.filter_map(|cell| results.settings.get_key_value(&cell)) {
             let _ = writeln!(text, "    - `{}`: {settings}", cell.variant.as_deref().unwrap_or("as it is"));
@@ -100,7 +101,7 @@ pub fn json(study: &Study, results: &Results) -> Value {
     json!({
         "paper": study.name,
         "seeds": results.seeds,
-        "sizes": results.sizes,
+        "sizes": results.sizes.iter().map(|(name, size)| (name, &size.words)).collect::<BTreeMap<_, _>>(),
         "answers": study.answers.iter().map(|answer| answer.sentence(results)).collect::<Vec<_>>(),
         "rows": verdicts(study, results).iter().map(row).collect::<Vec<_>>(),
         "checks": study.checks.iter().map(check).collect::<Vec<_>>(),

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
+/// Name of the share of its full size that a scenario was run at.
+const SCALE: &str = "scale";
+
 /// What is run with every seed: a scenario and one of its variants, written `SCENARIO:VARIANT`, or without a variant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(try_from = "String")]
@@ -61,6 +64,15 @@ pub struct FailedRun {
     pub why: String,
 }
 
+/// How large a scenario was run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Size {
+    /// In words.
+    pub words: String,
+    /// As a share of its full size.
+    pub scale: f64,
+}
+
 /// Everything that was run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Results {
@@ -68,8 +80,8 @@ pub struct Results {
     pub runs: BTreeMap<CellId, Vec<RunFigures>>,
     /// Runs that left nothing.
     pub failed: Vec<FailedRun>,
-    /// How each scenario was scaled, in words.
-    pub sizes: BTreeMap<String, String>,
+    /// How each scenario was scaled.
+    pub sizes: BTreeMap<String, Size>,
     /// What each cell is run with, in words.
     pub settings: BTreeMap<CellId, String>,
     /// Seeds, in words.
@@ -81,9 +93,11 @@ impl Results {
         self.runs.get(cell).map_or(&[], Vec::as_slice)
     }
 
-    /// A figure in every run of a cell that knows it.
+    /// A figure in every run of a cell that knows it. `scale` is the share of the full size that was run.
     pub fn samples(&self, cell: &CellId, figure: &Expression) -> Vec<f64> {
-        let value = |run: &RunFigures| figure.value(&|name| run.figures.get(name).copied());
+        let scale = self.sizes.get(&cell.scenario).map(|size| size.scale);
+        let known = |run: &RunFigures, name: &str| if name == SCALE { scale } else { run.figures.get(name).copied() };
+        let value = |run: &RunFigures| figure.value(&|name| known(run, name));
         self.of(cell).iter().filter_map(value).collect()
     }
 
@@ -118,6 +132,17 @@ mod tests {
         assert_eq!(cell.to_string(), "thpfioscale:vanilla");
         assert_eq!("a.toml".parse::<CellId>().expect("a cell").variant, None);
         assert!(":x".parse::<CellId>().is_err() && "x:".parse::<CellId>().is_err());
+    }
+
+    #[test]
+    fn figures_may_be_brought_to_full_size() {
+        let cell: CellId = "s".parse().expect("a cell");
+        let run = RunFigures { figures: [("events".to_owned(), 100.0)].into(), ..RunFigures::default() };
+        let figure: Expression = "events / scale".parse().expect("well formed");
+        let mut results = Results { runs: [(cell.clone(), vec![run])].into(), ..Results::default() };
+        assert_eq!(results.samples(&cell, &figure), [0.0; 0], "the size is not known");
+        results.sizes.insert("s".to_owned(), Size { words: "a quarter".to_owned(), scale: 0.25 });
+        assert_eq!(results.samples(&cell, &figure), [400.0]);
     }
 
     #[test]
