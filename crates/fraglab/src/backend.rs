@@ -9,7 +9,7 @@ use lab::timeline::{Sampling, Timeline};
 use pagealloc::Policy;
 use recording::occupancy::kernel_timeline as kernel_timeline_of;
 use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
-use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_policy, recorded_stand_in};
+use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_misfits, recorded_policy, recorded_stand_in};
 use recording::{CutPoint, Recording};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ pub struct Loaded {
     pub settings: Settings,
     /// Policy of the recorded kernel with the sysctls that were in force, or why it can't be told.
     recorded: Result<Policy, String>,
-    /// What is to be said of a policy that stands in for that of the recorded kernel.
-    pub stand_in: Option<String>,
+    /// What is to be said of that policy: of one that stands in for the recorded kernel's, and of settings that it does not have.
+    pub caveats: Vec<String>,
     log: Arc<PageLog>,
 }
 
@@ -62,7 +62,7 @@ pub fn load(path: &Path) -> Result<Loaded, Failure> {
         kernel,
         settings: settings::of(&recording),
         recorded: recorded_policy(&recording).map_err(|error| error.to_string()),
-        stand_in: recorded_stand_in(&recording),
+        caveats: recorded_stand_in(&recording).into_iter().chain(recorded_misfits(&recording)).collect(),
         log: Arc::new(log),
     })
 }

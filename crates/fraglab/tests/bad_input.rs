@@ -181,6 +181,14 @@ fn a_trace_that_ends_with_the_start_snapshot() {
 }
 
 #[test]
+fn a_trace_that_ends_before_the_start_snapshot() {
+    let whole = text_with("");
+    let (before, _) = whole.split_once("SNAP start end").expect("the mark");
+    let cut = &before[..before.rfind('\n').expect("a line before it") + 1];
+    Bad::with("trace.txt", cut).is_refused_with(&READERS, &["the time after the start snapshot"]);
+}
+
+#[test]
 fn garbage() {
     let noise: Vec<u8> = (0..50_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let commands = ["replay", "validate", "inspect"];

@@ -30,9 +30,9 @@ pub(crate) fn active(policy: &Policy) -> Option<&DefragRules> {
     policy.defrag.as_ref().filter(|_| policy.sysctl.defrag_mode != 0)
 }
 
-/// Whether requests fail rather than fragment: mode 2, or a policy that makes mode 1 do so.
+/// Whether requests fail rather than fragment: mode 2, of a policy that has it.
 pub(crate) fn never_fragment(policy: &Policy) -> bool {
-    active(policy).is_some_and(|rules| rules.never_fragment || policy.sysctl.defrag_mode >= 2)
+    active(policy).is_some_and(|rules| rules.never_fragment && policy.sysctl.defrag_mode >= 2)
 }
 
 /// The order that kswapds are woken for: at least a block under defrag_mode (13.3 e).
@@ -119,7 +119,9 @@ mod tests {
     #[test]
     fn off_lifts_nothing_and_mode_2_neither() {
         assert_eq!(lift_ban(&policy(0, |_| ()), BANNED), None);
-        assert_eq!(lift_ban(&policy(2, |_| ()), BANNED), None);
+        let has_mode_2 = |rules: &mut DefragRules| rules.never_fragment = true;
+        assert_eq!(lift_ban(&policy(2, has_mode_2), BANNED), None);
+        assert!(lift_ban(&policy(1, has_mode_2), BANNED).is_some(), "mode 1 of a policy that has mode 2");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! The page frame allocator of Linux as a library: zones and nodes, buddy lists by migratetype, pageblocks, fallback
 //! between types, per-CPU lists, watermarks and their boost, zonelists, and one pass of the allocation fast path, for
-//! every era from 3.11 to 2026. What a kernel did differently is a field of [`Policy`]; a kernel is a named
+//! every era from 3.10 to 2026. What a kernel did differently is a field of [`Policy`]; a kernel is a named
 //! [preset](policy::preset).
 //!
 //! Waiting, reclaim and compaction are the floor above: here nothing sleeps and nothing is ever moved. A request that
@@ -70,7 +70,7 @@
 //! # Cost
 //!
 //! Ten bytes a frame, one byte a pageblock for its type and one for its zone. Nothing is allocated after construction,
-//! and a machine's frames are not touched until used: 1 TiB is built in about two seconds. An [`Observer`] is chosen
+//! and a machine's frames are not touched until used: 1 TiB is built in two to five seconds. An [`Observer`] is chosen
 //! statically; the unit type costs nothing. There is no lock: who shares an allocator puts one around it.
 #![no_std]
 #![forbid(unsafe_code)]

@@ -3,7 +3,7 @@
 use crate::ids::{Geometry, NodeId, Pfn, ZoneType};
 use alloc::vec::Vec;
 
-/// Description of a machine. Zones must be listed in ascending pfn order within a node; a pageblock belongs to one zone.
+/// Description of a machine. Zones must be listed by node, then by type, and must not overlap; a pageblock belongs to one zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     /// Page and block sizes.

@@ -11,7 +11,7 @@ macro_rules! counters {
         pub enum Counter { $($name,)* }
 
         impl Counter {
-            /// All counters in /proc/vmstat's order.
+            /// All counters, in an order much like /proc/vmstat's.
             pub const ALL: &'static [Counter] = &[$(Counter::$name,)*];
             /// The name that /proc/vmstat prints.
             pub const fn name(self) -> &'static str {
@@ -169,7 +169,7 @@ impl VmStat {
         self.0[counter as usize]
     }
 
-    /// Counters with their values, in /proc/vmstat's order.
+    /// Counters with their values, in the order of [`Counter::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> + '_ {
         Counter::ALL.iter().map(|&counter| (counter, self.get(counter)))
     }

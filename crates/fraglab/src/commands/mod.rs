@@ -15,11 +15,11 @@ use crate::failure::{Failure, warn};
 use crate::progress::Progress;
 use std::path::Path;
 
-/// Loads a recording; says so if its kernel is not one that is modelled.
+/// Loads a recording; says so if its kernel, or one of its settings, is not one that is modelled.
 pub(crate) fn load(path: &Path) -> Result<Loaded, Failure> {
     let progress = Progress::new(&format!("reading {}", path.display()));
     let loaded = backend::load(path)?;
     drop(progress);
-    loaded.stand_in.iter().for_each(|said| warn(said));
+    loaded.caveats.iter().for_each(|said| warn(said));
     Ok(loaded)
 }

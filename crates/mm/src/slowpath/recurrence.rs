@@ -22,7 +22,7 @@ const GROWING: [Counter; 8] = [
     Counter::ThpSplitPage,
 ];
 
-/// FNV-1a over words.
+/// A digest of words: as FNV-1a has it of bytes, with a rotation, so that high bits reach low ones.
 struct Fold(u64);
 
 impl Fold {

@@ -53,9 +53,7 @@ impl<O: Observer> PageAllocator<O> {
             let mut left = self.pcps[from].lists[index];
             let mut joined = self.pcps[to].lists[index];
             while let Some(pfn) = left.pop_tail(&mut self.frames) {
-                let state = self.frames.state(pfn);
                 joined.push_head(&mut self.frames, pfn);
-                self.frames.set_state(pfn, state);
             }
             self.pcps[from].lists[index] = left;
             self.pcps[to].lists[index] = joined;

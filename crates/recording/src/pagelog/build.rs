@@ -428,6 +428,10 @@ impl<'a> Builder<'a> {
         self.beside.extfrag.retain(|event| event.ts <= end);
         self.beside.failures.retain(|event| event.ts <= end);
         self.add_bulk_pages(end);
+        if self.phase != Phase::Running {
+            // The trace ends before the start snapshot does.
+            self.start_owner = std::mem::take(&mut self.owner);
+        }
         self.own_tails_without_type();
         let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
         self.attribution.metadata_held = self.metadata.classify(&mut self.objects);

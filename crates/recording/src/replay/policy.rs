@@ -2,7 +2,7 @@
 
 use crate::Recording;
 use pagealloc::Policy;
-use pagealloc::policy::{Neighbours, neighbours, version_of};
+use pagealloc::policy::{Neighbours, SYSCTLS, SysctlInfo, neighbours, version_of};
 
 /// Why the recorded policy can't be told.
 #[derive(Debug, thiserror::Error)]
@@ -24,6 +24,31 @@ pub fn recorded_policy(recording: &Recording) -> Result<Policy, RecordedPolicyEr
         Some((name?, value))
     });
     policy_of(version, settings).ok_or(RecordedPolicyError::UnknownKernel)
+}
+
+/// Recorded settings that the recorded policy does not have, a sentence each: values that fraglab refuses, or can't read.
+pub fn recorded_misfits(recording: &Recording) -> Vec<String> {
+    let Ok(policy) = recorded_policy(recording) else { return Vec::new() };
+    SYSCTLS.iter().filter_map(|info| misfit(info, recording.setting(&info.full_name())?.trim(), &policy)).collect()
+}
+
+fn misfit(info: &SysctlInfo, recorded: &str, policy: &Policy) -> Option<String> {
+    let (name, taken) = (info.full_name(), info.get(&policy.sysctl));
+    if taken.is_some() && taken == setting_value(recorded) {
+        return None;
+    }
+    let instead = taken.map_or_else(|| "what the kernel computes".to_owned(), |taken| taken.to_string());
+    let why = match setting_value(recorded) {
+        Some(0) if is_limit_of_dirty(info.name) => "there is a limit in bytes, which is not modelled".to_owned(),
+        Some(_) => format!("fraglab takes {}", info.range),
+        None => "that is no number".to_owned(),
+    };
+    Some(format!("{name} is `{recorded}` in the recording ({why}): replayed with {instead}"))
+}
+
+/// Whether a setting is a share of memory that may be dirty. The kernel prints 0 of one whose limit was given in bytes (`vm.dirty_bytes`).
+fn is_limit_of_dirty(name: &str) -> bool {
+    matches!(name, "dirty_ratio" | "dirty_background_ratio")
 }
 
 /// What is to be said of a recording whose kernel has no preset of its own series: which one stands in for it.
@@ -54,8 +79,9 @@ pub fn policy_of<'a>(version: &str, settings: impl Iterator<Item = (&'a str, imp
     let preset = neighbours(version_of(version)?).at_most?;
     let mut policy = (preset.build)();
     for (name, value) in settings {
-        if let Some(value) = setting_value(value.as_ref().trim()) {
-            // Settings that the model does not have are the other floors' business.
+        let value = setting_value(value.as_ref().trim());
+        if let Some(value) = value.filter(|&value| value > 0 || !is_limit_of_dirty(name)) {
+            // Settings that the model does not have are the other floors' business; of refused values `recorded_misfits` tells.
             let _ = policy.sysctl.set(name, value);
         }
     }
@@ -72,11 +98,32 @@ pub fn setting_value(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{setting_value, stand_in};
+    use super::{misfit, policy_of, setting_value, stand_in};
+    use pagealloc::policy::SYSCTLS;
 
     #[test]
     fn masks_are_hexadecimal() {
         assert_eq!(["0x0007", "15000", "[always] never"].map(setting_value), [Some(7), Some(15000), None]);
+    }
+
+    #[test]
+    fn settings_that_are_not_taken_are_told() {
+        let told = |settings: &[(&str, &str)]| -> Vec<String> {
+            let policy = policy_of("6.18.1", settings.iter().copied()).expect("it is modelled");
+            let recorded = |name: &str| settings.iter().find(|(of, _)| *of == name).map(|(_, text)| *text);
+            SYSCTLS.iter().filter_map(|info| misfit(info, recorded(info.name)?, &policy)).collect()
+        };
+        let taken =
+            [("swappiness", "60"), ("dirty_ratio", "35"), ("lru_gen/enabled", "0x0003"), ("min_free_kbytes", "4096")];
+        assert_eq!(told(&taken), [""; 0]);
+        assert_eq!(
+            told(&[("swappiness", "300"), ("dirty_ratio", "0"), ("vfs_cache_pressure", "x")]),
+            [
+                "vm.dirty_ratio is `0` in the recording (there is a limit in bytes, which is not modelled): replayed with 20",
+                "vm.swappiness is `300` in the recording (fraglab takes 0 to 200): replayed with 60",
+                "vm.vfs_cache_pressure is `x` in the recording (that is no number): replayed with 100",
+            ]
+        );
     }
 
     #[test]
