@@ -47,15 +47,6 @@ impl<W: World> Mm<W> {
         drop(state);
         self.env.wake(queue);
     }
-
-    /// `vm.compaction_proactiveness` was written with a value above 0: every node's score is looked at soon.
-    pub fn trigger_proactive_compaction(&self) {
-        let nodes = self.state.borrow().nodes.len() as u8;
-        for node in (0..nodes).map(NodeId) {
-            self.state.borrow_mut().nodes[node.index()].kcompactd.proactive_trigger = true;
-            self.env.wake(Queue::Kcompactd(node));
-        }
-    }
 }
 
 // ---- the daemon
@@ -79,7 +70,6 @@ impl<W: World> Mm<W> {
                 continue;
             }
             interval = self.proactive_look(node, &task).await;
-            self.state.borrow_mut().nodes[node.index()].kcompactd.proactive_trigger = false;
         }
     }
 
@@ -92,22 +82,14 @@ impl<W: World> Mm<W> {
             let ticks = policy.kswapd.proactive_compaction && policy.sysctl.compaction_proactiveness != 0;
             ticks.then_some(interval)
         };
-        let requested = || {
-            let state = self.state.borrow();
-            let requests = &state.nodes[node.index()].kcompactd;
-            (requests.max_order > 0, requests.proactive_trigger)
-        };
-        loop {
-            let (order, trigger) = requested();
-            if order || trigger {
-                return order && !trigger;
-            }
+        let requested = || self.state.borrow().nodes[node.index()].kcompactd.max_order > 0;
+        while !requested() {
             if self.env.wait(Queue::Kcompactd(node), timeout).await == crate::Woken::TimedOut {
                 // An order that was asked for while the node was unsuitable is tried at the tick (own knowledge).
-                let (order, trigger) = requested();
-                return order && !trigger;
+                return requested();
             }
         }
+        true
     }
 
     /// Compacts the node if its score asks for it; the time until the next look.

@@ -151,28 +151,22 @@ impl<W: World> State<W> {
     pub fn lru_add(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
         let faulted = self.lru_gen.filter(|_| flags.contains(PageFlags::MAPPED));
         let told = faulted.map(|rules| if rules.faults_activate { PageFlags::ACTIVE } else { PageFlags::REFERENCED });
-        self.enter(pfn, flags.with(told.unwrap_or(PageFlags::NONE)), tag, GenBits::default(), End::Head);
+        self.enter(pfn, flags.with(told.unwrap_or(PageFlags::NONE)), tag, GenBits::default());
     }
 
     /// The same for a page that takes the place of an isolated one, or goes back itself: `bits` tell its uses.
     #[inline]
     pub(crate) fn lru_add_moved(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, bits: GenBits) {
-        self.enter(pfn, flags, tag, bits, End::Head);
-    }
-
-    /// The same at the tail: order of a snapshot.
-    #[inline]
-    pub fn lru_add_tail(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag) {
-        self.enter(pfn, flags, tag, GenBits::default(), End::Tail);
+        self.enter(pfn, flags, tag, bits);
     }
 
     #[inline(always)]
-    fn enter(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, bits: GenBits, end: End) {
+    fn enter(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, bits: GenBits) {
         if counts_as_written(flags) {
             self.account_writes(pfn, self.pages.flags(pfn), flags);
         }
         self.pages.set(pfn, flags, bits, tag);
-        self.place(pfn, flags, end);
+        self.place(pfn, flags, End::Head);
         if !self.alloc.policy.reclaim.cost_model {
             self.note_scanned(pfn, flags);
         }

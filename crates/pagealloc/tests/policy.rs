@@ -55,6 +55,7 @@ const ROWS: &[Row] = &[
     row!("initial compaction", ["4.20"], slowpath.initial_compaction_nonmovable),
     row!("8.1.4 NORETRY leaves", ["5.4", "5.10", "6.1", "6.19", "7.1"], slowpath.noretry_leaves),
     row!("8.7 retry form", ["5.4", "6.6"], slowpath.compact_retry),
+    row!("2.9 reserve of an OOM victim", ["4.20"], slowpath.victim_reserve),
     row!("skip on isolation failure", ["4.8"], compaction.skip_on_failure),
     row!("fast search / capture", ["5.4"], compaction.fast_search, compaction.capture),
     row!("fast search hides what it finds", ["5.4", "6.6"], compaction.search_marks_source),

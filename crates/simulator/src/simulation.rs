@@ -179,6 +179,10 @@ impl Run<'_> {
         let series = RefCell::new(Vec::new());
         let follow = Follow::new(&sim, self.sampling);
         let hang = self.run_to_the_end(&sim, &at_boot, &series, &follow)?;
+        if series.borrow().last().is_none_or(|last| last.ts < sim.env().now()) {
+            // The window ends with the run, not with its last whole second: rates are over all of it.
+            self.sample_now(&sim, &at_boot, &series);
+        }
         let mut report = RunReport::new(self.workload, &roots);
         report.tasks = sim.reports.take();
         report.killed = sim.mm.state.borrow().alloc.vmstat.get(Counter::OomKill);
@@ -285,17 +289,21 @@ impl Run<'_> {
         broken: &RefCell<Option<String>>,
     ) {
         loop {
-            sim.env().sleep(SECOND).await;
-            let state = sim.mm.state.borrow();
-            let sample = sample(&state.alloc, sim.env().now(), counters(&state.alloc.vmstat, at_boot));
-            (self.told)(&sample);
-            series.borrow_mut().push(sample);
+            self.sample_now(sim, at_boot, series);
             if self.check
-                && let Err(what) = state.check_all(Flight::Allowed)
+                && let Err(what) = sim.mm.state.borrow().check_all(Flight::Allowed)
             {
                 broken.replace(Some(what));
             }
+            sim.env().sleep(SECOND).await;
         }
+    }
+
+    fn sample_now(&self, sim: &Sim, at_boot: &VmStat, series: &RefCell<Vec<Sample>>) {
+        let alloc = &sim.mm.state.borrow().alloc;
+        let sample = sample(alloc, sim.env().now(), counters(&alloc.vmstat, at_boot));
+        (self.told)(&sample);
+        series.borrow_mut().push(sample);
     }
 }
 

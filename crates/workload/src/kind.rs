@@ -6,6 +6,10 @@ use crate::{Machine, Scale, Workload};
 pub(crate) trait Kind {
     /// The workload on a machine.
     fn workload(&self, machine: &Machine, seed: u64) -> Box<dyn Workload>;
+    /// What single parameters don't tell: whether they go together. Why not, if they don't.
+    fn check(&self) -> Result<(), String> {
+        Ok(())
+    }
     /// Brings sizes that do not follow the machine's memory to scale.
     fn scale(&mut self, _scale: Scale) {}
 }

@@ -292,6 +292,10 @@ impl Scenario {
             let what = format!("a scenario has exactly one workload, a section of: {}", KINDS.join(", "));
             return Err(TomlError { line: 1, what, suggestion: None }.into());
         }
+        for kind in scenario.kinds() {
+            let section = text.lines().position(|line| KINDS.iter().any(|name| line.trim() == format!("[{name}]")));
+            kind.check().map_err(|what| TomlError { line: 1 + section.unwrap_or(0), what, suggestion: None })?;
+        }
         let sysctls = scenario.variants.iter().flat_map(|variant| &variant.vm);
         for (name, value) in scenario.vm.iter().chain(sysctls) {
             check_sysctl(name.get_ref(), *value).map_err(|(what, suggestion)| {

@@ -9,8 +9,6 @@ pub struct Kcompactd {
     pub(super) max_order: Order,
     /// Lowest of the highest zones asked for; `None`: all zones. (Own knowledge: the tightest request counts.)
     pub(super) highest: Option<ZoneType>,
-    /// `vm.compaction_proactiveness` was written: look at the score now.
-    pub(super) proactive_trigger: bool,
 }
 
 impl Kcompactd {

@@ -2,7 +2,6 @@
 
 use super::End;
 use crate::env::Queue;
-use crate::owner::{Owner, Tag};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use pagealloc::{Counter, CpuId, FrameState, Pfn};
@@ -99,18 +98,5 @@ impl<W: World> State<W> {
             self.alloc.vmstat.add(Counter::Pgrotated, pages);
         }
         self.nodes[node.index()].reclaim.note_written(pages).then_some(Queue::Writeback(node))
-    }
-
-    /// The content of isolated page `from` now lives in `to`, allocated and of the same order: flags, tag and write
-    /// accounts move along and the owner is told. `from` is left as a plain page to be freed, `to` to be put back.
-    pub fn replace_page(&mut self, from: Pfn, to: Pfn) {
-        let (flags, tag) = (self.pages.flags(from), self.pages.tag(from));
-        self.account_writes(from, flags, PageFlags::NONE);
-        self.account_writes(to, PageFlags::NONE, flags);
-        self.pages.set_flags(from, PageFlags::NONE);
-        self.pages.set_flags(to, flags);
-        self.pages.set_tag(from, Tag(0));
-        self.pages.set_tag(to, tag);
-        self.owner.migrated(tag, from, to);
     }
 }

@@ -10,11 +10,9 @@ use pagealloc::policy::{DirtyPages, LruRule, ReclaimRounds, SlabPressure, Thrott
 use pagealloc::{Counter, NodeId, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId, ZoneType};
 
 impl<W: World> Mm<W> {
-    /// Direct reclaim with its throttling (8.14, 10.2): pages reclaimed; 1 for a dying task, or if compaction can go on.
+    /// Direct reclaim with its throttling (8.14, 10.2): pages reclaimed; 1 if compaction can go on.
     pub async fn try_to_free_pages(&self, request: &Request, task: &TaskContext) -> u64 {
-        if self.throttle_direct_reclaim(request, task).await {
-            return 1;
-        }
+        self.throttle_direct_reclaim(request, task).await;
         let mut sc = ScanControl::new(request.order, request.gfp, request.gfp.highest_zone());
         {
             let mut state = self.state.borrow_mut();

@@ -96,14 +96,14 @@ impl<W: World> Mm<W> {
         });
     }
 
-    /// Throttles a direct reclaimer until kswapd has refilled half of the min reserve (8.14). `true`: the task is dying.
-    pub(crate) async fn throttle_direct_reclaim(&self, request: &Request, task: &TaskContext) -> bool {
+    /// Throttles a direct reclaimer until kswapd has refilled half of the min reserve (8.14).
+    pub(crate) async fn throttle_direct_reclaim(&self, request: &Request, task: &TaskContext) {
         if task.flags.intersects(TaskFlags::KTHREAD.with(TaskFlags::DYING)) {
-            return false;
+            return;
         }
-        let Some(node) = self.state.borrow().pfmemalloc_node(request) else { return false };
+        let Some(node) = self.state.borrow().pfmemalloc_node(request) else { return };
         if self.may_reclaim_now(node) {
-            return false;
+            return;
         }
         self.state.borrow_mut().alloc.vmstat.bump(pagealloc::Counter::PgscanDirectThrottle);
         // Without FS the task may hold a filesystem's locks that kswapd needs: it waits a second at most.
@@ -111,7 +111,7 @@ impl<W: World> Mm<W> {
         loop {
             let woken = self.env.wait(Queue::Pfmemalloc(node), timeout).await;
             if timeout.is_some() && woken == Woken::TimedOut || self.may_reclaim_now(node) {
-                return false;
+                return;
             }
         }
     }

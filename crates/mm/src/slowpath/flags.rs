@@ -2,7 +2,7 @@
 
 use crate::defrag;
 use crate::env::{TaskContext, TaskFlags};
-use pagealloc::policy::{SlowpathScheme, WatermarkReserve};
+use pagealloc::policy::{VictimReserve, WatermarkReserve};
 use pagealloc::{AllocFlags, Gfp, Migratetype, Policy, Request};
 
 /// Flags that the slow path starts with (2.8).
@@ -80,10 +80,9 @@ pub(crate) fn reserve_override(policy: &Policy, request: &Request, task: &TaskCo
         return AllocFlags::NO_WATERMARKS;
     }
     if task.flags.contains(TaskFlags::OOM_VICTIM) && !task.flags.contains(TaskFlags::INTERRUPT) {
-        // Own knowledge: a victim had the whole reserve until 4.14 halved it (ALLOC_OOM).
-        return match policy.slowpath.scheme {
-            SlowpathScheme::Priorities => AllocFlags::OOM,
-            _ => AllocFlags::NO_WATERMARKS,
+        return match policy.slowpath.victim_reserve {
+            VictimReserve::Half => AllocFlags::OOM,
+            VictimReserve::All => AllocFlags::NO_WATERMARKS,
         };
     }
     AllocFlags::NONE

@@ -189,10 +189,10 @@ fn a_boosted_run_takes_the_boost_back() {
         let page = machine.complete(1_000 * MS, async move { kernel_page(&mm, 0, 1).await });
         assert!(page.flatten().is_some(), "{name}");
         assert!(machine.watched(|seen| !seen.extfrag.is_empty()), "{name}: no fallback");
-        let reclaimed = machine.counter(Counter::PgstealKswapd);
         machine.run_for(1_000 * MS);
         assert_eq!(machine.mm.state.borrow().alloc.boost(ZONE), 0, "{name}: the boost is still there");
-        assert!(machine.counter(Counter::PgstealKswapd) >= reclaimed, "{name}");
+        // All free pages are above the mark: there is nothing to reclaim for but the boost.
+        assert!(machine.counter(Counter::PgstealKswapd) > 0, "{name}: nothing was reclaimed");
         assert!(machine.counter(Counter::Pageoutrun) > 0, "{name}: kswapd was not woken");
     }
 }

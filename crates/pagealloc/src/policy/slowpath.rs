@@ -382,6 +382,17 @@ pub struct SlowpathRules {
     pub compact_stalls: CompactStalls,
     /// Form of should_compact_retry.
     pub compact_retry: CompactRetry,
+    /// How much of the reserves a task that the OOM killer has chosen may use.
+    pub victim_reserve: VictimReserve,
+}
+
+/// What a victim of the OOM killer has of the reserves below the min mark (2.9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimReserve {
+    /// All of them: `ALLOC_NO_WATERMARKS` (up to 4.13, own knowledge).
+    All,
+    /// Half: `ALLOC_OOM` (4.14+).
+    Half,
 }
 
 /// When a request with `__GFP_NORETRY` leaves after an initial compaction that gave no page (8.1.4). Who stays has one round of reclaim and

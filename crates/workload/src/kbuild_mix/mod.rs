@@ -65,6 +65,18 @@ impl Kind for Parameters {
         Box::new(KbuildMix::new(*self, machine.memory(), seed))
     }
 
+    /// The number of a root task is a byte of its files' numbers.
+    fn check(&self) -> Result<(), String> {
+        const MOST: u32 = 254;
+        let tasks = u32::from(self.compilers.slots) + u32::from(self.files.threads) + u32::from(self.slab.workers);
+        match tasks <= MOST {
+            true => Ok(()),
+            false => {
+                Err(format!("{tasks} compiler slots, file threads and slab workers are more than {MOST} together"))
+            }
+        }
+    }
+
     fn scale(&mut self, scale: Scale) {
         self.bursts.mib = scale.of_u32(self.bursts.mib);
     }

@@ -198,6 +198,10 @@ impl Kind for Parameters {
         Box::new(KbuildThp { parameters: *self, seed, header_bytes: self.tree.header_bytes(seed) })
     }
 
+    fn check(&self) -> Result<(), String> {
+        self.programs.check()
+    }
+
     /// What is built is a part of the kernel, on the same machine: sources, files of the tree, and what is written of them. Processes
     /// are as large as at full size and as many at a time; so are the set of headers, and memory and time of what makes `vmlinux`.
     fn scale(&mut self, scale: Scale) {

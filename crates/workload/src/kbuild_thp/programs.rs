@@ -70,6 +70,17 @@ impl Programs {
         }
     }
 
+    /// No program uses more than there is of it.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let wrong = |file: &ProgramFile| file.hot_kib > file.used_kib || file.used_kib > file.kib.get();
+        match ALL.map(|which| self.get(which)).into_iter().find(wrong) {
+            None => Ok(()),
+            Some(ProgramFile { kib, used_kib, hot_kib }) => {
+                Err(format!("a program's hot_kib, used_kib and kib ascend: not {hot_kib}, {used_kib}, {kib}"))
+            }
+        }
+    }
+
     /// The files, written before anything runs.
     pub(super) fn install(&self, ops: &mut Vec<Op>) {
         for which in ALL {

@@ -10,7 +10,7 @@ use crate::bounds::Percent;
 use crate::drive::Program;
 use crate::kind::Kind;
 use crate::rounds::{Script, program, quota};
-use crate::{Better, FileId, Machine, Measure, Op, Root, RunReport, Scale, Spawn, TaskReport, Workload};
+use crate::{Better, FileId, MEETINGS, Machine, Measure, Op, Root, RunReport, Scale, Spawn, TaskReport, Workload};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -70,6 +70,18 @@ const OPS_A_REQUEST: u64 = 2;
 impl Kind for Parameters {
     fn workload(&self, _: &Machine, seed: u64) -> Box<dyn Workload> {
         Box::new(Parallelio { parameters: *self, seed })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let steps = u64::from(self.steps) + 1;
+        let iterations = u64::from(self.warm_ups) + steps * u64::from(self.iterations.get());
+        if iterations > MEETINGS.into() {
+            return Err(format!("{iterations} iterations, warm-ups among them, are more than {MEETINGS}"));
+        }
+        if self.client.ready_percent.number() == 100 {
+            return Err("ready_percent is below 100: dd begins while the client still fills its memory".to_owned());
+        }
+        Ok(())
     }
 
     fn scale(&mut self, scale: Scale) {

@@ -171,7 +171,8 @@ fn cc1(parameters: &Builds, spawn: &Spawn, job: Job, ops: &mut Vec<Op>) {
     ops.push(Op::Lookup { name: job.tree << 40 | job.number << 8, count: ABSENT });
     let pages = (job.arena_kib / 4).max(STEPS);
     for step in 0..STEPS {
-        for _ in 0..u64::from(parameters.headers) / STEPS {
+        let headers_read = |steps: u64| u64::from(parameters.headers) * steps / STEPS;
+        for _ in headers_read(step)..headers_read(step + 1) {
             read(ops, random.below(headers));
         }
         grow(ops, step as u32, (pages * (step + 1) / STEPS - pages * step / STEPS) * 4 * KIB);

@@ -59,6 +59,16 @@ impl Kind for Parameters {
         let nodes = u64::from(machine.nodes.get());
         Box::new(Thpfioscale { parameters: *self, memory: machine.memory(), nodes, seed })
     }
+
+    /// The number of a job is a byte of its files' numbers, that of a task has two.
+    fn check(&self) -> Result<(), String> {
+        const MOST_JOBS: u16 = 256;
+        let jobs = self.files.jobs.get();
+        match jobs <= MOST_JOBS && Thpfioscale::tasks(self) <= u16::MAX.into() {
+            true => Ok(()),
+            false => Err(format!("{jobs} jobs are more than {MOST_JOBS}, or more than 65535 tasks with the threads")),
+        }
+    }
 }
 
 impl Thpfioscale {

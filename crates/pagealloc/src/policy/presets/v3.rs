@@ -170,6 +170,7 @@ const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
     noretry_leaves: NoRetryLeaves::OnDeferred,
     compact_stalls: CompactStalls::Attempts,
     compact_retry: CompactRetry::Classified,
+    victim_reserve: VictimReserve::All,
 };
 
 /// 3.10.0: 3.11 without its series "Reduce system disruption due to kswapd" (M. Gorman). Everything else of 3.11 is taken as it is.

@@ -185,7 +185,11 @@ pub(super) fn linux_4_20() -> Policy {
             daemon: KcompactdRules { ignores_hints: false, drains: true, ..base.compaction.daemon },
             ..base.compaction
         },
-        slowpath: SlowpathRules { initial_compaction_nonmovable: true, ..base.slowpath },
+        slowpath: SlowpathRules {
+            initial_compaction_nonmovable: true,
+            victim_reserve: VictimReserve::Half,
+            ..base.slowpath
+        },
         thp: ThpRules { fault_nodes: FaultNodes::LocalUnlessAdvised, ..base.thp },
         ..base
     }
