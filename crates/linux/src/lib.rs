@@ -6,4 +6,5 @@
 
 pub mod host;
 pub mod record;
+pub mod signals;
 pub mod vm;

@@ -58,6 +58,8 @@ pub(crate) struct Sim {
     pub alive: Cell<u32>,
     /// Roots that still owe operations.
     pub roots_left: Cell<usize>,
+    /// Who follows the run has ended it.
+    pub stopped: Cell<bool>,
     /// Dirty pages in the order in which they became so.
     pub dirtied: RefCell<VecDeque<(Nanos, FolioId)>>,
     /// The first ones of them are of files that have been dirty for too long: so many.
@@ -107,6 +109,7 @@ impl Sim {
             next_handle: Cell::new(1),
             alive: Cell::new(0),
             roots_left: Cell::new(roots.len()),
+            stopped: Cell::new(false),
             dirtied: RefCell::default(),
             expired: Cell::new(0),
             flusher: Cell::new(None),
@@ -143,7 +146,9 @@ impl Sim {
 
     /// Whether tasks end at their next operation.
     pub fn is_over(&self) -> bool {
-        self.roots_left.get() == 0 || self.spec.time_limit.is_some_and(|limit| self.mm.env.now() >= limit)
+        self.roots_left.get() == 0
+            || self.stopped.get()
+            || self.spec.time_limit.is_some_and(|limit| self.mm.env.now() >= limit)
     }
 
     pub fn page_size(&self) -> PageSize {

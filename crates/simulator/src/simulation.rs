@@ -16,6 +16,7 @@ use pagealloc::{Counter, MachineError, Policy, VmStat};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::time::Instant;
 use workload::{RunReport, Workload, drive};
 
@@ -126,10 +127,11 @@ impl Simulation {
         policy: &Policy,
         seed: u64,
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: false, sampling: None, told: &|_| {} }.run(machine, policy, seed)
+        Run { workload, check: false, sampling: None, told: &|_| ControlFlow::Continue(()) }.run(machine, policy, seed)
     }
 
-    /// The same, followed over time; `told` hears each sample as it is taken. What happens does not change by being looked at.
+    /// The same, followed over time if it is to be sampled. `told` hears each sample as it is taken, and may end the run: tasks end at their
+    /// next operation then, as at the time limit. What happens does not change by being looked at.
     ///
     /// # Errors
     /// As [`Simulation::run`].
@@ -138,10 +140,10 @@ impl Simulation {
         machine: &MachineSpec,
         policy: &Policy,
         seed: u64,
-        sampling: Sampling,
-        told: &dyn Fn(&Sample),
+        sampling: Option<Sampling>,
+        told: &dyn Fn(&Sample) -> ControlFlow<()>,
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: false, sampling: Some(sampling), told }.run(machine, policy, seed)
+        Run { workload, check: false, sampling, told }.run(machine, policy, seed)
     }
 
     /// The same with all invariants checked at each sample and at the end.
@@ -154,7 +156,7 @@ impl Simulation {
         policy: &Policy,
         seed: u64,
     ) -> Result<Simulated, SimulationError> {
-        Run { workload, check: true, sampling: None, told: &|_| {} }.run(machine, policy, seed)
+        Run { workload, check: true, sampling: None, told: &|_| ControlFlow::Continue(()) }.run(machine, policy, seed)
     }
 }
 
@@ -162,7 +164,7 @@ struct Run<'w> {
     workload: &'w dyn Workload,
     check: bool,
     sampling: Option<Sampling>,
-    told: &'w dyn Fn(&Sample),
+    told: &'w dyn Fn(&Sample) -> ControlFlow<()>,
 }
 
 impl Run<'_> {
@@ -302,7 +304,9 @@ impl Run<'_> {
     fn sample_now(&self, sim: &Sim, at_boot: &VmStat, series: &RefCell<Vec<Sample>>) {
         let alloc = &sim.mm.state.borrow().alloc;
         let sample = sample(alloc, sim.env().now(), counters(&alloc.vmstat, at_boot));
-        (self.told)(&sample);
+        if (self.told)(&sample).is_break() {
+            sim.stopped.set(true);
+        }
         series.borrow_mut().push(sample);
     }
 }

@@ -6,6 +6,7 @@ use pagealloc::policy::preset;
 use simulator::{Costs, MachineSpec, Simulation};
 use std::cell::RefCell;
 use std::fmt::Write;
+use std::ops::ControlFlow;
 use workload::Scenario;
 
 const DIGESTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/digests.txt");
@@ -57,8 +58,12 @@ fn being_followed_changes_nothing_and_tells_what_happened() {
     let policy = preset("linux-6.18").unwrap();
     let alone = Simulation::run(&*workload, &machine, &policy, 2).unwrap();
     let told = RefCell::new(Vec::new());
-    let tell = |sample: &Sample| told.borrow_mut().push(sample.clone());
-    let followed = Simulation::followed(&*workload, &machine, &policy, 2, Sampling::default(), &tell).unwrap();
+    let tell = |sample: &Sample| {
+        told.borrow_mut().push(sample.clone());
+        ControlFlow::Continue(())
+    };
+    let sampling = Some(Sampling::default());
+    let followed = Simulation::followed(&*workload, &machine, &policy, 2, sampling, &tell).unwrap();
     assert_eq!(told.take(), followed.outcome.series, "each sample is told");
     assert_eq!(alone.digest, followed.digest);
     assert!(alone.timeline.is_none());
@@ -82,4 +87,20 @@ fn being_followed_changes_nothing_and_tells_what_happened() {
     let free = timeline.tracks.iter().find(|(key, _)| key.name == "free.order0.movable" && key.zone == zone).unwrap().1;
     assert_eq!(free.last().unwrap().value, last.free[1][0] as f32);
     assert!(timeline.slices.iter().any(|slice| slice.track == "kswapd node 0" && slice.end > slice.start));
+}
+
+#[test]
+fn who_follows_a_run_may_end_it() {
+    let workload = Scenario::shipped("kbuild-mix").unwrap().workload();
+    let (machine, policy) = (MachineSpec::guest(256 << 20), preset("linux-6.18").unwrap());
+    let until_2_s = |sample: &Sample| match sample.ts {
+        ..2_000_000_000 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    let ended = Simulation::followed(&*workload, &machine, &policy, 2, None, &until_2_s).unwrap();
+    assert!(ended.virtual_seconds < 60.0, "{} s", ended.virtual_seconds);
+    assert_eq!(ended.report.digest(), None, "it is not whole");
+    assert!(ended.outcome.counters["pgfault"] > 0, "what was done until then is there");
+    let window = ended.outcome.series.first().zip(ended.outcome.series.last()).unwrap();
+    assert_eq!((window.0.ts, window.1.ts as f64 / 1e9), (0, ended.virtual_seconds), "the window is the run's");
 }

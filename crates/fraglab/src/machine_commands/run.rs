@@ -1,18 +1,20 @@
 //! `fraglab run`: a scenario on real and simulated machines, side by side.
 
 use crate::column_spec::ColumnSpec;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 use crate::flight::{Told, waiting};
 use crate::machine_commands::machines::{self, in_force::InForce};
 use crate::machine_commands::run_args::{On, RunArgs};
 use crate::machine_commands::scenarios::{self, Chosen};
 use crate::output::{self, Format};
 use lab::outcome::Sample;
+use linux::signals::Signals;
 use report::flight::{Leg, LegState};
 use report::manifest::Provenance;
 use report::{Ran, ScenarioReport, write_scenario};
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// Percent of its quota that each root's saved operations go beyond it.
@@ -71,11 +73,22 @@ fn on_all(args: &RunArgs, columns: &[Chosen], kept: &Kept) -> Result<Vec<Ran>, F
         let (on, chosen) = pairs[at];
         let beside = kernels.entry(chosen.variant.as_deref()).or_default();
         told.is(at, LegState::Running);
-        let tell = |sample: &Sample| told.tell(at, |leg| so_far(leg, sample));
+        // A real kernel's run hears of signals by itself.
+        let signals = (*on == On::Sim).then(Signals::watch);
+        let tell = |sample: &Sample| {
+            told.tell(at, |leg| so_far(leg, sample));
+            if signals.as_ref().is_some_and(Signals::came) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
         let column = machines::run(on, chosen, args, &kept.of(on, chosen), beside, &tell)?;
         machines[at] = Some(column.ran);
         beside.extend(column.in_force);
         told.is(at, LegState::Done);
+        if column.interrupted || signals.is_some_and(|signals| signals.came()) {
+            warn(
+                "the run was interrupted: its figures are of what was done until then, and what comes behind it is not run",
+            );
+            break;
+        }
     }
     Ok(machines.into_iter().flatten().collect())
 }

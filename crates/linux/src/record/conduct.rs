@@ -3,13 +3,10 @@
 use super::error::RecordError;
 use super::options::RecordOptions;
 use super::recorder::{Recorder, Status, Summary};
+use crate::signals::Signals;
 use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::SigId;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::process::{Child, Command, ExitStatus};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often it is looked whether to end.
@@ -105,30 +102,4 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
         }
     }
     None
-}
-
-/// Signals that end a recording; while it lives, they do nothing else.
-struct Signals {
-    came: Arc<AtomicBool>,
-    watched: Vec<SigId>,
-}
-
-impl Signals {
-    fn watch() -> Self {
-        let came = Arc::new(AtomicBool::new(false));
-        let watched = [SIGINT, SIGTERM, SIGHUP].map(|signal| signal_hook::flag::register(signal, Arc::clone(&came)));
-        Self { came, watched: watched.into_iter().flatten().collect() }
-    }
-
-    fn came(&self) -> bool {
-        self.came.load(Ordering::Acquire)
-    }
-}
-
-impl Drop for Signals {
-    fn drop(&mut self) {
-        for id in self.watched.drain(..) {
-            signal_hook::low_level::unregister(id);
-        }
-    }
 }

@@ -10,6 +10,7 @@ use lab::outcome::Outcome;
 use pagealloc::Policy;
 use report::grid::CellId;
 use report::grid::plan::{Plan, Planned};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// The scenario of a grid, kept beside its plan.
@@ -49,7 +50,7 @@ fn limit(args: &GridArgs) -> Vec<String> {
 
 fn run(args: &RunArgs, kept: &Path) -> Result<Outcome, Failure> {
     let chosen: Chosen = scenarios::choose(&args.scenario, args.variants.first().map(String::as_str))?;
-    let ran = machines::run(&args.on[0], &chosen, args, kept, &[], &|_| {})?;
+    let ran = machines::run(&args.on[0], &chosen, args, kept, &[], &|_| ControlFlow::Continue(()))?;
     Ok(ran.ran.outcome)
 }
 

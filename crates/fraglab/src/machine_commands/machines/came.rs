@@ -28,6 +28,8 @@ pub struct Came {
     pub timeline: Option<Timeline>,
     /// Of a real kernel: what it is modelled by, with the settings that were in force, where that is known.
     pub in_force: Option<Policy>,
+    /// A signal ended it early.
+    pub interrupted: bool,
 }
 
 /// Counters and the state at the end, of a kernel that was not recorded.

@@ -2,7 +2,7 @@
 
 use super::came::{Came, facts_of_kernel, from_proc};
 use super::in_force;
-use crate::failure::{Failure, warn};
+use crate::failure::Failure;
 use crate::machine_commands::run_args::RunArgs;
 use crate::machine_commands::scenarios::Chosen;
 use linux::host::{self, HostError, Options};
@@ -29,9 +29,6 @@ pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
     let before = proc_texts()?;
     let run = host::run(&*chosen.workload, &options).map_err(failure)?;
     let after = proc_texts()?;
-    if run.interrupted {
-        warn("the run was interrupted: its figures are of what was done until then");
-    }
     Ok(Came {
         facts: facts_of_kernel(release(), BTreeMap::new(), chosen, &run.report),
         about: about(),
@@ -40,6 +37,7 @@ pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
         huge_bytes: host::huge_page_size() as u64,
         timeline: None,
         in_force: in_force::of_host(&release()),
+        interrupted: run.interrupted,
     })
 }
 

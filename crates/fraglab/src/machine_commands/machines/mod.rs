@@ -14,6 +14,7 @@ use came::Came;
 use in_force::InForce;
 use lab::outcome::Sample;
 use report::Ran;
+use std::ops::ControlFlow;
 use std::path::Path;
 use workload::on_paper;
 
@@ -23,11 +24,13 @@ pub struct Column {
     pub ran: Ran,
     /// Settings of a real kernel.
     pub in_force: Option<InForce>,
+    /// A signal ended the run early.
+    pub interrupted: bool,
 }
 
 /// Runs a scenario on one machine, as a column. What comes out beside the result goes into `kept`, a directory that is made if it is
 /// needed. `beside` are the real kernels in whose settings a simulated computer runs; `told` hears what it comes to, each virtual
-/// second.
+/// second, and may end the run.
 ///
 /// # Errors
 /// When the machine can't run it; what went wrong in the scenario itself is part of the result.
@@ -37,9 +40,9 @@ pub fn run(
     args: &RunArgs,
     kept: &Path,
     beside: &[InForce],
-    told: &dyn Fn(&Sample),
+    told: &dyn Fn(&Sample) -> ControlFlow<()>,
 ) -> Result<Column, Failure> {
-    let Came { about, facts, outcome, run, huge_bytes, timeline, in_force: policy } = match on {
+    let Came { about, facts, outcome, run, huge_bytes, timeline, in_force: policy, interrupted } = match on {
         On::Sim => sim::run(chosen, args, beside, told)?,
         On::Vm(kernel) => vm::run(kernel, chosen, args, kept)?,
         On::Host => host::run(chosen, args)?,
@@ -49,7 +52,7 @@ pub fn run(
     let name = column_name(on, chosen.variant.as_deref());
     let in_force = (*on != On::Sim).then(|| InForce { machine: name.clone(), policy });
     let ran = Ran { name, about, facts, outcome, run, huge_bytes, owed, measures, timeline };
-    Ok(Column { ran, in_force })
+    Ok(Column { ran, in_force, interrupted })
 }
 
 /// The name of a machine's column, with the variant behind a comma where there is one.

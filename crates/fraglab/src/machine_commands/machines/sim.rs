@@ -14,6 +14,7 @@ use pagealloc::policy::SYSCTLS;
 use recording::pagelog::MachineSeen;
 use report::Facts;
 use simulator::{Boot, MachineSpec, Simulation, SimulationError};
+use std::ops::ControlFlow;
 use std::path::Path;
 use workload::Scenario;
 
@@ -21,18 +22,20 @@ const NANOS_PER_SECOND: u64 = 1_000_000_000;
 /// Policy where neither the command line nor the scenario names one: the newest kernel's.
 const DEFAULT_POLICY: &str = "linux-6.18";
 
-/// Runs the scenario in virtual time, under the settings of a real kernel `beside` it if there is one; `told` hears each sample of
-/// a run that is followed.
-pub fn run(chosen: &Chosen, args: &RunArgs, beside: &[InForce], told: &dyn Fn(&Sample)) -> Result<Came, Failure> {
+/// Runs the scenario in virtual time, under the settings of a real kernel `beside` it if there is one; `told` hears each sample, and
+/// may end the run.
+pub fn run(
+    chosen: &Chosen,
+    args: &RunArgs,
+    beside: &[InForce],
+    told: &dyn Fn(&Sample) -> ControlFlow<()>,
+) -> Result<Came, Failure> {
     let spec = spec(chosen, args)?;
     let Asked { column, policy, settings_of } = policy(chosen, args, beside)?;
     let (workload, seed) = (&*chosen.workload, chosen.scenario.seed);
     // Followed only if what is seen is kept.
-    let simulated = match &args.output {
-        Some(_) => Simulation::followed(workload, &spec, &policy, seed, Sampling::default(), told),
-        None => Simulation::run(workload, &spec, &policy, seed),
-    };
-    let simulated = simulated.map_err(failure)?;
+    let sampling = args.output.as_ref().map(|_| Sampling::default());
+    let simulated = Simulation::followed(workload, &spec, &policy, seed, sampling, told).map_err(failure)?;
     let (virtual_seconds, wall_seconds) = (simulated.virtual_seconds, simulated.wall_seconds);
     say!("sim: {virtual_seconds:.1} virtual seconds in {wall_seconds:.1} s");
     let facts = Facts {
@@ -53,6 +56,7 @@ pub fn run(chosen: &Chosen, args: &RunArgs, beside: &[InForce], told: &dyn Fn(&S
         huge_bytes: spec.page() << spec.geometry.pmd_order,
         timeline: simulated.timeline,
         in_force: None,
+        interrupted: false,
     })
 }
 

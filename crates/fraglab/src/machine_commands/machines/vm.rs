@@ -45,7 +45,7 @@ pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Resul
     let timeline = args.output.as_ref().and_then(|_| timeline(&result));
     let sysctls = sysctls(&chosen.scenario, args).map(|(name, value)| (name, Some(value))).collect();
     let facts = facts_of_kernel(result.report.release.clone(), sysctls, chosen, &run);
-    Ok(Came { about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline, in_force })
+    Ok(Came { about, facts, outcome, run, huge_bytes: HUGE_BYTES, timeline, in_force, interrupted: false })
 }
 
 /// The kernel, what was set, and what it had otherwise than upstream before anybody set anything.
