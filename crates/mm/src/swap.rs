@@ -14,7 +14,7 @@ use crate::owner::Owner;
 use crate::reclaim::shadow::{Shadow, SwapEntry};
 use crate::state::{State, World};
 use pagealloc::policy::SwapTableRule;
-use pagealloc::{CpuId, Gfp, Order, Pfn, Request};
+use pagealloc::{CpuId, Gfp, Observer, Order, PageAllocator, Pfn, Request};
 
 /// A table under the cluster's lock: no waiting, no warning, no reserve but the one that `__GFP_HIGH` opens.
 const TABLE_LOCKED: Gfp = Gfp(Gfp::HIGH.0 | Gfp::NOMEMALLOC.0 | Gfp::NOWARN.0 | Gfp::ZERO.0 | Gfp::COMP.0);
@@ -72,7 +72,7 @@ impl<W: World> State<W> {
         if let Some(table) = self.alloc_inside_reclaim(&locked, task) {
             return Some(table);
         }
-        let request = sleeping_table_request(task.cpu);
+        let request = sleeping_table_request(&self.alloc, task.cpu);
         let table = self.alloc_inside_reclaim(&request, task);
         *failed += 1 + u32::from(table.is_none());
         table
@@ -134,6 +134,6 @@ pub fn is_table_request(gfp: Gfp) -> bool {
 }
 
 /// The request for a table that wakes kswapd.
-pub(crate) fn sleeping_table_request(cpu: CpuId) -> Request {
-    Request::new(0, TABLE_SLEEPING, cpu)
+pub(crate) fn sleeping_table_request<O: Observer>(alloc: &PageAllocator<O>, cpu: CpuId) -> Request {
+    alloc.local_request(0, TABLE_SLEEPING, cpu)
 }

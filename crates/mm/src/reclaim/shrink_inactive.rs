@@ -86,7 +86,8 @@ impl<W: World> Mm<W> {
     /// time passes that all of it takes.
     pub(super) async fn settle_batch(&self, batch: &Batch, swap: bool, writes: &mut Vec<Pfn>, task: &TaskContext) {
         if batch.failed_tables > 0 {
-            self.wake_kswapds_for(&sleeping_table_request(task.cpu));
+            let request = sleeping_table_request(&self.state.borrow().alloc, task.cpu);
+            self.wake_kswapds_for(&request);
             self.env.work(task, Work::FailedRequests(batch.failed_tables)).await;
         }
         let wrote = !writes.is_empty();

@@ -42,12 +42,13 @@ impl Swap {
     /// Slots in a cluster that has a table: the one being filled, then the others of the order.
     pub(super) fn take_nonfull(&mut self, order: Order, size: u32) -> Option<SwapEntry> {
         let at = usize::from(order);
-        if self.current[at].is_none_or(|cluster| !self.has_room(cluster, 1 << order, size)) {
+        // Single slots may have been stolen from a listed one meanwhile.
+        while self.current[at].is_none_or(|cluster| !self.has_room(cluster, 1 << order, size)) {
             let next = self.nonfull[at].pop_front()?;
             self.clusters[next as usize].listed = false;
             self.current[at] = Some(next);
         }
-        self.current[at].filter(|&cluster| self.has_room(cluster, 1 << order, size)).map(|c| self.take(c, order))
+        self.current[at].map(|cluster| self.take(cluster, order))
     }
 
     /// A single slot in a cluster of larger pages: the last resort.
@@ -124,6 +125,16 @@ mod tests {
         assert_eq!(entries[..3].iter().map(|&entry| swap.put(entry)).collect::<Vec<_>>(), [None; 3]);
         assert_eq!(fill(&mut swap, 0, 200).cluster, 0, "clusters with room come before empty ones");
         assert_eq!(swap.nr_tables(), 1);
+    }
+
+    #[test]
+    fn a_listed_cluster_that_was_stolen_full_hides_no_other() {
+        let mut swap = Swap::default();
+        let entries: Vec<_> = (0..6).map(|table| fill(&mut swap, 1, 100 + table)).collect();
+        swap.put(entries[0]);
+        swap.put(entries[2]);
+        assert_eq!([swap.steal(SIZE), swap.steal(SIZE)].map(|stolen| stolen.unwrap().cluster), [0, 0]);
+        assert_eq!(swap.take_nonfull(1, SIZE).map(|entry| entry.cluster), Some(1));
     }
 
     #[test]
