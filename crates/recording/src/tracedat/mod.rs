@@ -130,6 +130,31 @@ fn check_page_sizes(path: &SourceName, buffers: &[Buffer]) -> Result<(), Error> 
     }
 }
 
+/// Where a CPU's data lies in the file, as a table of CPUs has it.
+struct Place {
+    cpu: u16,
+    offset: u64,
+    size: u64,
+}
+
+/// Refuses a table in which a CPU stands twice, or two CPUs have the same bytes: the events of one would be counted twice, and those
+/// of the other be missing.
+fn check_places(cursor: &Cursor<'_>, mut places: Vec<Place>) -> Result<(), Error> {
+    places.retain(|place| place.size > 0);
+    places.sort_by_key(|place| (place.cpu, place.offset));
+    if let Some([_, twice]) = places.array_windows().find(|[one, next]| one.cpu == next.cpu) {
+        return Err(cursor.malformed(twice.offset, format!("the file has data of CPU {} at two places", twice.cpu)));
+    }
+    places.sort_by_key(|place| place.offset);
+    match places.array_windows().find(|[one, next]| next.offset - one.offset < one.size) {
+        None => Ok(()),
+        Some([one, next]) => {
+            let problem = format!("the data of CPUs {} and {} overlap", one.cpu, next.cpu);
+            Err(cursor.malformed(next.offset, problem))
+        }
+    }
+}
+
 /// A CPU number in the range that records can hold.
 fn cpu_number(cursor: &Cursor<'_>, cpu: u32) -> Result<u16, Error> {
     u16::try_from(cpu).map_err(|_| cursor.malformed(cursor.offset(), format!("{cpu} is no CPU number")))

@@ -187,6 +187,9 @@ impl<'a> CpuStream<'a> {
             _ => cursor.u64(what),
         };
         let commit = long(&mut cursor, "a page's header")?;
+        if self.time == 0 && commit == 0 {
+            return self.never_written(start);
+        }
         let used = commit & COMMIT_MASK;
         if used as usize > self.page_size.saturating_sub(layout.data_offset) {
             let problem = format!("the page claims to hold {used} bytes, more than fit");
@@ -203,6 +206,23 @@ impl<'a> CpuStream<'a> {
         // The number is there only if it fitted behind the entries.
         let stored = commit & MISSED_STORED != 0;
         Ok(Some(if stored { long(&mut data, "the number of lost events").ok() } else { None }))
+    }
+
+    /// The kernel stamps every page that it fills: one of zeros is a hole that the file system left, with events in it that are gone.
+    /// At the end of a CPU's pages it is room that nobody came to fill.
+    #[cold]
+    fn never_written(&mut self, start: usize) -> Result<Option<Option<u64>>, Error> {
+        if self.data[start..].iter().any(|byte| *byte != 0) {
+            let advice = "events are missing here; copy the file again, or cut the recording before it";
+            return Err(Error::malformed(
+                self.path,
+                self.base + start as u64,
+                "a ring-buffer page was never written",
+                advice,
+            ));
+        }
+        (self.page, self.next_page, self.entries, self.position) = (start, self.data.len(), &[], 0);
+        Ok(None)
     }
 
     /// Skips what a discarded entry left, or the unused rest of a page.
@@ -314,6 +334,17 @@ mod tests {
         let whole = page(1, 0, &[entry(1, 1), 0], 0);
         assert_eq!(read(&[whole.clone(), whole[..24].to_vec()]).unwrap().len(), 2);
         assert!(read(&[whole.clone(), whole[..23].to_vec()]).is_err());
+    }
+
+    #[test]
+    fn pages_that_were_never_written_are_refused_but_at_the_end() {
+        let (whole, hole) = (page(1, 0, &[entry(1, 1), 0], 0), vec![0; 64]);
+        assert_eq!(read(&[whole.clone(), hole.clone(), hole.clone()]).unwrap(), ["2: 4"]);
+        let error = read(&[whole.clone(), hole.clone(), hole, whole]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("pages: at byte 64: a ring-buffer page was never written; events are missing"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::tracedat::metadata::Metadata;
 use crate::tracedat::options::{Options, id};
-use crate::tracedat::{Buffer, Contents, CpuData, cpu_number};
+use crate::tracedat::{Buffer, Contents, CpuData, Place, check_places, cpu_number};
 
 /// Reads everything behind the page size.
 pub(crate) fn read(cursor: &mut Cursor<'_>, page_size: u32) -> Result<Contents, Error> {
@@ -76,7 +76,7 @@ fn read_options(
 
 /// The table of offsets and sizes, one entry a CPU.
 fn read_cpus(cursor: &mut Cursor<'_>, cpus: u32, page_size: u32, name: String, clock: String) -> Result<Buffer, Error> {
-    let mut data = Vec::new();
+    let (mut data, mut places) = (Vec::new(), Vec::new());
     for cpu in 0..cpus {
         let number = cpu_number(cursor, cpu)?;
         let offset = cursor.u64("the offset of a CPU's data")?;
@@ -84,6 +84,8 @@ fn read_cpus(cursor: &mut Cursor<'_>, cpus: u32, page_size: u32, name: String, c
         let mut pages = cursor.at(offset, "a CPU's data")?;
         pages.bytes(size, "a CPU's data")?;
         data.push(CpuData::in_file(number, offset, size));
+        places.push(Place { cpu: number, offset, size });
     }
+    check_places(cursor, places)?;
     Ok(Buffer::new(name, clock, page_size, data))
 }

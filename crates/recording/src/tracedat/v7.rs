@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::tracedat::compression::{Budget, Compression};
 use crate::tracedat::metadata::Metadata;
 use crate::tracedat::options::{Options, id};
-use crate::tracedat::{Buffer, Contents, CpuData, cpu_number};
+use crate::tracedat::{Buffer, Contents, CpuData, Place, check_places, cpu_number};
 
 /// Section flag: the contents are compressed.
 const COMPRESSED: u16 = 1;
@@ -129,12 +129,13 @@ impl<'a> Reader<'a> {
         let name = String::from_utf8_lossy(option.c_string("a buffer's name")?).into_owned();
         let clock = String::from_utf8_lossy(option.c_string("a buffer's clock")?).into_owned();
         let page_size = option.u32("a buffer's page size")?;
-        let mut cpus = Vec::new();
+        let (mut cpus, mut places) = (Vec::new(), Vec::new());
         for _ in 0..option.u32("a buffer's number of CPUs")? {
             let cpu = option.u32("a CPU's number")?;
             let cpu = cpu_number(option, cpu)?;
             let offset = option.u64("the offset of a CPU's data")?;
             let size = option.u64("the size of a CPU's data")?;
+            places.push(Place { cpu, offset, size });
             let mut data = self.file.at(offset, "a CPU's data")?;
             cpus.push(if flags & COMPRESSED == 0 {
                 data.bytes(size, "a CPU's data")?;
@@ -145,6 +146,7 @@ impl<'a> Reader<'a> {
                 CpuData::unpacked(cpu, self.compression.unpack_chunks(&mut data, &mut self.budget)?)
             });
         }
+        check_places(&self.file, places)?;
         self.buffers.push(Buffer::new(name, clock, page_size, cpus));
         Ok(())
     }
