@@ -4,7 +4,9 @@
 mod common;
 
 use common::tiny_trace;
-use recording::{Error, Record, TraceDat};
+use recording::pagelog::normalise;
+use recording::{Error, Event, Record, Recording, Trace, TraceDat};
+use std::path::{Path, PathBuf};
 
 fn read(bytes: Vec<u8>) -> Result<Vec<Record>, Error> {
     TraceDat::from_bytes("broken.dat", bytes)?.records()?.collect()
@@ -56,4 +58,78 @@ fn a_page_of_zeros_among_others_is_refused() {
     bytes[at..at + 4096].fill(0);
     let error = refused(bytes);
     assert!(error.starts_with(&format!("broken.dat: at byte {at}: a ring-buffer page was never written")), "{error}");
+}
+
+/// The trace with one more option at the beginning of the others.
+fn with_option(mut bytes: Vec<u8>, id: u16, data: &[u8]) -> Vec<u8> {
+    let option = [&id.to_le_bytes()[..], &(data.len() as u32).to_le_bytes(), data].concat();
+    for cpu in [0, 1] {
+        let at = entry(&bytes, cpu);
+        let moved = (number(&bytes, at) + option.len()) as u64;
+        bytes[at..at + 8].copy_from_slice(&moved.to_le_bytes());
+    }
+    let options = bytes.windows(10).position(|window| window == b"options  \0").unwrap() + 10;
+    bytes.splice(options..options, option);
+    bytes
+}
+
+fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/demo")
+}
+
+/// The first seconds of the demo, to the end of tick 2.
+fn demo_trace() -> Vec<u8> {
+    let recording = Recording::open(demo()).unwrap();
+    let Trace::Dat(trace) = recording.page_trace().unwrap() else { panic!("text") };
+    let ends = |record: &Record| matches!(&record.event, Event::Marker(mark) if &*mark.text == "TICK 2 end");
+    let end = trace.records().unwrap().map(Result::unwrap).find(ends).unwrap();
+    trace.cut(end.ts_ns).unwrap().0
+}
+
+/// What is said of the demo with this trace.
+fn doubts(trace: &[u8]) -> Vec<String> {
+    let dir = tempfile::tempdir().unwrap();
+    for part in ["snap.tar.xz", "meta.tar.xz", "ticks.txt.xz"] {
+        std::fs::copy(demo().join(part), dir.path().join(part)).unwrap();
+    }
+    std::fs::write(dir.path().join("trace.dat"), trace).unwrap();
+    normalise(&Recording::open(dir.path()).unwrap()).unwrap().doubts
+}
+
+#[test]
+fn a_cpu_without_events_is_told() {
+    let mut bytes = demo_trace();
+    assert_eq!(doubts(&bytes), [""; 0]);
+    let size = entry(&bytes, 1) + 8;
+    bytes[size..size + 8].fill(0);
+    let said = doubts(&bytes);
+    assert!(said.len() == 1 && said[0].contains("trace.dat: no event of CPU 1, of a machine of 2:"), "{said:?}");
+}
+
+#[test]
+fn a_cpu_that_lacks_the_end_of_its_pages_is_told() {
+    let mut bytes = demo_trace();
+    let size = entry(&bytes, 1) + 8;
+    let eighth = (number(&bytes, size) / 4096 / 8 * 4096) as u64;
+    bytes[size..size + 8].copy_from_slice(&eighth.to_le_bytes());
+    let said = doubts(&bytes);
+    assert!(said.len() == 1 && said[0].contains("CPU 1 ends long before others"), "{said:?}");
+}
+
+#[test]
+fn losses_that_only_the_statistics_know_are_told() {
+    let trace = demo_trace();
+    let with = |counts: &str| with_option(trace.clone(), 2, format!("CPU: 0\nentries: 5\n{counts}\n\0").as_bytes());
+    let stats = |counts: &str| doubts(&with(counts));
+    assert_eq!(stats("overrun: 0\ncommit overrun: 0\ndropped events: 0"), [""; 0]);
+    for (counts, lost) in [("dropped events: 7", 7), ("overrun: 3\ncommit overrun: 4", 7), ("overrun: 3", 3)] {
+        let said = stats(counts);
+        let wanted = format!("trace.dat: the kernel's statistics count {lost} lost events of which no page says where");
+        assert!(said.len() == 1 && said[0].contains(&wanted), "{said:?}");
+    }
+    // A page that says so, before the start snapshot, accounts for what was overwritten.
+    let mut marked = with("overrun: 3\ndropped events: 2");
+    let commit = page(&marked, 0, 0) + 8;
+    marked[commit + 3] |= 0x80;
+    assert!(doubts(&marked)[0].contains("statistics count 2 lost events"));
 }

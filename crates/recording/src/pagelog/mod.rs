@@ -11,6 +11,7 @@ mod beside;
 mod build;
 mod bulk;
 mod cached;
+mod cpus_seen;
 mod epoch;
 mod exits;
 mod fault_time;

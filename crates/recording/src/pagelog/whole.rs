@@ -3,6 +3,7 @@
 use super::PageLog;
 use super::beside::Beside;
 use super::build::build;
+use super::cpus_seen::CpusSeen;
 use super::epoch::since_epoch;
 use super::fault_time::FaultsInARow;
 use super::infer;
@@ -30,6 +31,8 @@ pub struct Normalised {
     pub log: PageLog,
     /// The recorded kernel's outcome over the log's window.
     pub kernel: Outcome,
+    /// What makes one doubt that the trace is whole, in sentences; mostly nothing.
+    pub doubts: Vec<String>,
 }
 
 /// Normalises a recording.
@@ -40,9 +43,10 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let trace = recording.page_trace()?;
     let start = Start::of(recording)?;
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
+    let mut seen = CpusSeen::default();
     let (mut log, mut beside) = build(
         &start.snapshot(),
-        followable(recording, trace, since_epoch(trace.records()?)),
+        followable(recording, trace, since_epoch(trace.records()?), &mut seen),
         PageArray::of(recording),
         thp,
     )?;
@@ -61,7 +65,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     if let Some(scanned) = slab::scanned(&kernel.counters) {
         log.slabs_scanned = scanned;
     }
-    Ok(Normalised { log, kernel })
+    Ok(Normalised { log, kernel, doubts: seen.doubts(recording)? })
 }
 
 /// What a simulated machine has to know of a recorded one to stand in for it.
@@ -188,6 +192,7 @@ fn followable(
     recording: &Recording,
     trace: &Trace,
     records: impl Iterator<Item = Result<Record, Error>>,
+    seen: &mut CpusSeen,
 ) -> impl Iterator<Item = Result<Record, Error>> {
     let frames = recording.frames().unwrap_or(u64::MAX);
     let mut needed = false;
@@ -196,6 +201,7 @@ fn followable(
         if record.cpu > LAST_CPU {
             return Err(Error::TooManyCpus { path: trace.path().to_owned(), cpu: record.cpu, last: LAST_CPU });
         }
+        seen.saw(&record);
         match &record.event {
             Event::PageAlloc(PageAlloc { pfn: Some(pfn), .. }) | Event::PageFree(PageFree { pfn, .. })
                 if *pfn >= frames =>

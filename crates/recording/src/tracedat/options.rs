@@ -90,13 +90,28 @@ impl Options {
     /// Events that the kernel says it lost, summed over the `overrun`, `commit overrun` and
     /// `dropped events` of all CPUs; `None` if the file holds no statistics.
     pub fn lost_in_stats(&self) -> Option<u64> {
-        let counters = ["overrun", "commit overrun", "dropped events"];
+        let sum = self.counted(&["overrun", "commit overrun", "dropped events"]);
+        (!self.cpu_stats.is_empty()).then_some(sum)
+    }
+
+    /// Lost events that the statistics count and no page can have marked; `None` if there are none.
+    ///
+    /// Events that were overwritten (`overrun`) are marked on the page that was read next, so pages with marks (`marked`) account for
+    /// them. Those that found no room (`dropped events`), or met an interrupt that wrote once round the buffer (`commit overrun`),
+    /// are marked nowhere.
+    pub fn lost_without_place(&self, marked: bool) -> Option<u64> {
+        let counters = ["commit overrun", "dropped events", "overrun"];
+        Some(self.counted(if marked { &counters[..2] } else { &counters })).filter(|lost| *lost > 0)
+    }
+
+    /// Sum of some counters over all CPUs.
+    fn counted(&self, counters: &[&str]) -> u64 {
         let lines = self.cpu_stats.iter().flat_map(|stats| stats.lines());
         let counts = lines.filter_map(|line| {
             let (name, value) = line.split_once(':')?;
             counters.contains(&name.trim()).then(|| value.trim().parse::<u64>().ok())?
         });
-        (!self.cpu_stats.is_empty()).then(|| counts.fold(0, u64::saturating_add))
+        counts.fold(0, u64::saturating_add)
     }
 
     /// The clock that `trace_clock` shows in brackets, or the whole text if it has none.
