@@ -53,7 +53,7 @@ impl TextTrace {
             path: &self.path,
             rest: &self.bytes,
             line: 0,
-            last_ts_ns: 0,
+            order: Order::default(),
             gfp: GfpNames::default(),
             comms: BTreeMap::new(),
             last_pid: None,
@@ -67,7 +67,7 @@ pub struct TextRecords<'a> {
     path: &'a SourceName,
     rest: &'a [u8],
     line: u64,
-    last_ts_ns: u64,
+    order: Order,
     gfp: GfpNames,
     comms: BTreeMap<i32, Box<str>>,
     last_pid: Option<i32>,
@@ -99,16 +99,16 @@ impl TextRecords<'_> {
             let lost = Lost { count, place: self.line };
             self.lost.add(&lost);
             let event = Event::Lost(lost);
-            let ts_ns = self.last_ts_ns;
+            let ts_ns = self.order.last;
             return Ok(Some(Record { ts_ns, cpu, pid: 0, in_interrupt: false, event }));
         }
         let head = Head::parse(line)?;
+        self.order.check(head.cpu, head.ts_ns)?;
         if self.last_pid != Some(head.pid) {
             let comm = || String::from_utf8_lossy(head.comm).into();
             self.comms.entry(head.pid).or_insert_with(comm);
             self.last_pid = Some(head.pid);
         }
-        self.last_ts_ns = head.ts_ns;
         let event = parse_event(head.name, head.payload, &mut self.gfp)?;
         let Head { ts_ns, cpu, pid, in_interrupt, .. } = head;
         Ok(Some(Record { ts_ns, cpu, pid, in_interrupt, event }))
@@ -137,6 +137,49 @@ impl Iterator for TextRecords<'_> {
         }
         None
     }
+}
+
+/// How far the times of two CPUs may be out of order. Clocks such as `local` are each CPU's own, and whoever reads `trace_pipe` meets what
+/// a CPU finished writing late behind later events of others: both within the time of a few interrupts.
+const SKEW_NS: u64 = 10_000_000;
+
+/// Refuses texts that go back in time: two in one, a part of one moved or repeated.
+#[derive(Default)]
+struct Order {
+    /// Time of the last record of each CPU.
+    of_cpus: Vec<u64>,
+    /// The latest time of all.
+    latest: u64,
+    /// Time of the last record.
+    last: u64,
+}
+
+impl Order {
+    #[inline]
+    fn check(&mut self, cpu: u16, ts_ns: u64) -> Result<(), Box<str>> {
+        let index = usize::from(cpu);
+        if index >= self.of_cpus.len() {
+            self.of_cpus.resize(index + 1, 0);
+        }
+        let before = self.of_cpus[index].max(self.latest.saturating_sub(SKEW_NS));
+        if ts_ns < before {
+            return Err(backwards(cpu, ts_ns, before));
+        }
+        self.of_cpus[index] = ts_ns;
+        (self.latest, self.last) = (self.latest.max(ts_ns), ts_ns);
+        Ok(())
+    }
+}
+
+#[cold]
+fn backwards(cpu: u16, ts_ns: u64, before: u64) -> Box<str> {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let (now, before) = (seconds(ts_ns), seconds(before));
+    format!(
+        "the time {now:.6} of CPU {cpu} lies before {before:.6}, which was reached above: lines are repeated or out of order; give the lines \
+         of one trace as ftrace printed them"
+    )
+    .into()
 }
 
 /// Headers, blank lines, stack traces, and what trace-cmd says about the file.
@@ -331,6 +374,18 @@ mod tests {
         assert_eq!(kinds, ["mm_page_free", "lost", "lost"]);
         let expected = LostEvents { gaps: 2, counted: 23, uncounted_gaps: 1 };
         assert_eq!(iter.lost(), expected);
+    }
+
+    #[test]
+    fn texts_that_go_back_in_time_are_refused() {
+        let line = |cpu: u16, ms: u64| format!("x-1 [00{cpu}] 1.{ms:03}000: mm_page_free: page=x pfn=1 order=0\n");
+        let read = |lines: &[(u16, u64)]| records(&lines.iter().map(|(cpu, ms)| line(*cpu, *ms)).collect::<String>());
+        // Each CPU's clock may lag behind others a little.
+        assert_eq!(read(&[(0, 100), (1, 95), (0, 100), (1, 97)]).unwrap().len(), 4);
+        for lines in [[(0, 100), (1, 89)], [(0, 100), (0, 99)]] {
+            let error = read(&lines).unwrap_err().to_string();
+            assert!(error.starts_with("trace:2: the time 1.0") && error.contains("lines are repeated"), "{error}");
+        }
     }
 
     #[test]

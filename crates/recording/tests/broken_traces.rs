@@ -133,3 +133,23 @@ fn losses_that_only_the_statistics_know_are_told() {
     marked[commit + 3] |= 0x80;
     assert!(doubts(&marked)[0].contains("statistics count 2 lost events"));
 }
+
+#[test]
+fn times_that_go_back_are_refused_at_their_page() {
+    let change = |at: usize, change: &dyn Fn(&mut [u8])| {
+        let mut bytes = tiny_trace();
+        let at = page(&bytes, 0, at);
+        change(&mut bytes[at..]);
+        refused(bytes)
+    };
+    let at = |number: usize| {
+        format!("broken.dat: at byte {}: the time of CPU 0 goes back here", page(&tiny_trace(), 0, number))
+    };
+    let repeated = change(3, &|page| page.copy_within(..4096, 4096));
+    assert!(repeated.starts_with(&at(4)), "{repeated}");
+    // A time far ahead is met when the next page does not follow it.
+    let ahead = change(3, &|page| page[5] |= 1);
+    assert!(ahead.starts_with(&at(4)), "{ahead}");
+    let zero = change(3, &|page| page[..8].fill(0));
+    assert!(zero.starts_with(&at(3)), "{zero}");
+}

@@ -139,13 +139,26 @@ impl<'a> Records<'a> {
             return Err(head.stream.malformed(problem));
         }
         match head.stream.next() {
-            Ok(Some((time, entry))) => (head.time, head.entry) = (time, entry),
+            Ok(Some((next, entry))) if next >= time => (head.time, head.entry) = (next, entry),
+            Ok(Some((next, _))) => self.failure = Some(backwards(head, next)),
             Ok(None) => drop(self.heads.remove(index)),
             Err(error) => self.failure = Some(error),
         }
         let ts_ns = self.scale.to_ns(time);
         Ok(Record { ts_ns, cpu, pid, in_interrupt, event })
     }
+}
+
+/// A CPU writes its events in the order of their times, interrupts included, so there is no skew to allow for. Which of two pages has the
+/// wrong time, the one before or this one, nothing tells.
+#[cold]
+fn backwards(head: &Head<'_>, next: u64) -> Error {
+    let problem = format!(
+        "the time of CPU {} goes back here, from {} to {next}: pages are damaged, repeated or out of order, or the clock was set",
+        head.cpu, head.time
+    );
+    let advice = "cut the recording before it, or record with `-C global` or `-C mono`";
+    Error::malformed(head.stream.path(), head.stream.page_offset(), problem, advice)
 }
 
 impl Iterator for Records<'_> {

@@ -126,6 +126,11 @@ impl<'a> CpuStream<'a> {
         }
     }
 
+    /// The name of the file.
+    pub(crate) fn path(&self) -> &'a SourceName {
+        self.path
+    }
+
     /// File offset of the page that the last entry was in.
     pub(crate) fn page_offset(&self) -> u64 {
         self.base + self.page as u64
