@@ -92,15 +92,15 @@ impl TextRecords<'_> {
 
     /// Looks at one line; `None` for those that are no records.
     fn parse(&mut self, line: &[u8]) -> Result<Option<Record>, Box<str>> {
-        if is_comment(line) {
-            return Ok(None);
-        }
-        if let Some((cpu, count)) = parse_lost(line) {
+        if let Some((cpu, count)) = parse_overwritten(line).map(|cpu| (cpu, None)).or_else(|| parse_lost(line)) {
             let lost = Lost { count, place: self.line };
             self.lost.add(&lost);
             let event = Event::Lost(lost);
             let ts_ns = self.order.last;
             return Ok(Some(Record { ts_ns, cpu, pid: 0, in_interrupt: false, event }));
+        }
+        if is_comment(line) {
+            return Ok(None);
         }
         let head = Head::parse(line)?;
         self.order.check(head.cpu, head.ts_ns)?;
@@ -209,6 +209,15 @@ fn parse_lost(line: &[u8]) -> Option<(u16, Option<u64>)> {
     }
     let count = count.map(|(count, _)| count);
     Some((u16::try_from(cpu).ok()?, count))
+}
+
+/// `##### CPU 1 buffer started ####`, before the first event of each CPU but the one that begins the text, and only if events of some CPU
+/// were overwritten. It does not tell of which, so those of this one before here may be missing.
+fn parse_overwritten(line: &[u8]) -> Option<u16> {
+    let rest = line.strip_prefix(b"##### CPU ")?;
+    let (cpu, digits) = decimal(rest)?;
+    rest[digits..].starts_with(b" buffer started").then_some(())?;
+    u16::try_from(cpu).ok()
 }
 
 /// The parts of a line.
@@ -374,6 +383,15 @@ mod tests {
         assert_eq!(kinds, ["mm_page_free", "lost", "lost"]);
         let expected = LostEvents { gaps: 2, counted: 23, uncounted_gaps: 1 };
         assert_eq!(iter.lost(), expected);
+    }
+
+    #[test]
+    fn a_cpu_whose_oldest_events_were_overwritten_lost_them() {
+        let text = "# tracer: nop\nx-1 [000] 1.5: mm_page_free: page=x pfn=1 order=0\n##### CPU 1 buffer started ####\n\
+                    x-1 [001] 1.6: mm_page_free: page=x pfn=1 order=0\n";
+        let records = records(text).unwrap();
+        let lost = Event::Lost(Lost { count: None, place: 3 });
+        assert_eq!((records.len(), records[1].cpu, &records[1].event), (3, 1, &lost));
     }
 
     #[test]
