@@ -153,3 +153,24 @@ fn times_that_go_back_are_refused_at_their_page() {
     let zero = change(3, &|page| page[..8].fill(0));
     assert!(zero.starts_with(&at(3)), "{zero}");
 }
+
+#[test]
+fn clocks_that_count_something_else_than_nanoseconds_are_refused() {
+    let with_clock = |clock: &str| {
+        let mut bytes = tiny_trace();
+        let own = bytes.windows(12).position(|window| window == b"options  \0\x04\0").unwrap() + 10;
+        // An option of the future: the last one of a kind counts.
+        bytes[own] = 99;
+        with_option(bytes, 4, format!("{clock}\n\0").as_bytes())
+    };
+    for clock in ["local [mono] counter", "[mono_raw]", "[boot]", "[tai]", "[perf]", "[global]", "[local]"] {
+        assert!(read(with_clock(clock)).is_ok(), "{clock}");
+    }
+    for clock in ["uptime", "ppc-tb", "s390-tod", "banana", "counter", "x86-tsc"] {
+        let error = refused(with_clock(&format!("local [{clock}]")));
+        assert!(
+            error.contains(&format!("the trace clock `{clock}` does not tell nanoseconds; record with")),
+            "{error}"
+        );
+    }
+}

@@ -117,6 +117,13 @@ impl CpuData {
 /// allocate in one piece.
 const PAGE_SIZES: std::ops::RangeInclusive<u32> = 1 << 10..=1 << 24;
 
+/// Trace clocks whose unit is a nanosecond; a file that names none has the kernel's default, `local`. Others count jiffies (`uptime`),
+/// ticks (`ppc-tb`, `s390-tod`) or events (`counter`).
+const NS_CLOCKS: [&str; 8] = ["", "local", "global", "perf", "mono", "mono_raw", "boot", "tai"];
+
+/// The clock that an option says how to convert: the kernel's name, and what trace-cmd calls it where it asks for that option.
+const TSC_CLOCKS: [&str; 2] = ["x86-tsc", "tsc2nsec"];
+
 /// Refuses buffers whose pages are absurd, before memory is reserved for one.
 fn check_page_sizes(path: &SourceName, buffers: &[Buffer]) -> Result<(), Error> {
     match buffers.iter().find(|buffer| !PAGE_SIZES.contains(&buffer.page_size)) {
@@ -314,8 +321,9 @@ impl TraceDat {
     }
 
     fn clock_scale(&self, buffer: &Buffer) -> Result<ClockScale, Error> {
-        let is_tsc = buffer.clock == "x86-tsc";
-        if buffer.clock == "counter" || (is_tsc && self.options.tsc_to_ns.is_none()) {
+        let is_tsc = TSC_CLOCKS.contains(&&*buffer.clock);
+        let tells_ns = if is_tsc { self.options.tsc_to_ns.is_some() } else { NS_CLOCKS.contains(&&*buffer.clock) };
+        if !tells_ns {
             return Err(Error::malformed(
                 &self.path,
                 0,
