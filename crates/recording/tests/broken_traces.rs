@@ -174,3 +174,25 @@ fn clocks_that_count_something_else_than_nanoseconds_are_refused() {
         );
     }
 }
+
+#[test]
+fn a_trace_instance_is_read_once_and_without_its_empty_cpus() {
+    let mut bytes = with_option(tiny_trace(), 3, b"12345678one\0");
+    let names = bytes.windows(4).position(|window| window == b"one\0").unwrap();
+    let table = bytes.len() as u64;
+    bytes[names - 8..names].copy_from_slice(&table.to_le_bytes());
+    bytes.extend_from_slice(b"flyrecord\0");
+    bytes.resize(bytes.len() + 2 * 16, 0);
+    let trace = TraceDat::from_bytes("instance.dat", bytes.clone()).unwrap();
+    assert_eq!((trace.buffers().len(), &*trace.buffers()[1].name, trace.buffers()[1].cpus().count()), (2, "one", 0));
+
+    let option = bytes[names - 14..names + 4].to_vec();
+    for cpu in [0, 1] {
+        let at = entry(&bytes, cpu);
+        let moved = (number(&bytes, at) + option.len()) as u64;
+        bytes[at..at + 8].copy_from_slice(&moved.to_le_bytes());
+    }
+    bytes.splice(names - 14..names - 14, option);
+    let error = TraceDat::from_bytes("instance.dat", bytes).unwrap_err().to_string();
+    assert!(error.contains("two options point at one trace instance"), "{error}");
+}

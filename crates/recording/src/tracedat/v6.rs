@@ -1,10 +1,15 @@
 //! Version 6: one section after another, without a table of contents (trace-cmd.dat.v6(5)).
 
+use std::collections::BTreeSet;
+
 use crate::cursor::Cursor;
 use crate::error::Error;
 use crate::tracedat::metadata::Metadata;
 use crate::tracedat::options::{Options, id};
 use crate::tracedat::{Buffer, Contents, CpuData, Place, check_places, cpu_number};
+
+/// No kernel has a clock of so long a name. Every buffer has a copy of it.
+const MAX_CLOCK: usize = 64;
 
 /// Reads everything behind the page size.
 pub(crate) fn read(cursor: &mut Cursor<'_>, page_size: u32) -> Result<Contents, Error> {
@@ -27,6 +32,10 @@ pub(crate) fn read(cursor: &mut Cursor<'_>, page_size: u32) -> Result<Contents, 
     }
     require_flyrecord(cursor, offset, word)?;
     let clock = options.selected_clock().unwrap_or("").to_owned();
+    if clock.len() > MAX_CLOCK {
+        let problem = format!("the name of the trace clock has {} bytes", clock.len());
+        return Err(cursor.malformed(offset, problem));
+    }
     let mut buffers = vec![read_cpus(cursor, cpus, page_size, String::new(), clock.clone())?];
     for (name, offset) in instances {
         let mut cursor = cursor.at(offset, "a trace instance")?;
@@ -56,6 +65,7 @@ fn read_options(
     options: &mut Options,
     instances: &mut Vec<(String, u64)>,
 ) -> Result<(), Error> {
+    let mut offsets = BTreeSet::new();
     loop {
         let option = cursor.u16("an option's number")?;
         if option == id::DONE {
@@ -67,6 +77,10 @@ fn read_options(
         if option == id::BUFFER {
             let offset = data.u64("an instance's offset")?;
             let name = data.c_string("an instance's name")?;
+            // Two at one place would be read twice; tables at different ones can't overlap, since each follows its own word.
+            if !offsets.insert(offset) {
+                return Err(data.malformed(offset, "two options point at one trace instance"));
+            }
             instances.push((String::from_utf8_lossy(name).into_owned(), offset));
         } else {
             options.take(option, &mut data, size)?;
@@ -83,6 +97,10 @@ fn read_cpus(cursor: &mut Cursor<'_>, cpus: u32, page_size: u32, name: String, c
         let size = cursor.u64("the size of a CPU's data")?;
         let mut pages = cursor.at(offset, "a CPU's data")?;
         pages.bytes(size, "a CPU's data")?;
+        // Memory goes by what the file holds, not by how many CPUs it names.
+        if size == 0 {
+            continue;
+        }
         data.push(CpuData::in_file(number, offset, size));
         places.push(Place { cpu: number, offset, size });
     }
