@@ -233,11 +233,13 @@ struct Head<'a> {
 
 impl<'a> Head<'a> {
     fn parse(line: &'a [u8]) -> Result<Self, Box<str>> {
+        // Once, since each bracket is tried: the time of a line of blanks and brackets goes by its length.
+        let line = line.trim_ascii_start();
         // The comm may hold brackets; the first one that encloses a number behind a pid is the CPU.
         let cpu = memchr_iter(b'[', line).find_map(|at| {
-            let (comm, pid) = split_task(&line[..at])?;
             let (cpu, digits) = decimal(&line[at + 1..])?;
             let rest = line[at + 1 + digits..].strip_prefix(b"]")?;
+            let (comm, pid) = split_task(&line[..at])?;
             Some((comm, pid, u16::try_from(cpu).ok()?, rest))
         });
         let (comm, pid, cpu, rest) = cpu.ok_or("the line has no `comm-pid [cpu]`")?;
@@ -248,12 +250,15 @@ impl<'a> Head<'a> {
     }
 }
 
+/// The most characters of a thread group's number with its blanks.
+const LONGEST_GROUP: usize = 16;
+
 /// `comm-pid`, possibly followed by a thread-group column `(  123)` or `(-----)`.
 fn split_task(text: &[u8]) -> Option<(&[u8], i32)> {
     let mut text = text.trim_ascii();
     if let Some(before) = text.strip_suffix(b")") {
-        let open = memchr::memrchr(b'(', before)?;
-        text = before[..open].trim_ascii_end();
+        let open = before.iter().rev().take(LONGEST_GROUP).position(|byte| *byte == b'(')?;
+        text = before[..before.len() - 1 - open].trim_ascii_end();
     }
     let start = text.iter().rposition(|byte| !byte.is_ascii_digit())?;
     if !matches!(text[start], b'-' | b' ') {
@@ -289,20 +294,22 @@ fn split_time(rest: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 /// `event: payload` or `system:event: payload`; lines of the function tracer have no colon.
-fn split_name(rest: &[u8]) -> Option<(&[u8], &[u8])> {
-    let rest = rest.trim_ascii();
-    let Some(colon) = memchr(b':', rest) else {
-        let is_function = memchr::memmem::find(rest, b"<-").is_some();
-        return is_function.then_some((b"function", rest));
-    };
-    let (name, after) = (&rest[..colon], &rest[colon + 1..]);
-    if name.is_empty() || memchr(b' ', name).is_some() {
-        return None;
+fn split_name(mut rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    loop {
+        rest = rest.trim_ascii();
+        let Some(colon) = memchr(b':', rest) else {
+            let is_function = memchr::memmem::find(rest, b"<-").is_some();
+            return is_function.then_some((b"function", rest));
+        };
+        let (name, after) = (&rest[..colon], &rest[colon + 1..]);
+        if name.is_empty() || memchr(b' ', name).is_some() {
+            return None;
+        }
+        if after.first().is_none_or(u8::is_ascii_whitespace) {
+            return Some((name, after.trim_ascii_start()));
+        }
+        rest = after;
     }
-    if after.first().is_some_and(|byte| !byte.is_ascii_whitespace()) {
-        return split_name(after);
-    }
-    Some((name, after.trim_ascii_start()))
 }
 
 fn parse_event(name: &[u8], payload: &[u8], gfp: &mut GfpNames) -> Result<Event, Box<str>> {
@@ -392,6 +399,18 @@ mod tests {
         let records = records(text).unwrap();
         let lost = Event::Lost(Lost { count: None, place: 3 });
         assert_eq!((records.len(), records[1].cpu, &records[1].event), (3, 1, &lost));
+    }
+
+    /// Whoever looks at all that stands before each bracket takes 10^12 steps.
+    #[test]
+    fn the_time_of_a_line_goes_by_its_length() {
+        let begun = std::time::Instant::now();
+        for (blanks, brackets) in [(" ", "["), (" ", "[1]"), ("x", ")[1]"), ("x", "7[1]"), ("x-1 [0] 1.5: a", ":a")] {
+            let many = if blanks.len() == 1 { 1_000_000 } else { 1 };
+            let line = blanks.repeat(many) + &brackets.repeat(1_000_000);
+            assert!(records(&line).is_err(), "{blanks}{brackets}");
+        }
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 
     #[test]

@@ -14,6 +14,9 @@ use crate::tracedat::{Buffer, Contents, CpuData, Place, check_places, cpu_number
 /// Section flag: the contents are compressed.
 const COMPRESSED: u16 = 1;
 
+/// What is wrong with a section that was read before.
+const SECOND_OPTION: &str = "two options point at one section";
+
 /// Reads everything behind the page size.
 pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Contents, Error> {
     let offset = cursor.offset();
@@ -36,13 +39,11 @@ pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Contents, Error> {
         options: Options::default(),
         buffers: Vec::new(),
         has_text_buffer: false,
+        seen: BTreeSet::new(),
     };
     let mut next = cursor.u64("the offset of the options")?;
-    let mut seen = BTreeSet::new();
     while next != 0 {
-        if !seen.insert(next) {
-            return Err(cursor.malformed(next, "the chain of option sections bites its tail"));
-        }
+        reader.first_time(next, "the chain of option sections bites its tail")?;
         next = reader.read_options(next)?;
     }
     reader.finish()
@@ -57,6 +58,8 @@ struct Reader<'a> {
     options: Options,
     buffers: Vec<Buffer>,
     has_text_buffer: bool,
+    /// Where the sections stand that were read.
+    seen: BTreeSet<u64>,
 }
 
 impl<'a> Reader<'a> {
@@ -70,6 +73,11 @@ impl<'a> Reader<'a> {
             return Err(Error::malformed(self.file.path(), 0, problem, advice));
         }
         Ok(Contents { metadata: self.metadata, options: self.options, buffers: self.buffers })
+    }
+
+    /// Refuses a section that was read before: options are small, and could have a large one read any number of times.
+    fn first_time(&mut self, offset: u64, problem: &'static str) -> Result<(), Error> {
+        if self.seen.insert(offset) { Ok(()) } else { Err(self.file.malformed(offset, problem)) }
     }
 
     /// Reads one section of options; returns the offset of the next one, or 0.
@@ -97,6 +105,7 @@ impl<'a> Reader<'a> {
 
     /// Reads a section of metadata; sections bear the number of the option that points at them.
     fn read_section(&mut self, id: u16, offset: u64) -> Result<(), Error> {
+        self.first_time(offset, SECOND_OPTION)?;
         let (contents, base) = self.section(offset, id, "a section")?;
         let path = self.file.path().clone();
         let cursor = &mut Cursor::new(&path, &contents, base);
@@ -125,6 +134,7 @@ impl<'a> Reader<'a> {
 
     fn read_buffer(&mut self, option: &mut Cursor<'_>) -> Result<(), Error> {
         let section = option.u64("the offset of a buffer")?;
+        self.first_time(section, SECOND_OPTION)?;
         let (flags, _) = section_header(&mut self.file.at(section, "a buffer")?, id::BUFFER)?;
         let name = String::from_utf8_lossy(option.c_string("a buffer's name")?).into_owned();
         let clock = String::from_utf8_lossy(option.c_string("a buffer's clock")?).into_owned();

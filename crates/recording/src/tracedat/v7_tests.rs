@@ -94,6 +94,11 @@ fn option(id: u16, data: &[u8]) -> Vec<u8> {
 
 /// The fixture as version 7, once as the top buffer and once, on the TSC clock, as instance `more`.
 fn as_v7(trace: &TraceDat, zlib: bool) -> Vec<u8> {
+    as_v7_with(trace, zlib, &[])
+}
+
+/// The same with more options.
+fn as_v7_with(trace: &TraceDat, zlib: bool, more: &[(u16, &[u8])]) -> Vec<u8> {
     let mut file = Writer::new(zlib);
     let start = file.out.len() - 8;
     // The headers stand first in version 6; what follows them here is empty and not read.
@@ -122,6 +127,7 @@ fn as_v7(trace: &TraceDat, zlib: bool) -> Vec<u8> {
     let conversion = [2_u32, 1].map(u32::to_le_bytes).concat();
     second.extend(option(id::TSC2NSEC, &[&conversion[..], &1_000_u64.to_le_bytes()].concat()));
     second.extend(option(999, b"of the future"));
+    second.extend(more.iter().flat_map(|(id, data)| option(*id, data)));
     second.extend(option(id::DONE, &[0; 8]));
     let offset = file.section(0, &second);
     first.extend(option(id::DONE, &offset.to_le_bytes()));
@@ -189,4 +195,17 @@ fn damaged_chunks_and_circles_of_options_are_errors() {
     circle[done..].copy_from_slice(&(first as u64).to_le_bytes());
     let error = TraceDat::from_bytes("circle", circle).unwrap_err().to_string();
     assert!(error.contains("the chain of option sections bites its tail"), "{error}");
+}
+
+#[test]
+fn a_section_is_read_once() {
+    let trace = tiny();
+    let plain = as_v7(&trace, false);
+    let place = b"\x17\x08\x44tracing7\0\0\x08".len() + 4 + b"none\0\0".len();
+    // The headers' section follows the offset of the options, and more options move none of it.
+    let headers = place as u64 + 8;
+    assert_eq!(plain[headers as usize..][..2], id::HEADER_INFO.to_le_bytes());
+    let twice = as_v7_with(&trace, false, &[(id::HEADER_INFO, &headers.to_le_bytes())]);
+    let error = TraceDat::from_bytes("twice", twice).unwrap_err().to_string();
+    assert!(error.contains(&format!("at byte {headers}: two options point at one section")), "{error}");
 }
