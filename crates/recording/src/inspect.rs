@@ -145,9 +145,21 @@ enum Origin {
     Traced,
 }
 
+/// Page frames that are kept together.
+const CHUNK: u64 = 512;
+
+/// The most chunks that are kept where no snapshot shows how much memory there is, so that a trace of frames all over the place takes no more
+/// than half a gigabyte; beyond 2 TiB of memory in use, further pages are not followed.
+const MOST_CHUNKS: usize = 1 << 20;
+
 /// The origin of every page frame.
 struct Origins {
-    frames: Vec<Origin>,
+    /// By number, where an event spoke of one. A machine's memory, and more so what a damaged line tells of it, may begin anywhere: up to
+    /// [`MAX_FOLLOWED`] the list itself takes 64 MiB.
+    chunks: Vec<Option<Box<[Origin; CHUNK as usize]>>>,
+    /// How many there are, and may be.
+    kept: usize,
+    most: usize,
     /// What frames are that no event spoke of yet.
     untouched: Origin,
     limit: u64,
@@ -156,22 +168,22 @@ struct Origins {
 
 impl Origins {
     fn new(start: Option<&Snapshot>, frames: Option<u64>) -> Self {
-        let known = start.and_then(Snapshot::frames).unwrap_or(0);
+        let known = start.and_then(Snapshot::frames).unwrap_or(0).min(MAX_FOLLOWED);
         let in_use = |pfn| start.and_then(|snapshot| snapshot.in_use(pfn)) == Some(true);
         let has_states =
             start.is_some_and(|snapshot| snapshot.in_use(0).is_some() || snapshot.pages_in_use().is_some());
-        Self {
-            frames: if has_states {
-                (0..known.min(MAX_FOLLOWED))
-                    .map(|pfn| if in_use(pfn) { Origin::Start } else { Origin::Unknown })
-                    .collect()
-            } else {
-                Vec::new()
-            },
+        let mut origins = Self {
+            chunks: Vec::new(),
+            kept: 0,
+            most: if has_states { known.div_ceil(CHUNK) as usize } else { MOST_CHUNKS },
             untouched: if has_states { Origin::Unknown } else { Origin::Start },
             limit: frames.unwrap_or(MAX_FOLLOWED).min(MAX_FOLLOWED),
             highest: None,
+        };
+        if has_states {
+            (0..known).filter(|pfn| in_use(*pfn)).for_each(|pfn| origins.fill(pfn, pfn + 1, Origin::Start));
         }
+        origins
     }
 
     fn allocate(&mut self, pfn: u64, order: u32) {
@@ -180,8 +192,8 @@ impl Origins {
 
     /// The origin of a page that is freed now.
     fn free(&mut self, pfn: u64, order: u32) -> Origin {
-        let index = usize::try_from(pfn).unwrap_or(usize::MAX);
-        let origin = self.frames.get(index).copied().unwrap_or(self.untouched);
+        let chunk = self.chunks.get((pfn / CHUNK) as usize).and_then(Option::as_ref);
+        let origin = chunk.map_or(self.untouched, |chunk| chunk[(pfn % CHUNK) as usize]);
         self.set(pfn, order, Origin::Unknown);
         origin
     }
@@ -190,12 +202,48 @@ impl Origins {
     fn set(&mut self, pfn: u64, order: u32, origin: Origin) {
         self.highest = self.highest.max(Some(pfn));
         let pages = 1_u64.checked_shl(order).unwrap_or(u64::MAX);
-        let end = pfn.saturating_add(pages).min(self.limit) as usize;
-        if self.frames.len() < end {
-            self.frames.resize(end, self.untouched);
+        self.fill(pfn, pfn.saturating_add(pages).min(self.limit), origin);
+    }
+
+    fn fill(&mut self, mut pfn: u64, end: u64, origin: Origin) {
+        while pfn < end {
+            let (number, first) = ((pfn / CHUNK) as usize, pfn % CHUNK);
+            let last = CHUNK.min(first + (end - pfn));
+            pfn += last - first;
+            if let Some(chunk) = self.chunk(number, origin) {
+                chunk[first as usize..last as usize].fill(origin);
+            }
         }
-        if let Some(frames) = self.frames.get_mut(pfn as usize..end) {
-            frames.fill(origin);
+    }
+
+    /// The chunk, made if it is to hold something else than what its frames are anyway.
+    #[inline]
+    fn chunk(&mut self, number: usize, origin: Origin) -> Option<&mut [Origin; CHUNK as usize]> {
+        let missing = self.chunks.get(number).is_none_or(Option::is_none);
+        if missing {
+            if origin == self.untouched || self.kept >= self.most {
+                return None;
+            }
+            self.chunks.resize_with(self.chunks.len().max(number + 1), || None);
+            self.chunks[number] = Some(Box::new([self.untouched; CHUNK as usize]));
+            self.kept += 1;
         }
+        self.chunks.get_mut(number)?.as_deref_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_goes_by_the_frames_that_are_met_and_not_by_their_numbers() {
+        let mut origins = Origins::new(None, None);
+        assert_eq!(origins.free(0xffff_fff0, 0), Origin::Start);
+        origins.allocate(0xffff_fdfe, 2);
+        assert_eq!((origins.kept, origins.highest), (2, Some(0xffff_fff0)));
+        let all = [0xffff_fdfd, 0xffff_fdfe, 0xffff_fe01, 0xffff_fe02, 0xffff_fff0, u64::MAX];
+        let expected = [Origin::Start, Origin::Traced, Origin::Traced, Origin::Start, Origin::Unknown, Origin::Start];
+        assert_eq!(all.map(|pfn| origins.free(pfn, 0)), expected);
     }
 }
