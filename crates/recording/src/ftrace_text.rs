@@ -80,6 +80,11 @@ impl TextRecords<'_> {
         self.lost
     }
 
+    /// Number of the line that was read last.
+    pub(crate) fn place(&self) -> u64 {
+        self.line
+    }
+
     /// Names of gfp flags that were met and are not known, with their counts.
     pub fn unknown_gfp(&self) -> &BTreeMap<Box<str>, u64> {
         self.gfp.unknown()

@@ -63,6 +63,15 @@ impl Trace {
         })
     }
 
+    /// An error about the record at a place ([`TraceRecords::place`]).
+    pub(crate) fn wrong_at(&self, place: u64, problem: String, advice: &'static str) -> Error {
+        let path = self.path().into();
+        match self {
+            Self::Dat(_) => Error::malformed(&path, place, problem, advice),
+            Self::Text(_) => Error::line(&path, place, format!("{problem}; {advice}")),
+        }
+    }
+
     /// The name it was opened with.
     pub fn path(&self) -> &Path {
         match self {
@@ -99,6 +108,14 @@ impl TraceRecords<'_> {
         match self {
             Self::Dat(records) => records.lost(),
             Self::Text(records) => records.lost(),
+        }
+    }
+
+    /// Where the record stands that was handed out last: the line of a text, the byte of a trace.dat at which its page begins.
+    pub(crate) fn place(&self) -> u64 {
+        match self {
+            Self::Dat(records) => records.place(),
+            Self::Text(records) => records.place(),
         }
     }
 }

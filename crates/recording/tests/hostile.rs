@@ -190,3 +190,27 @@ fn a_snapshot_may_go_on_behind_the_zones() {
     let followed = follow(dir.path()).expect("the zones are as they were");
     assert!(!followed.starts_with("0 page events"), "{followed}");
 }
+
+/// A replay works through all the time up to the last tick, however long that is.
+#[test]
+fn times_that_no_recording_reaches_are_refused_at_their_line() {
+    let dir = without_trace();
+    let follow_with = |seconds: &[u64]| {
+        let mut text = Random(1).trace(0, 50, None);
+        let lines = text.lines().count();
+        for (number, seconds) in seconds.iter().enumerate() {
+            text += &format!("x-1 [000] {seconds}.000000: tracing_mark_write: TICK {} end\n", 2 + number);
+        }
+        fs::write(dir.path().join("trace.txt"), text).expect("written");
+        (lines, follow(dir.path()))
+    };
+    let (lines, followed) = follow_with(&[1_000_000_000]);
+    let why = followed.expect_err("decades later");
+    assert!(
+        why.contains(&format!("trace.txt:{}: an event comes 277777.8 hours after the one before it", lines + 1)),
+        "{why}"
+    );
+    let (lines, followed) = follow_with(&[80_000, 160_000, 240_000]);
+    let why = followed.expect_err("nearly three days later");
+    assert!(why.contains(&format!("trace.txt:{}: an event comes 22.2 hours", lines + 3)), "{why}");
+}

@@ -9,6 +9,11 @@ use crate::{Error, Record};
 /// are 78.2 hours, so a trace may take 60.
 const EPOCH: u64 = 1_000_000_000 << LEAVE_SHIFT;
 
+/// The longest trace, and the longest time between two of its events. A machine that allocates nothing for a day is none that was recorded:
+/// the time is damaged, and a replay would work through all that lies before it.
+pub(super) const LONGEST_TRACE: u64 = 60 * 3_600_000_000_000;
+pub(super) const LONGEST_GAP: u64 = 24 * 3_600_000_000_000;
+
 /// The records with times since the log's beginning.
 pub(crate) fn since_epoch(
     records: impl Iterator<Item = Result<Record, Error>>,

@@ -4,7 +4,7 @@ use super::PageLog;
 use super::beside::Beside;
 use super::build::build;
 use super::cpus_seen::CpusSeen;
-use super::epoch::since_epoch;
+use super::epoch::{LONGEST_GAP, LONGEST_TRACE, since_epoch};
 use super::fault_time::FaultsInARow;
 use super::infer;
 use super::moves::PageArray;
@@ -18,7 +18,7 @@ use crate::proc::kpage::PageFlags;
 use crate::proc::pageblocks::PageBlock;
 use crate::proc::pagestate::Frame;
 use crate::proc::zoneinfo::ZoneInfo;
-use crate::{Error, Event, Record, Recording, Trace};
+use crate::{Error, Event, Record, Recording, Trace, TraceRecords};
 use lab::outcome::Outcome;
 use pagealloc::{Counter, Geometry};
 
@@ -46,7 +46,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let mut seen = CpusSeen::default();
     let (mut log, mut beside) = build(
         &start.snapshot(),
-        followable(recording, trace, since_epoch(trace.records()?), &mut seen),
+        since_epoch(followable(recording, trace, trace.records()?, &mut seen)),
         PageArray::of(recording),
         thp,
     )?;
@@ -191,22 +191,36 @@ fn timed_ticks<'a>(recording: &'a Recording, beside: &'a Beside) -> impl Iterato
 fn followable(
     recording: &Recording,
     trace: &Trace,
-    records: impl Iterator<Item = Result<Record, Error>>,
+    mut records: TraceRecords<'_>,
     seen: &mut CpusSeen,
 ) -> impl Iterator<Item = Result<Record, Error>> {
     let frames = recording.frames().unwrap_or(u64::MAX);
     let mut needed = false;
-    records.map(move |record| {
-        let record = record?;
+    let mut span = None;
+    std::iter::from_fn(move || {
+        let record = match records.next()? {
+            Ok(record) => record,
+            error => return Some(error),
+        };
         if record.cpu > LAST_CPU {
-            return Err(Error::TooManyCpus { path: trace.path().to_owned(), cpu: record.cpu, last: LAST_CPU });
+            return Some(Err(Error::TooManyCpus { path: trace.path().to_owned(), cpu: record.cpu, last: LAST_CPU }));
         }
+        let (first, last) = span.unwrap_or((record.ts_ns, record.ts_ns));
+        if record.ts_ns.saturating_sub(last) > LONGEST_GAP || record.ts_ns.saturating_sub(first) > LONGEST_TRACE {
+            return Some(Err(too_late(
+                trace,
+                records.place(),
+                record.ts_ns.saturating_sub(last),
+                record.ts_ns.saturating_sub(first),
+            )));
+        }
+        span = Some((first, record.ts_ns));
         seen.saw(&record);
         match &record.event {
             Event::PageAlloc(PageAlloc { pfn: Some(pfn), .. }) | Event::PageFree(PageFree { pfn, .. })
                 if *pfn >= frames =>
             {
-                return Err(recording.beyond_memory(*pfn, frames));
+                return Some(Err(recording.beyond_memory(*pfn, frames)));
             }
             Event::Marker(marker) => needed |= marker.mark() == Some(Mark::Snap("start", Edge::Begin)),
             Event::Lost(lost) if needed => {
@@ -214,10 +228,26 @@ fn followable(
                     Trace::Dat(_) => format!(": at byte {}", lost.place),
                     Trace::Text(_) => format!(":{}", lost.place),
                 };
-                return Err(Error::Lost { path: trace.path().to_owned(), place: place.into(), count: lost.count });
+                let path = trace.path().to_owned();
+                return Some(Err(Error::Lost { path, place: place.into(), count: lost.count }));
             }
             _ => {}
         }
-        Ok(record)
+        Some(Ok(record))
     })
+}
+
+/// The error of an event so much later than the one before it, and than the first.
+#[cold]
+fn too_late(trace: &Trace, place: u64, since_last: u64, since_first: u64) -> Error {
+    let hours = |ns: u64| ns as f64 / 3.6e12;
+    let problem = format!(
+        "an event comes {:.1} hours after the one before it and {:.1} hours after the first, and a replay follows traces of up to {:.0} \
+         hours without gaps of more than {:.0}",
+        hours(since_last),
+        hours(since_first),
+        hours(LONGEST_TRACE),
+        hours(LONGEST_GAP)
+    );
+    trace.wrong_at(place, problem, "if its time is right, cut the recording before it (`fraglab cut`)")
 }

@@ -69,6 +69,8 @@ pub struct Records<'a> {
     /// In the order of CPUs; a CPU without further entries is taken out.
     heads: Vec<Head<'a>>,
     lost: LostEvents,
+    /// File offset of the page that the last record was in.
+    place: u64,
     /// An error that a CPU's first or next entry gave; told once the records before it are out.
     failure: Option<Error>,
 }
@@ -87,6 +89,7 @@ impl<'a> Records<'a> {
             scale,
             heads: Vec::with_capacity(streams.len()),
             lost: LostEvents::default(),
+            place: 0,
             failure: None,
         };
         for (cpu, mut stream) in streams {
@@ -103,6 +106,11 @@ impl<'a> Records<'a> {
     /// The losses among the records that were handed out so far.
     pub fn lost(&self) -> LostEvents {
         self.lost
+    }
+
+    /// File offset of the page that the last record was in.
+    pub(crate) fn place(&self) -> u64 {
+        self.place
     }
 
     /// The CPU whose next entry is the earliest.
@@ -122,11 +130,12 @@ impl<'a> Records<'a> {
     #[inline]
     fn take(&mut self, index: usize) -> Result<Record, Error> {
         let head = &mut self.heads[index];
+        self.place = head.stream.page_offset();
         let (cpu, time, entry) = (head.cpu, head.time, head.entry);
         let decoded = match entry {
             Entry::Event(record) => self.schema.decode(self.path, record),
             Entry::Lost(count) => {
-                let lost = Lost { count, place: head.stream.page_offset() };
+                let lost = Lost { count, place: self.place };
                 self.lost.add(&lost);
                 Ok((Context { pid: 0, in_interrupt: false }, Event::Lost(lost)))
             }
