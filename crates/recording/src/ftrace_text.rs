@@ -57,6 +57,7 @@ impl TextTrace {
             gfp: GfpNames::default(),
             comms: BTreeMap::new(),
             last_pid: None,
+            in_marker: false,
             lost: LostEvents::default(),
         }
     }
@@ -71,6 +72,8 @@ pub struct TextRecords<'a> {
     gfp: GfpNames,
     comms: BTreeMap<i32, Box<str>>,
     last_pid: Option<i32>,
+    /// Whether the last record is a marker, whose text may go on for lines.
+    in_marker: bool,
     lost: LostEvents,
 }
 
@@ -107,7 +110,10 @@ impl TextRecords<'_> {
         if is_comment(line) {
             return Ok(None);
         }
-        let head = Head::parse(line)?;
+        let Some(task) = Task::parse(line) else {
+            return if self.in_marker { Ok(None) } else { Err(no_task(line)) };
+        };
+        let head = Head::parse(task)?;
         self.order.check(head.cpu, head.ts_ns)?;
         if self.last_pid != Some(head.pid) {
             let comm = || String::from_utf8_lossy(head.comm).into();
@@ -115,6 +121,7 @@ impl TextRecords<'_> {
             self.last_pid = Some(head.pid);
         }
         let event = parse_event(head.name, head.payload, &mut self.gfp)?;
+        self.in_marker = matches!(event, Event::Marker(_));
         let Head { ts_ns, cpu, pid, in_interrupt, .. } = head;
         Ok(Some(Record { ts_ns, cpu, pid, in_interrupt, event }))
     }
@@ -225,6 +232,28 @@ fn parse_overwritten(line: &[u8]) -> Option<u16> {
     u16::try_from(cpu).ok()
 }
 
+/// The beginning of a line: who did it, and where.
+struct Task<'a> {
+    comm: &'a [u8],
+    pid: i32,
+    cpu: u16,
+    rest: &'a [u8],
+}
+
+impl<'a> Task<'a> {
+    fn parse(line: &'a [u8]) -> Option<Self> {
+        // Once, since each bracket is tried: the time of a line of blanks and brackets goes by its length.
+        let line = line.trim_ascii_start();
+        // The comm may hold brackets; the first one that encloses a number behind a pid is the CPU.
+        memchr_iter(b'[', line).find_map(|at| {
+            let (cpu, digits) = decimal(&line[at + 1..])?;
+            let rest = line[at + 1 + digits..].strip_prefix(b"]")?;
+            let (comm, pid) = split_task(&line[..at])?;
+            Some(Self { comm, pid, cpu: u16::try_from(cpu).ok()?, rest })
+        })
+    }
+}
+
 /// The parts of a line.
 struct Head<'a> {
     comm: &'a [u8],
@@ -237,22 +266,46 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    fn parse(line: &'a [u8]) -> Result<Self, Box<str>> {
-        // Once, since each bracket is tried: the time of a line of blanks and brackets goes by its length.
-        let line = line.trim_ascii_start();
-        // The comm may hold brackets; the first one that encloses a number behind a pid is the CPU.
-        let cpu = memchr_iter(b'[', line).find_map(|at| {
-            let (cpu, digits) = decimal(&line[at + 1..])?;
-            let rest = line[at + 1 + digits..].strip_prefix(b"]")?;
-            let (comm, pid) = split_task(&line[..at])?;
-            Some((comm, pid, u16::try_from(cpu).ok()?, rest))
-        });
-        let (comm, pid, cpu, rest) = cpu.ok_or("the line has no `comm-pid [cpu]`")?;
+    fn parse(task: Task<'a>) -> Result<Self, Box<str>> {
+        let Task { comm, pid, cpu, rest } = task;
         let (flags, rest) = split_flags(rest);
-        let (ts_ns, rest) = split_time(rest).ok_or("the line has no `seconds.fraction:` after the CPU")?;
+        let (ts_ns, rest) = split_time(rest).ok_or_else(|| no_time(rest))?;
         let (name, payload) = split_name(rest).ok_or("the line has no `event:` after the time")?;
         Ok(Self { comm, pid, cpu, in_interrupt: in_interrupt(flags), ts_ns, name, payload })
     }
+}
+
+#[cold]
+fn no_task(line: &[u8]) -> Box<str> {
+    let missing = "the line has no `comm-pid [cpu]`";
+    if !is_latency_format(line) {
+        return missing.into();
+    }
+    format!(
+        "{missing}, as in ftrace's latency format; write `nolatency-format` to trace_options and print the trace again"
+    )
+    .into()
+}
+
+/// `comm-pid`, then the CPU with its flags, then microseconds with a sign of how long they are: `  cc1-7  0d.h1.   12us+: event: payload`.
+fn is_latency_format(line: &[u8]) -> bool {
+    let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    let time = words.find_map(|word| {
+        let digits = decimal(word)?.1;
+        word[digits..].strip_prefix(b"us")
+    });
+    time.is_some_and(|behind| behind.len() <= 2)
+}
+
+#[cold]
+fn no_time(rest: &[u8]) -> Box<str> {
+    let counts = decimal(rest).is_some_and(|(_, digits)| rest[digits..].starts_with(b":"));
+    let missing = "the line has no `seconds.fraction:` after the CPU";
+    if !counts {
+        return missing.into();
+    }
+    format!("{missing}: its clock counts events or ticks; write `global` or `mono` to trace_clock and record again")
+        .into()
 }
 
 /// The most characters of a thread group's number with its blanks.
@@ -298,13 +351,17 @@ fn split_time(rest: &[u8]) -> Option<(u64, &[u8])> {
     Some((ns, rest[digits..].strip_prefix(b":")?))
 }
 
-/// `event: payload` or `system:event: payload`; lines of the function tracer have no colon.
+/// `event: payload` or `system:event: payload`; lines of the function tracer, and heads of stacks, have no colon.
 fn split_name(mut rest: &[u8]) -> Option<(&[u8], &[u8])> {
     loop {
         rest = rest.trim_ascii();
         let Some(colon) = memchr(b':', rest) else {
-            let is_function = memchr::memmem::find(rest, b"<-").is_some();
-            return is_function.then_some((b"function", rest));
+            let name: &[u8] = match rest {
+                b"<stack trace>" => b"kernel_stack",
+                b"<user stack trace>" => b"user_stack",
+                _ => memchr::memmem::find(rest, b"<-").map(|_| &b"function"[..])?,
+            };
+            return Some((name, rest));
         };
         let (name, after) = (&rest[..colon], &rest[colon + 1..]);
         if name.is_empty() || memchr(b' ', name).is_some() {
@@ -448,6 +505,32 @@ mod tests {
             ),
         ] {
             assert_eq!(records(text).unwrap_err().to_string(), problem);
+        }
+    }
+
+    #[test]
+    fn what_follows_an_event_without_being_one_is_passed_over() {
+        let text = "x-1 [000] ..... 1.5: mm_page_free: page=x pfn=1 order=0\nx-1 [000] ..... 1.5: <stack trace>\n => a\n => b\n\
+                    x-1 [000] ..... 1.6: <user stack trace>\n =>  <00007f00>\nx-1 [000] ..... 1.7: tracing_mark_write: one\ntwo\n\n  three\n\
+                    x-1 [000] ..... 1.8: mm_page_free: page=x pfn=1 order=0\n";
+        let names =
+            |text: &str| records(text).map(|all| all.iter().map(|one| one.event.name().to_owned()).collect::<Vec<_>>());
+        assert_eq!(names(text).unwrap(), ["mm_page_free", "kernel_stack", "user_stack", "print", "mm_page_free"]);
+        let error = names(&format!("{text}four\n")).unwrap_err().to_string();
+        assert_eq!(error, "trace:12: the line has no `comm-pid [cpu]`");
+    }
+
+    #[test]
+    fn texts_of_other_forms_are_refused_with_advice() {
+        for (line, advice) in [
+            (
+                "  cc1-7         0d.h1.   12us+: mm_page_free: page=x pfn=1 order=0",
+                "write `nolatency-format` to trace_options",
+            ),
+            ("cc1-7 [000] ..... 12345: mm_page_free: page=x pfn=1 order=0", "write `global` or `mono` to trace_clock"),
+        ] {
+            let error = records(line).unwrap_err().to_string();
+            assert!(error.starts_with("trace:1: the line has no `") && error.contains(advice), "{error}");
         }
     }
 
