@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::quote::printable;
+
 /// The name of the input that an error speaks of: a path, or a made-up name for bytes in memory.
 ///
 /// Cheap to clone, since every parser of a file carries it.
@@ -18,7 +20,7 @@ pub type SourceName = Arc<Path>;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refused to read or write a file.
-    #[error("{}: {action} failed: {source}", path.display())]
+    #[error("{}: {action} failed: {source}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -31,7 +33,7 @@ pub enum Error {
     /// The file ends before the thing that should stand there does.
     #[error(
         "{}: at byte {offset}: the file ends inside {what} ({missing} bytes are missing); copy it again or cut it at a whole page",
-        path.display()
+        shown(path)
     )]
     Truncated {
         /// The file.
@@ -45,7 +47,7 @@ pub enum Error {
     },
 
     /// Binary contents that contradict the file's own format.
-    #[error("{}: at byte {offset}: {problem}; {advice}", path.display())]
+    #[error("{}: at byte {offset}: {}; {advice}", shown(path), printable(problem))]
     Malformed {
         /// The file.
         path: SourceName,
@@ -58,7 +60,7 @@ pub enum Error {
     },
 
     /// A line of text that is not what the file's kind demands.
-    #[error("{}:{line}: {problem}", path.display())]
+    #[error("{}:{line}: {}", shown(path), printable(problem))]
     MalformedLine {
         /// The file.
         path: SourceName,
@@ -70,7 +72,11 @@ pub enum Error {
 
     /// An event's `format` text lacks a field that the event cannot be understood without, or gives
     /// it a size that cannot be read.
-    #[error("{}: event {event}: {problem}; record with a kernel whose {event} has that field, or leave the event out", path.display())]
+    #[error(
+        "{}: event {event}: {}; record with a kernel whose {event} has that field, or leave the event out",
+        shown(path),
+        printable(problem)
+    )]
     Field {
         /// The file.
         path: SourceName,
@@ -84,7 +90,7 @@ pub enum Error {
     #[error(
         "{}{place}: the kernel lost {} before here, so which pages are in use is no longer known; \
          record with larger buffers, or replay a cut that ends before (`fraglab cut`)",
-        path.display(), count.map_or("events".to_owned(), |count| format!("{count} events"))
+        shown(path), count.map_or("events".to_owned(), |count| format!("{count} events"))
     )]
     Lost {
         /// The trace.
@@ -96,7 +102,7 @@ pub enum Error {
     },
 
     /// The machine has more CPUs than a replay can tell apart.
-    #[error("{}: the trace has CPU {cpu}, and a replay follows CPUs 0 to {last} only", path.display())]
+    #[error("{}: the trace has CPU {cpu}, and a replay follows CPUs 0 to {last} only", shown(path))]
     TooManyCpus {
         /// The trace.
         path: PathBuf,
@@ -107,14 +113,17 @@ pub enum Error {
     },
 
     /// What was named can be read for ever, or not at all.
-    #[error("{}: that is a device or a socket; give a directory with a recording, an archive of one, or a trace", path.display())]
+    #[error(
+        "{}: that is a device or a socket; give a directory with a recording, an archive of one, or a trace",
+        shown(path)
+    )]
     NotAFile {
         /// What was named.
         path: PathBuf,
     },
 
     /// A file that a recording needs is not there.
-    #[error("{}: {what} is missing; {advice}", path.display())]
+    #[error("{}: {} is missing; {advice}", shown(path), printable(what))]
     Missing {
         /// The directory or archive that was searched.
         path: PathBuf,
@@ -125,7 +134,7 @@ pub enum Error {
     },
 
     /// Two parts of a recording cannot come from the same machine or the same run.
-    #[error("{}: {problem}; the parts of a recording must come from one machine and one run", path.display())]
+    #[error("{}: {}; the parts of a recording must come from one machine and one run", shown(path), printable(problem))]
     Mismatch {
         /// The recording.
         path: PathBuf,
@@ -134,13 +143,18 @@ pub enum Error {
     },
 
     /// A machine of a kind that is not modelled.
-    #[error("{}: {problem}", path.display())]
+    #[error("{}: {}", shown(path), printable(problem))]
     Unsupported {
         /// The recording.
         path: PathBuf,
         /// What it has, and what is modelled.
         problem: Box<str>,
     },
+}
+
+/// A path as it is printed: names in an archive are the archive's.
+fn shown(path: &Path) -> String {
+    printable(&path.to_string_lossy()).into_owned()
 }
 
 impl Error {

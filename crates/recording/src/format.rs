@@ -5,6 +5,7 @@
 //! read from a fixed offset.
 
 use crate::c_constant;
+use crate::quote::cited;
 
 /// How a field's bytes are to be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl Format {
                 name = Some(rest.trim());
             } else if let Some(rest) = line.strip_prefix("ID:") {
                 let number = rest.trim().parse::<u16>();
-                id = Some(number.map_err(|_| at_line(format!("`{line}` is no event ID").into()))?);
+                id = Some(number.map_err(|_| at_line(format!("`{}` is no event ID", cited(line)).into()))?);
             } else if line.starts_with("field:") {
                 fields.push(parse_field(line).map_err(at_line)?);
             } else if let Some(rest) = line.strip_prefix("print fmt:") {
@@ -150,7 +151,7 @@ impl Format {
 ///
 /// Also used for the lines of `header_page`, which have the same shape (with a blank after the colon).
 pub(crate) fn parse_field(line: &str) -> Result<Field, Box<str>> {
-    let bad = |what: &str| -> Box<str> { format!("`{}` has no {what}", line.trim()).into() };
+    let bad = |what: &str| -> Box<str> { format!("`{}` has no {what}", cited(line.trim())).into() };
     let rest = line.trim().strip_prefix("field:").ok_or_else(|| bad("`field:`"))?;
     let (declaration, properties) = rest.split_once(';').ok_or_else(|| bad("`;`"))?;
     let (mut offset, mut size, mut signed) = (None, None, false);

@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::meta::Meta;
 use crate::proc::ticks::{self, Tick};
+use crate::quote::cited;
 use crate::snapshot::Snapshot;
 use crate::trace::Trace;
 
@@ -214,7 +215,11 @@ impl Recording {
         if let (Some(kernel), Some(uname)) = (&self.kernel_version, &dat.options().uname)
             && !uname.contains(kernel.as_str())
         {
-            return Err(self.mismatch(format!("the trace is of `{uname}`, but the snapshots are of kernel {kernel}")));
+            return Err(self.mismatch(format!(
+                "the trace is of `{}`, but the snapshots are of kernel {}",
+                cited(uname),
+                cited(kernel)
+            )));
         }
         Ok(())
     }

@@ -5,6 +5,7 @@ use crate::cli::InspectArgs;
 use crate::facts::Fact;
 use crate::failure::Failure;
 use crate::output::{self, Format};
+use recording::printable;
 use report::{SCHEMA_VERSION, csv_field};
 use serde_json::{Map, Value, json};
 
@@ -19,7 +20,8 @@ pub fn run(args: &InspectArgs) -> Result<(), Failure> {
 }
 
 fn table(facts: &[Fact]) -> String {
-    let width = facts.iter().map(|fact| fact.key.len()).max().unwrap_or(0);
+    // Names of events and values of settings are the recording's words.
+    let width = facts.iter().map(|fact| printable(&fact.key).len()).max().unwrap_or(0);
     let mut text = String::new();
     let mut section = "";
     for fact in facts {
@@ -27,7 +29,7 @@ fn table(facts: &[Fact]) -> String {
             section = &fact.section;
             text.push_str(&format!("{}{section}\n", if text.is_empty() { "" } else { "\n" }));
         }
-        text.push_str(&format!("  {:<width$}  {}\n", fact.key, fact.value));
+        text.push_str(&format!("  {:<width$}  {}\n", printable(&fact.key), printable(&fact.value)));
     }
     text
 }
@@ -66,6 +68,8 @@ mod tests {
         assert_eq!(json["facts"]["machine"]["zone"], json!(["DMA", "DMA32"]));
         assert_eq!(json["facts"]["machine"]["pages"], 131072);
         assert_eq!(table(&facts), "machine\n  zone   DMA\n  zone   DMA32\n  pages  131072\n");
+        let hostile = table(&[fact("event\x1b[2J", "\x1b]0;x\x07")]);
+        assert_eq!(hostile, "machine\n  event\\u{1b}[2J  \\u{1b}]0;x\\u{7}\n");
         assert_eq!(csv(&facts[..1]), "section,key,value\nmachine,zone,DMA\n");
     }
 }

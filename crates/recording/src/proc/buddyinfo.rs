@@ -2,6 +2,7 @@
 
 use crate::error::{Error, SourceName};
 use crate::proc::text::{Lines, node_and_zone, numbers};
+use crate::quote::cited;
 
 /// The free blocks of one zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub(crate) fn parse_lines(lines: Lines<'_>) -> Result<Vec<FreeBlocks>, Error> {
     let rows = filled.map(|(number, line)| {
         let (node, zone, rest) = node_and_zone(line)
             .ok_or_else(|| lines.error(number, "the line is not `Node <n>, zone <name> <counts>`"))?;
-        let by_order = numbers(rest).map_err(|word| lines.error(number, format!("`{word}` is no count")))?;
+        let by_order = numbers(rest).map_err(|word| lines.error(number, format!("`{}` is no count", cited(word))))?;
         if by_order.is_empty() || by_order.len() > 64 {
             return Err(lines.error(number, format!("{} orders are none or too many", by_order.len())));
         }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::error::{Error, SourceName};
 use crate::proc::text::{Lines, node_and_zone};
+use crate::quote::cited;
 
 /// One CPU's page lists of a zone; in pages. Old kernels have neither `high_min` nor `high_max`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +93,7 @@ pub fn parse(path: &SourceName, text: &str) -> Result<ZoneInfo, Error> {
     let mut info = ZoneInfo::default();
     let mut in_node_stats = false;
     for (number, line) in lines.numbered().filter(|(_, line)| !line.trim().is_empty()) {
-        let bad = || lines.error(number, format!("`{}` is not understood", line.trim()));
+        let bad = || lines.error(number, format!("`{}` is not understood", cited(line.trim())));
         if line.starts_with("Node") {
             let (node, name, _) = node_and_zone(line).ok_or_else(bad)?;
             let name = name.into();

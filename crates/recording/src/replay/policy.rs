@@ -1,6 +1,7 @@
 //! The policy that was in force when a recording was made.
 
 use crate::Recording;
+use crate::quote::cited;
 use pagealloc::Policy;
 use pagealloc::policy::{Neighbours, SYSCTLS, SysctlInfo, neighbours, version_of};
 
@@ -43,7 +44,7 @@ fn misfit(info: &SysctlInfo, recorded: &str, policy: &Policy) -> Option<String> 
         Some(_) => format!("fraglab takes {}", info.range),
         None => "that is no number".to_owned(),
     };
-    Some(format!("{name} is `{recorded}` in the recording ({why}): replayed with {instead}"))
+    Some(format!("{name} is `{}` in the recording ({why}): replayed with {instead}", cited(recorded)))
 }
 
 /// Whether a setting is a share of memory that may be dirty. The kernel prints 0 of one whose limit was given in bytes (`vm.dirty_bytes`).

@@ -23,6 +23,7 @@ pub use options::{Options, TscToNs};
 use crate::cursor::Cursor;
 use crate::error::{Error, SourceName};
 use crate::format::Format;
+use crate::quote::cited;
 use merge::ClockScale;
 use metadata::Metadata;
 #[cfg(test)]
@@ -204,7 +205,7 @@ impl TraceDat {
             b"6" => v6::read(&mut cursor, page_size)?,
             b"7" => v7::read(&mut cursor)?,
             _ => {
-                let version = String::from_utf8_lossy(&version);
+                let version = cited(&String::from_utf8_lossy(&version));
                 return Err(Error::malformed(
                     &path,
                     MAGIC.len() as u64,
@@ -327,7 +328,7 @@ impl TraceDat {
             return Err(Error::malformed(
                 &self.path,
                 0,
-                format!("the trace clock `{}` does not tell nanoseconds", buffer.clock),
+                format!("the trace clock `{}` does not tell nanoseconds", cited(&buffer.clock)),
                 "record with `-C global` or `-C mono`",
             ));
         }

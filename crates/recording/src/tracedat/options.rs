@@ -2,6 +2,7 @@
 
 use crate::cursor::Cursor;
 use crate::error::Error;
+use crate::quote::cited;
 
 /// Numbers of the options that are read here; the rest is skipped, as the format demands.
 pub(crate) mod id {
@@ -67,8 +68,8 @@ impl Options {
                 let offset = data.offset();
                 let value = text(data, size)?;
                 let number = value.trim().parse();
-                self.ts_offset_ns =
-                    number.map_err(|_| data.malformed(offset, format!("time offset `{value}` is no number")))?;
+                self.ts_offset_ns = number
+                    .map_err(|_| data.malformed(offset, format!("time offset `{}` is no number", cited(&value))))?;
             }
             id::TSC2NSEC => {
                 let offset = data.offset();

@@ -6,6 +6,7 @@ use crate::codec::Slot;
 use crate::error::{Error, SourceName};
 use crate::event::{Decoder, Event, Other};
 use crate::format::Format;
+use crate::quote::cited;
 use crate::tracedat::metadata::Metadata;
 
 /// Marks an event ID without a format in the index.
@@ -39,7 +40,7 @@ impl Schema {
             let text = String::from_utf8_lossy(text);
             Format::parse(&text).map_err(|error| Error::Field {
                 path: Arc::clone(path),
-                event: event_name(&text).into(),
+                event: cited(event_name(&text)).into(),
                 problem: error.to_string().into(),
             })
         });

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::cursor::Cursor;
 use crate::error::Error;
+use crate::quote::cited;
 use crate::tracedat::compression::{Budget, Compression};
 use crate::tracedat::metadata::Metadata;
 use crate::tracedat::options::{Options, id};
@@ -22,7 +23,7 @@ pub(crate) fn read(cursor: &mut Cursor<'_>) -> Result<Contents, Error> {
     let offset = cursor.offset();
     let name = cursor.c_string("the compression's name")?;
     let compression = Compression::from_name(name).ok_or_else(|| {
-        let name = String::from_utf8_lossy(name);
+        let name = cited(&String::from_utf8_lossy(name));
         Error::malformed(
             cursor.path(),
             offset,
