@@ -85,8 +85,8 @@ impl CpusSeen {
                 if part.is_long(silence) {
                     let (silence, longest) = (silence as f64 / 1e9, part.longest as f64 / 1e9);
                     doubts.push(format!(
-                        "CPU {cpu} {what}, {silence:.1} s of silence, after none of more than {longest:.1} s between its events: \
-                         a part of its pages may be missing"
+                        "CPU {cpu} {what}, {silence:.1} s of silence, after none of more than {longest:.3} s between its events: \
+                         a part of its pages may be missing, or a time of another CPU be wrong"
                     ));
                 }
             };
