@@ -4,6 +4,8 @@ use assert_cmd::Command;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linux/tests/tiny.toml");
@@ -140,4 +142,55 @@ fn a_file_that_is_no_study_is_refused_in_a_sentence() {
     let run = assert_cmd::Command::cargo_bin("fraglab").expect("built by cargo").arg("question").arg(&file).assert();
     let stderr = String::from_utf8(run.code(3).get_output().stderr.clone()).expect("UTF-8");
     assert!(stderr.contains("q.toml: line 2: ") && stderr.lines().count() == 1, "{stderr}");
+}
+
+/// Process ids of the children of all threads of a process.
+fn children(pid: u32) -> Vec<String> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let of_thread = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+    threads.flat_map(|thread| of_thread(thread).split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// Whether it still holds memory and a processor: not gone, and nobody's zombie.
+fn lives(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ").next().is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['Z', 'X']))
+}
+
+fn within_ten_seconds(holds: impl Fn() -> bool) -> bool {
+    let end = Instant::now() + Duration::from_secs(10);
+    while !holds() {
+        if Instant::now() > end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    true
+}
+
+/// A worker went on after `kill` of its study, with all of its memory. Here it is stopped, so that it can't end by itself.
+#[test]
+fn workers_end_with_their_study() {
+    let signal =
+        |name: &str, pid: &str| std::process::Command::new("kill").args([name, pid]).status().expect("it is there");
+    let (_kept, path) = study(STUDY);
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fraglab"));
+    command.args(["paper", &path, "--seeds", "40", "--workers", "1"]).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut paper = command.spawn().expect("started");
+    let stopped = std::cell::RefCell::new(None);
+    let stops_one = || {
+        let Some(worker) = children(paper.id()).into_iter().next() else { return false };
+        let done = signal("-STOP", &worker).success() && lives(&worker);
+        *stopped.borrow_mut() = done.then_some(worker);
+        done
+    };
+    assert!(within_ten_seconds(stops_one), "no worker was seen");
+    let worker = stopped.into_inner().expect("one is stopped");
+    signal("-TERM", &paper.id().to_string());
+    paper.wait().expect("it was started");
+    let ended = within_ten_seconds(|| !lives(&worker));
+    if !ended {
+        signal("-KILL", &worker);
+    }
+    assert!(ended, "the worker {worker} outlives its study");
 }

@@ -3,6 +3,7 @@
 
 use crate::workers;
 use lab::Digest;
+use linux::child::dying_with_us;
 use report::study::{CellId, RunFigures};
 use serde::{Deserialize, Serialize};
 use std::fs;
@@ -179,7 +180,7 @@ fn in_process(order: &Order) -> Result<RunFigures, PoolError> {
         if std::env::var_os(HUGE_HEAP.0).is_none() {
             command.env(HUGE_HEAP.0, HUGE_HEAP.1);
         }
-        command.stdin(Stdio::null()).output()
+        dying_with_us(command.stdin(Stdio::null())).output()
     };
     let output = started().map_err(|source| PoolError::Start { order: boxed(), source })?;
     if !output.status.success() {

@@ -8,8 +8,8 @@ use super::kernel::Kernel;
 use super::qemu::{self, BootFiles};
 use super::spec::Machine;
 use super::{disks, guest_binary, manifest, stream, tsc};
+use crate::child::dying_with_us;
 use std::fs::{self, File};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -146,16 +146,6 @@ impl Boot {
         }
         Ok((shown(&arguments), began.elapsed()))
     }
-}
-
-/// QEMU ends when the thread that started it does, however that happens.
-fn dying_with_us(command: &mut Command) -> &mut Command {
-    let die = || {
-        rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-        Ok(())
-    };
-    // SAFETY: between fork and exec only async-signal-safe calls are allowed; prctl is one, and nothing is allocated.
-    unsafe { command.pre_exec(die) }
 }
 
 /// A child that doesn't outlive its owner.
