@@ -12,6 +12,7 @@ use pagealloc::Policy;
 use pagealloc::policy::SYSCTLS;
 use recording::replay::Replayed;
 use report::Facts;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 /// A policy that a recording is to be replayed under.
@@ -106,6 +107,7 @@ fn facts(policy: &Policy, seed: u64, replayed: &Replayed) -> Facts {
         replay_seconds: replayed.replay_seconds,
         digest: replayed.digest,
         variant: None,
+        setup: BTreeMap::new(),
         unattributed: replayed.unattributed.clone(),
     }
 }

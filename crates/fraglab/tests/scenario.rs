@@ -87,6 +87,26 @@ fn a_run_directory_has_everything() {
     assert_eq!(fs::read_dir(directory.path()).expect("readable").count(), 1, "nothing is left beside it");
 }
 
+/// It was one variant of two runs: nothing in a manifest told the machines apart.
+#[test]
+fn compare_tells_machines_apart() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let runs: [(&str, &[&str]); 3] = [
+        ("small", &["--seed", "1"]),
+        ("large", &["--seed", "2", "--memory", "256"]),
+        ("like", &["--seed", "3", "--memory", "512", "--machine-of", DEMO]),
+    ];
+    for (name, arguments) in runs {
+        fraglab(&[&["run", TINY, "--on", "sim", "-o", &path(name)], arguments].concat()).success();
+    }
+    let compared = json(&["compare", &path("small"), &path("large"), &path("like")]);
+    let names = compared["variants"].as_array().expect("a list").iter().map(|it| it["name"].as_str().expect("text"));
+    let names: Vec<&str> = names.collect();
+    assert_eq!(names[..2], ["sim", "sim,memory_mib=256"]);
+    assert!(names[2].starts_with("sim,memory_mib=512,machine_of=demo ("), "{names:?}");
+}
+
 #[test]
 fn variants_are_columns_with_their_own_settings() {
     let report = json(&["run", TINY, "--on", "sim", "--variant", "all", "--set", "vm.swappiness=20"]);

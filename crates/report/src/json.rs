@@ -54,6 +54,9 @@ pub(crate) fn replay(facts: &Facts) -> Value {
     if let Some(variant) = &facts.variant {
         replay["variant"] = variant.as_str().into();
     }
+    if !facts.setup.is_empty() {
+        replay["setup"] = json!(facts.setup);
+    }
     replay
 }
 

@@ -2,6 +2,8 @@
 
 use crate::json::{self, SCHEMA_VERSION};
 use crate::{Calibration, Column, Facts, Report, SeedsReport};
+use lab::Digest;
+use lab::outcome::Outcome;
 use serde_json::{Value, json};
 
 /// Value of the manifest's `schema` key: tells a run directory from any other.
@@ -75,6 +77,7 @@ fn together(schema: &str, seeds: &[&Report], calibration: Option<&Calibration>, 
     let facts = seeds.iter().flat_map(|report| report.columns.iter().filter_map(|column| column.facts.as_ref()));
     let totals = totals(facts);
     let columns = seeds.first().into_iter().flat_map(|report| &report.columns);
+    let kernel = columns.clone().find(|column| column.facts.is_none());
     let policies: Vec<&str> = columns.filter(|c| c.facts.is_some()).map(|column| column.name.as_str()).collect();
     json!({
         "schema": schema,
@@ -82,6 +85,7 @@ fn together(schema: &str, seeds: &[&Report], calibration: Option<&Calibration>, 
         "version": provenance.version,
         "command_line": provenance.command_line,
         "recording": seeds.first().map(|report| &report.recording),
+        "recording_digest": kernel.map(|kernel| format!("{:016x}", identity(kernel.outcome))),
         "policy": policies.join(" "),
         "event_digest": totals["event_digest"],
         "page_events": totals["page_events"],
@@ -89,6 +93,19 @@ fn together(schema: &str, seeds: &[&Report], calibration: Option<&Calibration>, 
         "calibration": calibration.map(Calibration::to_json),
         "peak_rss_bytes": provenance.peak_rss_bytes,
     })
+}
+
+/// Digest of what a recorded kernel did: recordings of one name are told apart by it.
+fn identity(kernel: &Outcome) -> u64 {
+    let mut digest = Digest::default();
+    for at in &kernel.extfrag {
+        [at.ts, at.event.pfn.0.into(), at.event.alloc_order.into()].into_iter().for_each(|word| digest.fold(word));
+    }
+    for (name, &value) in &kernel.counters {
+        name.bytes().for_each(|byte| digest.fold(byte.into()));
+        digest.fold(value);
+    }
+    digest.value()
 }
 
 /// What several replays come to.
@@ -130,7 +147,6 @@ pub fn is_run(text: &str) -> bool {
 mod tests {
     use super::*;
     use crate::Column;
-    use lab::outcome::Outcome;
 
     #[test]
     fn a_command_line_names_the_program_and_not_its_place() {
@@ -161,6 +177,7 @@ mod tests {
         let two = manifest(&report(vec![column(1), column(2)]), &Provenance::default());
         assert_eq!((&two["page_events"], &two["replay_seconds"]), (&json!(10), &json!(1.0)));
         assert_ne!(fold_digests([1, 2].into_iter()), fold_digests([2, 1].into_iter()));
+        assert!(one["recording_digest"].is_string() && two["recording_digest"].is_null(), "{one} {two}");
         assert!(is_run(&two.to_string()) && !is_run("{}") && !is_run("garbage"));
     }
 }

@@ -33,6 +33,13 @@ impl Runs {
         fs::write(self.path(name).join(file), text).expect("written");
     }
 
+    fn edit(&self, name: &str, change: impl FnOnce(&mut serde_json::Value)) {
+        let text = fs::read_to_string(self.path(name).join("manifest.json")).expect("written before");
+        let mut manifest = serde_json::from_str(&text).expect("JSON");
+        change(&mut manifest);
+        self.write(name, "manifest.json", &manifest.to_string());
+    }
+
     /// A run with these rows. The digest is made from name and seed: runs of different names are different.
     fn add(&self, name: &str, made: &Made, rows: &[(&str, u64)]) -> Selection {
         let Made { recording, policy, seed, seconds } = made;
@@ -292,13 +299,10 @@ fn rows_that_are_not_calibrated_are_marked() {
     let all = runs.seeds("old", "extfrag_total", &[3, 4, 5]);
     assert!(compare(&all, Options::default()).to_table().contains("no row is known to be calibrated"));
     for (at, verdict) in [(0, "calibrated"), (1, "not_calibrated")] {
-        let file = runs.path(&format!("old-{at}")).join("manifest.json");
-        let text = fs::read_to_string(&file).expect("written before");
-        let mut manifest: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        manifest["calibration"] = json!({"measured": true, "rows": [
+        let rows = json!([
             {"row": "extfrag_total", "verdict": "not_calibrated"}, {"row": "pgscan_kswapd", "verdict": verdict},
-        ]});
-        fs::write(file, manifest.to_string()).expect("written");
+        ]);
+        runs.edit(&format!("old-{at}"), |manifest| manifest["calibration"] = json!({"measured": true, "rows": rows}));
     }
     let comparison = compare(&all, Options::default());
     let calibrated = ["extfrag_total", "pgscan_kswapd", "oom_kill"].map(|row| comparison.calibrated(row));
@@ -375,6 +379,50 @@ fn different_recordings_are_refused() {
     let longer = [all[0].clone(), runs.add("c", &Made { recording: "other", seconds: 12.5, ..DEMO }, &[])];
     let across = compare(&longer, Options { across: true, ..Options::default() });
     assert!(across.caveats[1].contains("10.0 to 12.5 s"), "{:?}", across.caveats);
+}
+
+/// A recording's name is the last component of its path, so that two may have the same.
+#[test]
+fn recordings_of_one_name_are_told_apart() {
+    let runs = Runs::new();
+    let all = [runs.add("a", &DEMO, &[]), runs.add("b", &Made { seed: 2, ..DEMO }, &[])];
+    for (name, digest) in [("a", "01"), ("b", "02")] {
+        runs.edit(name, |manifest| manifest["recording_digest"] = digest.into());
+    }
+    assert!(refused(&all, Options::default()).contains("another recording of that name"));
+    let across = compare(&all, Options { across: true, ..Options::default() });
+    assert!(across.caveats[0].contains("another recording of that name"), "{:?}", across.caveats);
+    // Another version may read a recording otherwise.
+    runs.edit("b", |manifest| manifest["version"] = "0.0.9".into());
+    compare(&all, Options::default());
+}
+
+/// `--memory`, `--cpus` and the like are no policy, and runs with another were taken for runs with another seed.
+#[test]
+fn machines_that_differ_are_no_seeds_of_each_other() {
+    let runs = Runs::new();
+    let add = |name: &str, seed: u64, memory: Option<&str>| {
+        let run = runs.add(name, &Made { policy: "sim", seed, ..DEMO }, &[("extfrag_total", seed)]);
+        let setup = memory.map(|memory| json!({"memory_mib": memory, "cpus": "2"}));
+        runs.edit(name, |manifest| manifest["runs"][0]["setup"] = setup.into());
+        run
+    };
+    let small = [add("a", 1, Some("192")), add("b", 2, Some("192"))];
+    let all = [&small[..], &[add("c", 3, Some("256"))]].concat();
+    let names = |comparison: &Comparison| {
+        comparison.variants.iter().map(|variant| (variant.name.clone(), variant.runs.len())).collect::<Vec<_>>()
+    };
+    let comparison = compare(&all, Options::default());
+    assert_eq!(names(&comparison), [("sim".to_owned(), 2), ("sim,memory_mib=256".to_owned(), 1)]);
+    assert!(compare(&small, Options::default()).caveats.is_empty());
+    let differ = "sim and sim,memory_mib=256 differ in more than their policy: memory_mib (192, 256)";
+    assert_eq!(comparison.caveats, [differ]);
+    let with_old = compare(&[&[add("old", 9, None)], &all[..]].concat(), Options::default());
+    assert_eq!(names(&with_old), [("sim".to_owned(), 3), ("sim,memory_mib=256".to_owned(), 1)]);
+    assert!(with_old.caveats[0].contains("some runs of sim are of an earlier fraglab"), "{:?}", with_old.caveats);
+    let dirs = ["a", "c"].map(|name| runs.path(name)).into();
+    let named = compare(&[Selection::Named { name: "mixed".into(), dirs }], Options::default());
+    assert_eq!(named.caveats, ["the runs of mixed differ in more than their seed: memory_mib"]);
 }
 
 #[test]

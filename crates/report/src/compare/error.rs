@@ -39,9 +39,9 @@ pub enum CompareError {
     },
     /// The demand differs, so that a difference says nothing about policies.
     #[error(
-        "runs of different recordings: {} is of `{}`, {} of `{}`; what differs may be the work, not the policy \
+        "runs of different recordings: {} is of `{}`, {} of {}; what differs may be the work, not the policy \
          (--across compares them all the same)",
-        first.1.display(), first.0, other.1.display(), other.0
+        first.1.display(), first.0, other.1.display(), other_name(&first.0, &other.0)
     )]
     DifferentRecordings {
         /// Recording and directory of the first run.
@@ -77,6 +77,11 @@ pub enum CompareError {
         /// The closest row.
         suggestion: Option<String>,
     },
+}
+
+/// The name of another recording, which may be the same.
+pub(super) fn other_name(first: &str, other: &str) -> String {
+    if first == other { "another recording of that name".to_owned() } else { format!("`{other}`") }
 }
 
 impl CompareError {

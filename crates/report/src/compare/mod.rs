@@ -12,6 +12,7 @@ mod layout;
 mod mmtests;
 mod rule;
 mod run;
+mod setup;
 mod statistic;
 mod trend;
 mod variant;

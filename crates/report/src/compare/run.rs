@@ -22,6 +22,8 @@ pub struct Run {
     pub dir: PathBuf,
     /// Name of the recording that was replayed.
     pub recording: String,
+    /// Digest of what its kernel did, where the run directory tells: recordings may have the same name.
+    pub recording_digest: Option<String>,
     /// Version of the fraglab that wrote it.
     pub version: String,
     /// The column's name in the directory: the policy as it was asked for.
@@ -75,6 +77,9 @@ pub struct Replay {
     /// Variant of the scenario that ran.
     #[serde(default)]
     pub variant: Option<String>,
+    /// Of a scenario: machine, work and settings beside the sysctls. Nothing where fraglab did not tell yet, and of a replay.
+    #[serde(default)]
+    pub setup: Option<BTreeMap<String, String>>,
     /// Name of the policy that the engine ran.
     pub preset: String,
     /// Sysctls by name below `vm.`; `None` where computed from the machine.
@@ -96,6 +101,8 @@ struct Manifest {
 struct Contents {
     version: String,
     recording: String,
+    #[serde(default)]
+    recording_digest: Option<String>,
     #[serde(default)]
     calibration: Option<Mirrored>,
     runs: Vec<Replay>,
@@ -137,10 +144,20 @@ pub(super) fn read(dir: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Run>
             let missing = || CompareError::damaged(dir, "counters.json", format!("no column `{column}`"));
             let rows = rows(dir, counters.get(&column).ok_or_else(missing)?)?;
             let Samples { seconds, series } = samples.remove(&column).unwrap_or_default().finish();
-            let calibrated = calibrated.clone();
             let measures = measures.remove(&column).unwrap_or_default();
-            let (recording, version) = (manifest.recording.clone(), manifest.version.clone());
-            Ok(Run { dir: dir.into(), recording, version, column, replay, rows, measures, calibrated, seconds, series })
+            Ok(Run {
+                dir: dir.into(),
+                recording: manifest.recording.clone(),
+                recording_digest: manifest.recording_digest.clone(),
+                version: manifest.version.clone(),
+                column,
+                replay,
+                rows,
+                measures,
+                calibrated: calibrated.clone(),
+                seconds,
+                series,
+            })
         })
         .collect()
 }

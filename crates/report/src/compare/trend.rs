@@ -155,6 +155,7 @@ mod tests {
         let run = Run {
             dir: "run".into(),
             recording: "demo".into(),
+            recording_digest: None,
             version: String::new(),
             column: "recorded".into(),
             replay: None,

@@ -1,7 +1,8 @@
 //! Which runs are repetitions of the same thing: runs that differ in nothing but their seed are one variant.
 
-use super::error::CompareError;
+use super::error::{CompareError, other_name};
 use super::run::{self, KERNEL, Run};
+use super::setup;
 use crate::stats;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -77,6 +78,7 @@ impl Grouping<'_> {
         self.check_recordings(&variants, &mut caveats)?;
         variants.iter_mut().for_each(|variant| count_once(variant, &mut caveats));
         tell_apart(&mut variants);
+        caveats.extend(setup::caveats(&variants));
         Ok(Grouped { variants, caveats })
     }
 
@@ -84,7 +86,10 @@ impl Grouping<'_> {
         if run.column == KERNEL && !self.kernel {
             return;
         }
-        let same = |variant: &&mut Variant| same_policy(&variant.runs[0], &run);
+        // Every run of the variant is asked: one of an earlier fraglab does not tell its setup.
+        let same = |variant: &&mut Variant| {
+            same_policy(&variant.runs[0], &run) && variant.runs.iter().all(|other| setup::same(other, &run))
+        };
         match variants.iter_mut().find(same) {
             Some(variant) => variant.runs.push(run),
             None => variants.push(Variant { name: run.column.clone(), runs: vec![run] }),
@@ -118,7 +123,7 @@ impl Grouping<'_> {
     fn check_recordings(&self, variants: &[Variant], caveats: &mut Vec<String>) -> Result<(), CompareError> {
         let mut runs = variants.iter().flat_map(|variant| &variant.runs);
         let Some(first) = runs.next() else { return Err(CompareError::Nothing) };
-        if let Some(other) = runs.clone().find(|run| run.recording != first.recording) {
+        if let Some(other) = runs.clone().find(|run| setup::other_recording(first, run)) {
             let different = CompareError::DifferentRecordings {
                 first: (first.recording.clone(), first.dir.clone()),
                 other: (other.recording.clone(), other.dir.clone()),
@@ -127,8 +132,9 @@ impl Grouping<'_> {
                 return Err(different);
             }
             caveats.push(format!(
-                "runs of different recordings are compared ({}, {}): what differs may be the work, not the policy",
-                first.recording, other.recording
+                "runs of different recordings are compared (`{}`, {}): what differs may be the work, not the policy",
+                first.recording,
+                other_name(&first.recording, &other.recording)
             ));
         }
         caveats.extend(windows(variants));
@@ -152,7 +158,7 @@ fn windows(variants: &[Variant]) -> Option<String> {
     })
 }
 
-/// Whether two runs differ in nothing but their seed. The recorded kernel is the same whichever replay it stands beside.
+/// Whether two runs differ in nothing but their seed and, maybe, their setup. The recorded kernel is the same whichever replay it stands beside.
 fn same_policy(a: &Run, b: &Run) -> bool {
     match (&a.replay, &b.replay) {
         (Some(a), Some(b)) => a.preset == b.preset && a.sysctls == b.sysctls && a.variant == b.variant,
@@ -200,9 +206,9 @@ fn tell_apart(variants: &mut [Variant]) {
     }
 }
 
-/// Preset and sysctls of `other` that are not those of `first`; nothing if they are many, or not known.
+/// Preset, sysctls and setup of `other` that are not those of `first`; nothing if they are many, or not known.
 fn differences(first: &Variant, other: &Variant) -> Option<String> {
-    let (first, other) = (first.runs.first()?.replay.as_ref()?, other.runs.first()?.replay.as_ref()?);
+    let (first, other) = (setup::told(first)?, setup::told(other)?);
     let mut differ: Vec<String> = Vec::new();
     if first.preset != other.preset {
         differ.push(other.preset.clone());
@@ -213,5 +219,6 @@ fn differences(first: &Variant, other: &Variant) -> Option<String> {
                 .push(format!("vm.{name}={}", value.map_or_else(|| "computed".to_owned(), |value| value.to_string())));
         }
     }
+    differ.extend(setup::differences(first, other).into_iter().map(|it| format!("{}={}", it.name, it.other)));
     (1..=MOST_SETTINGS).contains(&differ.len()).then(|| differ.join(","))
 }

@@ -47,6 +47,8 @@ pub struct Facts {
     pub digest: u64,
     /// Variant of the scenario that ran; `None` for a replay, and for a scenario's own settings.
     pub variant: Option<String>,
+    /// Of a scenario: machine, work and settings beside the sysctls, in words by name. What a replay runs on is the recording's.
+    pub setup: BTreeMap<String, String>,
     /// What could not be attributed, with counts.
     pub unattributed: Vec<(String, u64)>,
 }

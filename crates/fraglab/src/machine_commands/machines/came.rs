@@ -54,6 +54,7 @@ pub fn facts_of_kernel(
         replay_seconds: seconds,
         digest: 0,
         variant: chosen.variant.clone(),
+        setup: BTreeMap::new(),
         unattributed: Vec::new(),
     }
 }

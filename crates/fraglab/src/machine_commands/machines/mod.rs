@@ -4,6 +4,7 @@
 mod came;
 mod host;
 pub mod in_force;
+mod setup;
 pub mod sim;
 mod vm;
 
@@ -42,11 +43,12 @@ pub fn run(
     beside: &[InForce],
     told: &dyn Fn(&Sample) -> ControlFlow<()>,
 ) -> Result<Column, Failure> {
-    let Came { about, facts, outcome, run, huge_bytes, timeline, in_force: policy, interrupted } = match on {
+    let Came { about, mut facts, outcome, run, huge_bytes, timeline, in_force: policy, interrupted } = match on {
         On::Sim => sim::run(chosen, args, beside, told)?,
         On::Vm(kernel) => vm::run(kernel, chosen, args, kept)?,
         On::Host => host::run(chosen, args)?,
     };
+    facts.setup.extend(setup::of(on, chosen, args, &about)?);
     let measures = chosen.workload.measures(&run, huge_bytes);
     let owed = on_paper(&*chosen.workload).digest();
     let name = column_name(on, chosen.variant.as_deref());

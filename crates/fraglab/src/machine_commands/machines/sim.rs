@@ -2,6 +2,7 @@
 
 use super::came::Came;
 use super::in_force::{self, InForce};
+use super::setup::{self, Setup};
 use crate::backend;
 use crate::column_spec::{ColumnSpec, RECORDED, Setting};
 use crate::failure::Failure;
@@ -30,7 +31,7 @@ pub fn run(
     beside: &[InForce],
     told: &dyn Fn(&Sample) -> ControlFlow<()>,
 ) -> Result<Came, Failure> {
-    let spec = spec(chosen, args)?;
+    let (spec, setup) = spec(chosen, args)?;
     let Asked { column, policy, settings_of } = policy(chosen, args, beside)?;
     let (workload, seed) = (&*chosen.workload, chosen.scenario.seed);
     // Followed only if what is seen is kept.
@@ -46,6 +47,7 @@ pub fn run(
         replay_seconds: wall_seconds,
         digest: simulated.digest,
         variant: chosen.variant.clone(),
+        setup,
         unattributed: Vec::new(),
     };
     Ok(Came {
@@ -132,21 +134,25 @@ fn generations(kernel: &Policy, scenario: &Scenario) -> Option<String> {
     }
 }
 
-fn spec(chosen: &Chosen, args: &RunArgs) -> Result<MachineSpec, Failure> {
+/// The machine, and whose it is like.
+fn spec(chosen: &Chosen, args: &RunArgs) -> Result<(MachineSpec, Setup), Failure> {
+    let mut setup = Setup::new();
     let mut spec = MachineSpec::of(&chosen.scenario);
     spec.cpus = args.cpus.unwrap_or(chosen.scenario.machine.cpus).get();
     spec.nodes = args.nodes.unwrap_or(chosen.scenario.machine.nodes).get();
     if let Some(recording) = &args.machine_of {
-        spec = as_machine_of(recording, spec)?;
+        let seen = backend::machine_seen(recording)?;
+        setup.insert("machine_of".to_owned(), setup::of_recorded(recording, &seen));
+        spec = as_machine_of(recording, seen, spec)?;
     }
     can_be(&spec)?;
     spec.time_limit = Some(u64::from(args.time_limit_of(&chosen.scenario)) * NANOS_PER_SECOND);
-    Ok(spec)
+    Ok((spec, setup))
 }
 
 /// The machine with what a recorded one had. What reclaim could have taken at its start is left out: it does not stay.
-fn as_machine_of(recording: &Path, spec: MachineSpec) -> Result<MachineSpec, Failure> {
-    let MachineSeen { in_use, fault_ns } = backend::machine_seen(recording)?;
+fn as_machine_of(recording: &Path, seen: MachineSeen, spec: MachineSpec) -> Result<MachineSpec, Failure> {
+    let MachineSeen { in_use, fault_ns } = seen;
     // Firmware keeps the last pages of some machines to itself.
     let mib = |frames: u64| (frames * spec.page()).div_ceil(1 << 20);
     let (theirs, ours) = (mib(in_use.frames), mib(spec.frames().into()));
