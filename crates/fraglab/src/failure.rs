@@ -89,7 +89,7 @@ impl From<VmError> for Failure {
     fn from(error: VmError) -> Failure {
         match error {
             VmError::Specification(_) => Failure::Usage(error.to_string()),
-            VmError::Missing { .. } | VmError::Packages { .. } => Failure::Host(error.to_string()),
+            VmError::Missing { .. } | VmError::Packages { .. } | VmError::Guest(_) => Failure::Host(error.to_string()),
             VmError::NoResult { .. } | VmError::Plan(_) | VmError::Stream(_) => Failure::Guest(error.to_string()),
             _ => Failure::Input(error.to_string()),
         }

@@ -36,6 +36,28 @@ fn a_missing_qemu_is_a_property_of_the_host_and_comes_with_its_package() {
     vm(cache.path(), &["shell", "--kernel", "6.12"]).code(6).stderr(said);
 }
 
+/// It was told cell by cell, after the kernel of each had been fetched, and as a damaged recording.
+#[test]
+fn a_missing_init_of_the_guest_is_told_before_anything_boots() {
+    use std::os::unix::fs::PermissionsExt;
+    let cache = tempfile::tempdir().expect("a directory");
+    let qemu = cache.path().join("qemu-system-x86_64");
+    std::fs::write(&qemu, "#!/bin/sh\nexit 1\n").expect("written");
+    std::fs::set_permissions(&qemu, std::fs::Permissions::from_mode(0o755)).expect("set");
+    let grid = cache.path().join("grid").display().to_string();
+    let commands: [&[&str]; 3] = [
+        &["vm", "run", "--kernel", "6.12", "--", "true"],
+        &["run", "kbuild-mix", "--on", "vm:6.12"],
+        &["validate", "--scenario", "kbuild-mix", "--kernels", "6.12", "-o", &grid],
+    ];
+    for arguments in commands {
+        let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
+        command.env("FRAGLAB_CACHE", cache.path()).env("PATH", cache.path()).env("FRAGLAB_GUEST", "no-such-guest");
+        let said = contains("FRAGLAB_GUEST names no-such-guest: No such file");
+        command.args(arguments).assert().code(6).stderr(said.and(contains("cell 1 of").not()));
+    }
+}
+
 #[test]
 fn without_apt_the_cached_kernels_are_listed() {
     let cache = tempfile::tempdir().expect("a directory");

@@ -1,6 +1,6 @@
 //! The init of the guest, `fraglab-guest`: found, or built from the source tree.
 
-use super::error::{At, VmError};
+use super::error::VmError;
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,9 @@ const GLIBC: &str = "x86_64-unknown-linux-gnu";
 /// beside the executable; else built in the source tree that fraglab is run in.
 pub fn find() -> Result<PathBuf, VmError> {
     if let Some(path) = env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
-        return PathBuf::from(&path).canonicalize().at(Path::new(&path));
+        let path = PathBuf::from(path);
+        let gone = |error| VmError::Guest(format!("{VARIABLE} names {}: {error}", path.display()));
+        return path.canonicalize().map_err(gone);
     }
     let executable = env::current_exe().unwrap_or_default();
     if let Some(tree) = tree_above(&executable) {

@@ -67,7 +67,8 @@ pub fn shell(machine: &Machine, kernel: &Kernel, job: &Job, work: &Path) -> Resu
 /// Whether this host can run a machine at all, before time is spent on a kernel.
 pub fn check_host() -> Result<(), VmError> {
     let missing = VmError::Missing { program: qemu::PROGRAM, package: qemu::PACKAGE };
-    in_path(qemu::PROGRAM).map(|_| ()).ok_or(missing)
+    in_path(qemu::PROGRAM).ok_or(missing)?;
+    guest_binary::find().map(drop)
 }
 
 /// Everything that QEMU needs, in a directory that vanishes with it.

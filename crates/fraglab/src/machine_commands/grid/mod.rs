@@ -55,6 +55,9 @@ fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(), Fai
     let missing: Vec<&Planned> = plan.cells.iter().filter(|cell| !directory.join(&cell.recording).exists()).collect();
     let present = plan.cells.len() - missing.len();
     say!("{} cells, {present} of them recorded already", plan.cells.len());
+    if !missing.is_empty() {
+        linux::vm::check_host()?;
+    }
     for (at, cell) in missing.iter().enumerate() {
         say!("cell {} of {}: {}", at + 1, missing.len(), cell.id.directory());
         match record(Place { directory, plan: &plan }, cell, &args.grid) {

@@ -29,6 +29,7 @@ const HUGE_BYTES: u64 = 2 << 20;
 
 /// Boots a kernel, runs the scenario in it, and reads what came back into `kept`.
 pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Came, Failure> {
+    linux::vm::check_host()?;
     let kernel = Kernel::get(&KernelSource::parse(version, None), &Cache::of_user()?, &mut |what| say!("{what}"))?;
     let passing = Cache::of_user()?.temporary()?;
     let job = job(chosen, args, passing.path())?;
