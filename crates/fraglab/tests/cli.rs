@@ -220,7 +220,7 @@ fn options_that_would_do_nothing_are_refused_or_said() {
     fraglab(&["validate", demo, "--set", "vm.swappiness=10"])
         .code(2)
         .stderr(contains("--pair OTHER predicts a recording"));
-    for option in [["--kernels", "6.1"], ["--repeats", "9"], ["--record", "none"], ["--time-limit", "3"]] {
+    for option in [["--kernels", "6.1"], ["--repeats", "9"], ["--record", "full"], ["--time-limit", "3"]] {
         fraglab(&["validate", demo, option[0], option[1]]).code(2).stderr(contains("--scenario"));
     }
     fraglab(&["validate", demo, "--pair", demo, "--bars", "mirror-2"])

@@ -107,6 +107,8 @@ fn usage_errors_come_before_the_first_boot() {
     assert!(said.contains("vm.defrag_mode") && !said.contains("booting"), "{said}");
     assert!(stderr(&["--kernels", "6.18", "--set", "vm.defrag_mode", "-o", target]).contains("NAME=VALUE,VALUE"));
     assert!(stderr(&["--kernels", "6.18", "--record", "none", "-o", target]).contains("nothing to compare"));
+    let said = stderr(&["--kernels", "6.18", "--record", "minimal", "-o", target]);
+    assert!(said.contains("it can't be replayed") && said.contains("standard or full"), "{said}");
     assert!(stderr(&["-o", target]).contains("--kernels"));
     assert!(stderr(&["--kernels", "6.18"]).contains("--output"));
     assert!(!grid.exists());

@@ -2,7 +2,8 @@
 
 use crate::counts::count;
 use crate::machine_commands::run_args::Record;
-use clap::Args;
+use clap::{Args, ValueEnum};
+use linux::record::EventSet;
 use report::grid::plan::Axis;
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -34,13 +35,24 @@ pub struct GridArgs {
     /// Replay each recording of a grid with this many seeds, from --seed on (default 5)
     #[arg(long, value_name = "N", value_parser = count::<NonZero<u64>>)]
     pub replays: Option<NonZero<u64>>,
-    /// What is recorded in the virtual machines; only `standard` and `full` can be replayed
-    #[arg(long, value_enum, default_value_t = Record::Standard, value_name = "EVENTS", requires = "scenario")]
-    pub record: Record,
+    /// What is recorded in the virtual machines: `standard` or `full`, which can be replayed
+    #[arg(long, value_parser = replayable, default_value = "standard", value_name = "EVENTS", requires = "scenario")]
+    pub record: EventSet,
     /// Seconds after which a run ends, in place of the scenario's
     #[arg(long, value_name = "SECONDS", value_parser = count::<NonZero<u32>>, requires = "scenario")]
     pub time_limit: Option<NonZero<u32>>,
     /// Keep recordings and report in this directory. Cells that it holds already are not run again
     #[arg(short, long, value_name = "DIR", requires = "scenario")]
     pub output: Option<PathBuf>,
+}
+
+/// What is recorded, if it can be compared with replays of it: nobody shall boot a grid for a report without rows.
+fn replayable(text: &str) -> Result<EventSet, String> {
+    match Record::from_str(text, false)?.events() {
+        Some(events @ (EventSet::Standard | EventSet::Full)) => Ok(events),
+        Some(EventSet::Minimal) => {
+            Err("it can't be replayed, and leaves nothing to compare with: standard or full".to_owned())
+        }
+        None => Err("it leaves nothing to compare with: standard or full".to_owned()),
+    }
 }
