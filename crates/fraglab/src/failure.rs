@@ -5,7 +5,7 @@
 //! | 0 | done (also when the reader of stdout went away) |
 //! | 1 | the result could not be written |
 //! | 2 | the command line is wrong |
-//! | 3 | the recording is missing, damaged or of an unknown kind |
+//! | 3 | a recording, run, scenario or other file is missing, damaged or of an unknown kind |
 //! | 4 | an invariant of fraglab is broken: a bug of ours |
 //! | 5 | a virtual machine, or the command in it, failed |
 //! | 6 | this host does not allow it, or lacks what it needs |
@@ -88,8 +88,10 @@ impl From<SpecError> for Failure {
 impl From<VmError> for Failure {
     fn from(error: VmError) -> Failure {
         match error {
-            VmError::Specification(_) => Failure::Usage(error.to_string()),
-            VmError::Missing { .. } | VmError::Packages { .. } | VmError::Guest(_) => Failure::Host(error.to_string()),
+            VmError::Specification(_) | VmError::Kernel(_) => Failure::Usage(error.to_string()),
+            VmError::Missing { .. } | VmError::Packages { .. } | VmError::Source(_) | VmError::Guest(_) => {
+                Failure::Host(error.to_string())
+            }
             VmError::NoResult { .. } | VmError::Plan(_) | VmError::Stream(_) => Failure::Guest(error.to_string()),
             _ => Failure::Input(error.to_string()),
         }
@@ -134,4 +136,17 @@ static SURVIVES: AtomicBool = AtomicBool::new(false);
 /// From now on a panic ends what its thread does, and no more: one run that can't be shown is no reason to stop showing others.
 pub fn survive_panics() {
     SURVIVES.store(true, Ordering::Relaxed);
+}
+
+#[cfg(all(test, feature = "machines"))]
+mod tests {
+    use super::*;
+
+    /// `--kernel 99.9` was a damaged recording, exit code 3.
+    #[test]
+    fn a_kernel_that_is_not_there_is_the_command_lines_fault() {
+        let failure = |error: VmError| Failure::from(error);
+        assert!(matches!(failure(VmError::Kernel("Debian has no kernel 99.9".into())), Failure::Usage(_)));
+        assert!(matches!(failure(VmError::Source("there is no apt-get".into())), Failure::Host(_)));
+    }
 }

@@ -75,6 +75,9 @@ pub fn provenance() -> Provenance {
 
 impl From<ViewError> for Failure {
     fn from(error: ViewError) -> Failure {
-        Failure::Input(error.to_string())
+        match error {
+            ViewError::SeveralSeeds { .. } => Failure::Usage(error.to_string()),
+            _ => Failure::Input(error.to_string()),
+        }
     }
 }

@@ -194,6 +194,10 @@ fn record_refuses_what_it_cannot_do_before_it_touches_anything() {
     fraglab(&["record", "-o", target, "--tracefs", none]).code(6).stderr(contains("holds no tracefs; mount it"));
     fraglab(&["record", "--dry-run", "--tracefs", none]).code(6).stderr(contains("holds no tracefs"));
     assert!(!dir.path().join("recording").exists());
+    fraglab(&["record", "-o", target, "--tracefs", none, "--", "no-such-program", "x"])
+        .code(2)
+        .stderr(contains("no-such-program: the command does not start"));
+    fraglab(&["record", "--salvage", target]).code(3).stderr(contains(target));
 }
 
 #[test]

@@ -65,6 +65,11 @@ fn usage(dir: &Path) {
     fraglab(dir, &["compare", "old=both"]).code(2).stderr(contains("holds several policies"));
     fraglab(dir, &["compare", "both", "both"]).success().stderr(contains("counted once"));
     fraglab(dir, &["compare", "both", "--rows", "extfrag_totl"]).code(2).stderr(contains("`extfrag_total`?"));
+    let other = dir.join("vm.defrag_mode=0,1-seed2").join("manifest.json");
+    let manifest =
+        std::fs::read_to_string(&other).expect("written").replace("\"recording\": \"demo\"", "\"recording\": \"x\"");
+    std::fs::write(other, manifest).expect("written");
+    fraglab(dir, &["compare", "both", "vm.defrag_mode=0,1-seed2"]).code(2).stderr(contains("--across"));
     fraglab(dir, &["compare", "both", "--base", "kernel"]).code(2).stderr(contains("there are: recorded"));
 }
 

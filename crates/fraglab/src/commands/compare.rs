@@ -46,6 +46,7 @@ impl From<CompareError> for Failure {
         match error {
             CompareError::SameName(_)
             | CompareError::SeveralPolicies(_)
+            | CompareError::DifferentRecordings { .. }
             | CompareError::NoBase { .. }
             | CompareError::NoRow { .. } => Failure::Usage(error.to_string()),
             _ => Failure::Input(error.to_string()),

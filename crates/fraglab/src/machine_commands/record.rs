@@ -4,6 +4,7 @@ use crate::failure::{Failure, warn};
 use crate::machine_commands::record_args::RecordArgs;
 use crate::output;
 use linux::record::{Conducted, Plan, RecordError, RecordOptions, Status, StopReason, Until, conduct, salvage};
+use std::io::ErrorKind::{NotADirectory, NotFound};
 use std::io::{IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
 
@@ -34,6 +35,9 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
 fn complete(recording: &Path) -> Result<(), Failure> {
     let salvaged = salvage(recording).map_err(|error| match error {
         RecordError::Unexpected { .. } => Failure::Input(error.to_string()),
+        RecordError::Io { ref source, .. } if matches!(source.kind(), NotFound | NotADirectory) => {
+            Failure::Input(error.to_string())
+        }
         _ => failure(error),
     })?;
     warn(
@@ -51,6 +55,7 @@ fn failure(error: RecordError) -> Failure {
     match error {
         RecordError::Option { .. }
         | RecordError::MaxSize { .. }
+        | RecordError::Command { .. }
         | RecordError::OutputTaken { .. }
         | RecordError::StillRecording { .. } => Failure::Usage(error.to_string()),
         _ => Failure::Host(error.to_string()),

@@ -6,6 +6,8 @@ use super::recorder::{Recorder, Status, Summary};
 use crate::signals::Signals;
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
+use std::io;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -44,6 +46,7 @@ pub fn conduct(
     until: &Until,
     tell: &mut dyn FnMut(&Status),
 ) -> Result<Conducted, RecordError> {
+    check(&until.command)?;
     let signals = Signals::watch();
     let recorder = Recorder::start(options)?;
     let mut child = match start(&until.command) {
@@ -87,7 +90,21 @@ pub fn conduct(
 fn start(command: &[OsString]) -> Result<Option<Child>, RecordError> {
     let Some((program, arguments)) = command.split_first() else { return Ok(None) };
     let child = Command::new(program).args(arguments).spawn();
-    child.map(Some).map_err(RecordError::io(program.as_ref(), "starting the command"))
+    child.map(Some).map_err(|source| RecordError::Command { program: program.into(), source })
+}
+
+/// A slip in the command is told before tracefs is touched and all memory is read.
+fn check(command: &[OsString]) -> Result<(), RecordError> {
+    let Some(program) = command.first().map(Path::new) else { return Ok(()) };
+    let directories = match program.components().count() {
+        1 => std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into()),
+        // Joined to it, an absolute path stays itself.
+        _ => OsString::from("."),
+    };
+    match std::env::split_paths(&directories).any(|directory| directory.join(program).is_file()) {
+        true => Ok(()),
+        false => Err(RecordError::Command { program: program.into(), source: io::ErrorKind::NotFound.into() }),
+    }
 }
 
 /// Tells a command to end, and waits a while.

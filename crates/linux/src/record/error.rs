@@ -60,6 +60,14 @@ pub enum RecordError {
         /// tracefs' directory of events.
         path: PathBuf,
     },
+    /// The command whose end would end the recording can't be started.
+    #[error("{}: the command does not start: {source}; nothing was recorded", program.display())]
+    Command {
+        /// Its program.
+        program: PathBuf,
+        /// The system's own reason.
+        source: io::Error,
+    },
     /// A size or time that makes no sense.
     #[error("`{text}` is no {what}; {advice}")]
     Option {

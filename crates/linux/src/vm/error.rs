@@ -29,6 +29,9 @@ pub enum VmError {
     /// No such kernel.
     #[error("{0}")]
     Kernel(String),
+    /// This machine has nowhere to fetch kernels from.
+    #[error("{0}")]
+    Source(String),
     /// The package tools of the host failed.
     #[error("{what} failed: {output}")]
     Packages {

@@ -27,7 +27,7 @@ impl Apt {
     /// Sets it up in the cache.
     pub fn new(cache: &Cache) -> Result<Apt, VmError> {
         if super::super::initramfs::in_path("apt-get").is_none() {
-            return Err(VmError::Kernel(
+            return Err(VmError::Source(
                 "Debian's kernels are fetched with apt-get, which this machine does not have: name a kernel's file instead"
                     .to_owned(),
             ));
@@ -135,7 +135,7 @@ fn sources() -> Result<String, VmError> {
         return fs::read_to_string(&path).at(Path::new(&path));
     }
     sources::derive(&machine_entries()?).ok_or_else(|| {
-        VmError::Kernel(format!(
+        VmError::Source(format!(
             "none of this machine's apt sources is a Debian archive: name a .sources file with one in {SOURCES_VARIABLE}, or a \
              kernel's file"
         ))

@@ -211,7 +211,7 @@ fn downloaded(directory: &Path, name: &str) -> Result<PathBuf, VmError> {
     let entries = fs::read_dir(directory).at(directory)?;
     let mut paths = entries.flatten().map(|entry| entry.path());
     let found = paths.find(|path| path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&prefix)));
-    found.ok_or_else(|| VmError::Kernel(format!("apt-get downloaded no {name}")))
+    found.ok_or_else(|| VmError::Source(format!("apt-get downloaded no {name}")))
 }
 
 fn unpack(package: &Path, root: &Path) -> Result<(), VmError> {
