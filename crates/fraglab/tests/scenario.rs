@@ -105,6 +105,13 @@ fn compare_tells_machines_apart() {
     let names: Vec<&str> = names.collect();
     assert_eq!(names[..2], ["sim", "sim,memory_mib=256"]);
     assert!(names[2].starts_with("sim,memory_mib=512,machine_of=demo ("), "{names:?}");
+    // Rows of the workload are rows.
+    let asked = "workload.elapsed,workload.cc.operations";
+    let compared = json(&["compare", &path("small"), &path("large"), "--rows", asked]);
+    let better: Vec<_> = compared["rows"].as_array().expect("a list").iter().map(|row| row["better"].clone()).collect();
+    assert_eq!(better, [Value::from("lower"), Value::Null]);
+    let values = &compared["rows"][0]["variants"];
+    assert!((0..2).all(|at| values[at]["mean"].as_f64().is_some_and(|nanos| nanos > 1e6)), "{values}");
 }
 
 #[test]

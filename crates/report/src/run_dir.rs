@@ -40,7 +40,7 @@ pub fn write_run(target: &Path, report: &Report, provenance: &Provenance) -> Res
 }
 
 fn files_of_run(report: &Report, provenance: &Provenance) -> Vec<NewFile> {
-    let mut files = tables(report);
+    let mut files = tables(report, counters(report));
     files.push(("manifest.json", pretty(&manifest::manifest(report, provenance))));
     files.push(("table.txt", report.to_table()));
     files.push((VIEW_FILE, View::of_report(report, Subject::Recording, provenance).to_json()));
@@ -88,7 +88,7 @@ pub fn write_scenario(
     let columns = report.columns(true);
     let mut manifest = manifest::manifest(&columns, provenance);
     scenario::describe(report, &mut manifest);
-    let mut files = tables(&columns);
+    let mut files = tables(&columns, counters_of_scenario(report, &columns));
     files.push(("manifest.json", pretty(&manifest)));
     files.push(("workload.json", pretty(&scenario::workloads(report))));
     files.push(("measures.json", pretty(&scenario::measures(report))));
@@ -163,9 +163,9 @@ fn write_files(dir: &Path, files: &[NewFile]) -> Result<(), RunDirError> {
 }
 
 /// The files that hold figures.
-fn tables(report: &Report) -> Vec<NewFile> {
+fn tables(report: &Report, counters: serde_json::Value) -> Vec<NewFile> {
     vec![
-        ("counters.json", pretty(&counters(report))),
+        ("counters.json", pretty(&counters)),
         ("extfrag.csv", extfrag(report)),
         ("series.csv", series(report)),
         ("vmstat.csv", vmstat(report)),
@@ -179,6 +179,17 @@ fn tables(report: &Report) -> Vec<NewFile> {
 fn counters(report: &Report) -> serde_json::Value {
     let column = |column: &Column| (column.name.clone(), json::rows(&Rows::of(column.outcome)));
     serde_json::Value::Object(report.columns.iter().map(column).collect())
+}
+
+/// The same with the rows of the workload, which are the machines' and not their memory management's.
+fn counters_of_scenario(report: &ScenarioReport, columns: &Report) -> serde_json::Value {
+    let mut counters = counters(columns);
+    for machine in &report.machines {
+        if let Some(rows) = counters[&machine.name].as_object_mut() {
+            rows.extend(scenario::workload_figures(machine).map(|(name, value)| (name, value.into())));
+        }
+    }
+    counters
 }
 
 fn extfrag(report: &Report) -> String {

@@ -50,6 +50,14 @@ const DIRECTIONS: &[(&str, Better)] = &[
     ("compact_daemon_migrate_scanned", Better::Lower),
     ("compact_daemon_free_scanned", Better::Lower),
     ("pgmigrate_fail", Better::Lower),
+    ("workload.complete", Better::Higher),
+    ("workload.elapsed", Better::Lower),
+    ("workload.tasks_killed", Better::Lower),
+    ("workload.*.failed", Better::Lower),
+    ("workload.*.mean", Better::Lower),
+    ("workload.*.median", Better::Lower),
+    ("workload.*.p95", Better::Lower),
+    ("workload.*.huge_percent", Better::Higher),
     // stress-highalloc counts what it got; mmtests printed these rows with the sign the wrong way round.
     ("success*", Better::Higher),
 ];
@@ -57,6 +65,7 @@ const DIRECTIONS: &[(&str, Better)] = &[
 /// Rows that a comparison shows by default, in this order: what the postings argue with.
 pub(super) const HEADLINES: &[&str] = &[
     "measure.*",
+    "workload.elapsed",
     "success*",
     "extfrag_total",
     "extfrag.*",
