@@ -11,7 +11,7 @@ use pagealloc::Migratetype;
 const USUAL_MAX_ORDER: usize = 10;
 
 /// Counters that the kernel splits by zone, with the row that sums them up.
-const SUMMED_OVER_ZONES: [(&str, &str); 2] = [("allocstall", "allocstall_"), ("pgalloc", "pgalloc_")];
+pub(crate) const SUMMED_OVER_ZONES: [(&str, &str); 2] = [("allocstall", "allocstall_"), ("pgalloc", "pgalloc_")];
 
 /// A named number.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -472,6 +472,9 @@ fn mistakes_are_pointed_out() {
         Comparison::read(&[named("a"), named("a")], Options::default()),
         Err(CompareError::SameName(name)) if name == "a"
     ));
+    let over_time = Options { trend: vec!["extfrag_total".into()], every: Some(2.0), ..Options::default() };
+    let verdict = compare(&all, over_time).to_json()["trends"][0]["verdict"].clone();
+    assert_eq!(verdict, "not sampled over time", "not that there are too few points");
     let independent = compare(&all, Options { trend: vec!["extfrag_total".into()], ..Options::default() });
     assert!(independent.caveats[0].contains("do not follow one another"), "{:?}", independent.caveats);
 }

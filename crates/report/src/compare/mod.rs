@@ -71,7 +71,7 @@ impl Comparison {
     /// # Errors
     /// [`CompareError`].
     pub fn read(selections: &[Selection], options: Options) -> Result<Comparison, CompareError> {
-        let wanted = |row: &str| options.every.is_some() && options.trend.iter().any(|pattern| fits(pattern, row));
+        let wanted = |row: &str| options.every.is_some() && trend::is_wanted(&options.trend, row);
         let grouping = Grouping { wanted: &wanted, kernel: options.kernel, across: options.across };
         let Grouped { mut variants, mut caveats } = grouping.group(selections)?;
         if let Some(base) = &options.base {

@@ -2,8 +2,12 @@
 
 use super::rule::{ALPHA, CONFIDENCE};
 use super::{Comparison, Run, Variant};
+use crate::pattern::fits;
+use crate::rows::SUMMED_OVER_ZONES;
 use crate::stats::{self, Interval, Trend};
 use crate::text::heading;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The trend of a row in a variant.
@@ -19,6 +23,14 @@ pub struct RowTrend {
     pub lines: usize,
     /// Slope a point; nothing with fewer than three points.
     pub trend: Option<Trend>,
+    /// Whether any run knows the row over time; always so where the runs themselves are the points.
+    pub sampled: bool,
+}
+
+/// Whether a counter's samples are needed for rows that match the patterns: it is one of them, or a part of one.
+pub(super) fn is_wanted(patterns: &[String], counter: &str) -> bool {
+    let asked = |row: &str| patterns.iter().any(|pattern| fits(pattern, row));
+    asked(counter) || SUMMED_OVER_ZONES.iter().any(|(sum, prefix)| counter.starts_with(prefix) && asked(sum))
 }
 
 /// Trends of rows in all variants.
@@ -29,12 +41,13 @@ pub(super) fn trends(variants: &[Variant], rows: &[String], every: Option<f64>) 
             None => {
                 let points = variant.samples(&row);
                 let trend = stats::trend(&points, CONFIDENCE);
-                RowTrend { row, variant: variant_name, points, lines: 1, trend }
+                RowTrend { row, variant: variant_name, points, lines: 1, trend, sampled: true }
             }
             Some(every) => {
                 let lines: Vec<Vec<f64>> = variant.runs.iter().map(|run| stretches(run, &row, every)).collect();
-                let trend = over_lines(&lines);
-                RowTrend { row, variant: variant_name, points: mean_line(&lines), lines: lines.len(), trend }
+                let (trend, points, lines) = (over_lines(&lines), mean_line(&lines), lines.len());
+                let sampled = variant.runs.iter().any(|run| series(run, &row).is_some());
+                RowTrend { row, variant: variant_name, points, lines, trend, sampled }
             }
         }
     };
@@ -55,14 +68,27 @@ pub(super) fn caveat(variants: &[Variant], trends: &[RowTrend]) -> Option<String
     ))
 }
 
+/// A row over time; of one that is summed over zones the sum, sample by sample.
+fn series<'a>(run: &'a Run, row: &str) -> Option<Cow<'a, [(u64, u64)]>> {
+    if let Some(samples) = run.series.get(row) {
+        return Some(samples.into());
+    }
+    let (_, prefix) = SUMMED_OVER_ZONES.iter().find(|(sum, _)| *sum == row)?;
+    let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
+    for (_, samples) in run.series.iter().filter(|(name, _)| name.starts_with(prefix)) {
+        samples.iter().for_each(|&(ts, value)| *sums.entry(ts).or_default() += value);
+    }
+    (!sums.is_empty()).then(|| sums.into_iter().collect::<Vec<_>>().into())
+}
+
 /// What a counter grew by in each whole stretch of a run.
 fn stretches(run: &Run, row: &str, seconds: f64) -> Vec<f64> {
-    let Some(samples) = run.series.get(row) else { return Vec::new() };
+    let Some(samples) = series(run, row) else { return Vec::new() };
     let Some(&(first, mut before)) = samples.first() else { return Vec::new() };
     let end = |stretch: usize| first.saturating_add((seconds * 1e9 * (stretch + 1) as f64) as u64);
     let mut grown = Vec::new();
     let mut last = before;
-    for &(ts, value) in samples {
+    for &(ts, value) in samples.iter() {
         // A stretch ends with the last sample inside it.
         while ts > end(grown.len()) {
             grown.push(last as f64 - before as f64);
@@ -93,6 +119,7 @@ impl RowTrend {
     /// `falls`, `rises`, or that neither can be told.
     pub fn verdict(&self) -> &'static str {
         match self.trend {
+            None if !self.sampled => "not sampled over time",
             None => "too few points",
             Some(trend) if trend.p >= ALPHA => "no trend",
             Some(trend) if trend.slope < 0.0 => "falls",
@@ -146,7 +173,6 @@ pub(super) fn table(text: &mut String, comparison: &Comparison) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     #[test]
     fn stretches_end_at_the_last_sample_inside() {
@@ -168,6 +194,13 @@ mod tests {
         assert_eq!(stretches(&run, "pgfree", 2.0), [4.0, 12.0, 20.0, 28.0]);
         assert_eq!(stretches(&run, "pgalloc", 2.0), [0.0; 0]);
         assert_eq!(stretches(&run, "pgfree", 1e12), [0.0; 0], "none is whole");
+        let zone = |factor: u64| (0..=4).map(|at| (at * second, at * factor)).collect();
+        let series = [("allocstall_normal", zone(1)), ("allocstall_dma32", zone(10))];
+        let run = Run { series: series.map(|(name, samples)| (name.to_owned(), samples)).into(), ..run };
+        assert_eq!(stretches(&run, "allocstall", 1.0), [11.0; 3], "the sum over zones");
+        assert!(
+            is_wanted(&["allocstall".into()], "allocstall_normal") && !is_wanted(&["pgfree".into()], "pgalloc_dma")
+        );
     }
 
     #[test]
