@@ -88,5 +88,7 @@ fn what_cannot_be_compared() {
     refused(&["compare", "=nowhere"], 2, "no name before the `=`");
     refused(&["compare", "nowhere", "--every", "5"], 2, "--trend");
     refused(&["compare", "nowhere", "--trend", "pgfree", "--every", "0.9"], 2, "from 1 on");
+    refused(&["compare", "nowhere", "--trend", "pgfree", "--format", "csv"], 2, "ask for json, or the table");
+    refused(&["compare", "nowhere", "--trend", "pgfree", "--format", "benchstat"], 2, "ask for json, or the table");
     refused(&["compare", "nowhere", "--stat", "mmtest"], 2, "mmtests");
 }

@@ -8,6 +8,11 @@ use report::compare::{CompareError, Comparison, Directions, Options, Rule};
 
 /// Reads and prints.
 pub fn run(args: &CompareArgs) -> Result<(), Failure> {
+    if !args.trend.is_empty() && matches!(args.format, CompareFormat::Csv | CompareFormat::Benchstat) {
+        return Err(Failure::Usage(
+            "--trend is not in --format csv and benchstat: ask for json, or the table".to_owned(),
+        ));
+    }
     let selections = selections(&args.runs);
     let comparison = Comparison::read(&selections, options(args))?;
     for caveat in &comparison.caveats {
