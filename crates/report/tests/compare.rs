@@ -290,6 +290,11 @@ fn runs_are_grouped_by_policy_or_by_name() {
     assert_eq!(names(&compare(&named, Options::default())), [("mixed".into(), vec![3.0, 1.0])]);
     let kernel = compare(&all, Options { kernel: true, ..Options::default() });
     assert_eq!(names(&kernel)[0], ("kernel".into(), vec![7.0]), "the kernel is one run, however often it is seen");
+    assert!(kernel.caveats.is_empty(), "{:?}", kernel.caveats);
+    let of_scenario = runs.add("scenario", &DEMO, &[]);
+    runs.write("scenario", "counters.json", &json!({"recorded": {}}).to_string());
+    let without = compare(&[of_scenario], Options { kernel: true, ..Options::default() });
+    assert!(without.caveats[0].starts_with("no run is beside a recorded kernel"), "{:?}", without.caveats);
 }
 
 /// What most runs measured decides; runs that did not measure do not count.

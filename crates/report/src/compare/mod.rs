@@ -86,6 +86,7 @@ impl Comparison {
             asked => asked_for(asked, &known)?,
         };
         let trends = trend::trends(&variants, &asked_for(&options.trend, &known)?, options.every);
+        caveats.extend(no_kernel(&variants).filter(|_| options.kernel));
         caveats.extend(missing_rows(&variants, &rows));
         caveats.extend(options.every.is_none().then(|| trend::caveat(&variants, &trends)).flatten());
         Ok(Comparison { variants, caveats, options, rows, trends })
@@ -184,6 +185,14 @@ fn asked_for(asked: &[String], known: &[String]) -> Result<Vec<String>, CompareE
 
 fn suggestion(pattern: &str, known: &[String]) -> Option<String> {
     closest(pattern, known.iter().map(String::as_str)).map(str::to_owned)
+}
+
+/// What was asked for with `kernel`, and nobody has.
+fn no_kernel(variants: &[Variant]) -> Option<String> {
+    let recorded = variants.iter().flat_map(|variant| &variant.runs).any(|run| run.replay.is_none());
+    (!recorded).then(|| {
+        "no run is beside a recorded kernel (those of scenarios are not), so that there is none to compare".to_owned()
+    })
 }
 
 /// Rows that only some runs of a variant know.
