@@ -477,6 +477,12 @@ fn mistakes_are_pointed_out() {
         Comparison::read(&[named("a"), named("a")], Options::default()),
         Err(CompareError::SameName(name)) if name == "a"
     ));
+    let directed = |lower: &str, higher: &str| {
+        let directions = Directions { lower: vec![lower.into()], higher: vec![higher.into()] };
+        refused(&all, Options { directions, ..Options::default() })
+    };
+    assert!(directed("pgscan_kswpd", "*").contains("no run has a row `pgscan_kswpd`; did you mean `pgscan_kswapd`?"));
+    assert!(directed("extfrag_total", "extfrag*").contains("`extfrag_total` is both under --lower and under --higher"));
     let over_time = Options { trend: vec!["extfrag_total".into()], every: Some(2.0), ..Options::default() };
     let verdict = compare(&all, over_time).to_json()["trends"][0]["verdict"].clone();
     assert_eq!(verdict, "not sampled over time", "not that there are too few points");

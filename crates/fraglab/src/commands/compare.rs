@@ -52,6 +52,7 @@ impl From<CompareError> for Failure {
             CompareError::SameName(_)
             | CompareError::SeveralPolicies(_)
             | CompareError::DifferentRecordings { .. }
+            | CompareError::BothDirections(_)
             | CompareError::NoBase { .. }
             | CompareError::NoRow { .. } => Failure::Usage(error.to_string()),
             _ => Failure::Input(error.to_string()),

@@ -69,6 +69,9 @@ pub enum CompareError {
         /// All names.
         known: String,
     },
+    /// Less of a row is better, and more.
+    #[error("row `{0}` is both under --lower and under --higher: leave it out of one")]
+    BothDirections(String),
     /// No run has such a row.
     #[error("no run has a row `{pattern}`{}", .suggestion.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default())]
     NoRow {

@@ -81,6 +81,7 @@ impl Comparison {
             variants[..=at].rotate_right(1);
         }
         let known = row_names(&variants);
+        check_directions(&options.directions, &known)?;
         let rows = match options.rows.as_slice() {
             [] => in_order(direction::HEADLINES.iter().copied(), &known),
             asked => asked_for(asked, &known)?,
@@ -181,6 +182,15 @@ fn asked_for(asked: &[String], known: &[String]) -> Result<Vec<String>, CompareE
         }
     }
     Ok(in_order(asked.iter().map(String::as_str), known))
+}
+
+/// A row that nobody has got no direction, and one that has two has none.
+fn check_directions(directions: &Directions, known: &[String]) -> Result<(), CompareError> {
+    let (lower, higher) = (asked_for(&directions.lower, known)?, asked_for(&directions.higher, known)?);
+    match lower.into_iter().find(|row| higher.contains(row)) {
+        Some(row) => Err(CompareError::BothDirections(row)),
+        None => Ok(()),
+    }
 }
 
 fn suggestion(pattern: &str, known: &[String]) -> Option<String> {
