@@ -490,6 +490,29 @@ fn mistakes_are_pointed_out() {
     assert!(independent.caveats[0].contains("do not follow one another"), "{:?}", independent.caveats);
 }
 
+/// Samples of a run lie far apart, means of runs close together: the rule would mark the means, and does not mark the samples.
+#[test]
+fn what_ranks_tell_beyond_the_stars_goes_by_the_stars_that_are_printed() {
+    let runs = Runs::new();
+    let mut all = Vec::new();
+    for (policy, level) in [("base", 10.0), ("fast", 20.0)] {
+        for seed in 1..=4 {
+            let name = format!("{policy}{seed}");
+            all.push(runs.add(&name, &Made { policy, seed, ..DEMO }, &[("extfrag_total", 5)]));
+            let samples = [level - 9.0, level + 0.1 * seed as f64, level + 9.0];
+            let measured = json!({policy: {"measure.ops": {"unit": "1/s", "better": "higher", "samples": samples}}});
+            runs.write(&name, "measures.json", &measured.to_string());
+        }
+    }
+    let comparison = compare(&all, Options::default());
+    let means = [0, 1].map(|at: usize| comparison.variants[at].samples("measure.ops"));
+    assert!(Rule::Mmtests.judge(&means[0], &means[1]).expect("judged").significant);
+    let table = comparison.to_table();
+    let line = table.lines().find(|line| line.starts_with("Amean") && line.contains("measure.ops")).expect("a row");
+    assert!(line.ends_with("%)"), "no star: {line}");
+    assert!(table.contains("Mann-Whitney (p < 0.05) tells 1 more apart"), "{table}");
+}
+
 /// Samples within the runs are pooled as mmtests does, the experiment says which way is better, and a single run gets no star.
 #[test]
 fn measures_are_compared_by_their_samples() {

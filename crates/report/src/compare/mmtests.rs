@@ -111,13 +111,13 @@ impl std::fmt::Display for Cell {
 /// Differences that the rule in force does not mark, while their ranks tell them apart: mmtests' rule of today measures
 /// by the spread of single runs, so that it passes over differences that many runs make sure, or that one outlier hides.
 fn told_apart_without_star(comparison: &Comparison) -> usize {
-    let judge = |rule: Rule, row: &str, variant: usize| {
+    let by_ranks = |row: &str, variant: usize| {
         let (base, values) = (comparison.variants[0].samples(row), comparison.variants[variant].samples(row));
-        rule.judge(&base, &values).is_some_and(|verdict| verdict.significant)
+        Rule::Benchstat.judge(&base, &values).is_some_and(|verdict| verdict.significant)
     };
-    let unmarked = |row: &str, variant: usize| {
-        judge(Rule::Benchstat, row, variant) && !judge(comparison.options.rule, row, variant)
-    };
+    // As the cell is marked: by all samples of the runs.
+    let unmarked =
+        |row: &str, variant: usize| by_ranks(row, variant) && !cell(comparison, Statistic::Amean, row, variant).starred;
     let others = 1..comparison.variants.len();
     let rows = comparison.rows_worth_a_line();
     rows.into_iter().map(|row| others.clone().filter(|&variant| unmarked(row, variant)).count()).sum()
