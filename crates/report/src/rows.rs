@@ -180,8 +180,11 @@ impl Rows {
         let Some(failures) = &outcome.failures else { return };
         let count = |fits: &dyn Fn(&FailedAttempt) -> bool| failures.iter().filter(|at| fits(at)).count() as u64;
         self.push("alloc_fail", failures.len() as u64);
-        for order in 0..=USUAL_MAX_ORDER {
-            self.push(format!("alloc_fail.order{order}"), count(&|at| usize::from(at.order) == order));
+        for order in 0..pagealloc::NR_ORDERS {
+            let of_order = count(&|at| usize::from(at.order) == order);
+            if order <= USUAL_MAX_ORDER || of_order > 0 {
+                self.push(format!("alloc_fail.order{order}"), of_order);
+            }
         }
         for class in GfpClass::ALL {
             self.push(format!("alloc_fail.{}", class.name()), count(&|at| GfpClass::of(at.gfp) == class));
@@ -257,6 +260,15 @@ mod tests {
         assert_eq!(rows.get("free_pages.movable"), Some(40));
         assert_eq!(rows.get("free_pages"), Some(40));
         assert_eq!(rows.get("allocstall"), Some(7));
+    }
+
+    /// Order 13 is a huge page of machines with pages of 64K: they were in no row but the sum.
+    #[test]
+    fn failed_attempts_of_high_orders_have_rows() {
+        let failed = |order| FailedAttempt { ts: 1, order, gfp: pagealloc::Gfp::KERNEL };
+        let rows = Rows::of(&Outcome { failures: Some(vec![failed(0), failed(13), failed(13)]), ..Outcome::default() });
+        let orders = [0, 10, 11, 13].map(|order| rows.get(&format!("alloc_fail.order{order}")));
+        assert_eq!((orders, rows.get("alloc_fail")), ([Some(1), Some(0), None, Some(2)], Some(3)));
     }
 
     #[test]
