@@ -76,6 +76,9 @@ pub enum SpecError {
         "`{0}` is not of the form vm.NAME=VALUE or lru_gen/enabled=VALUE with a whole number as VALUE, 0x before it if it is hexadecimal"
     )]
     NotASetting(String),
+    /// One policy has one value of it.
+    #[error("{} stands there twice: leave one of them out", full_name(.0))]
+    Twice(String),
     /// What huge pages are asked for with is in the demand, not in the policy.
     #[error(
         "`{0}`: a recording holds the requests for huge pages that were made under its own settings, so a replay can't change these; \
@@ -166,7 +169,15 @@ impl FromStr for ColumnSpec {
         if base != RECORDED {
             find_preset(&base)?;
         }
-        Ok(ColumnSpec { base, settings: parts.map(str::parse).collect::<Result<_, _>>()? })
+        let mut settings: Vec<Setting> = Vec::new();
+        for part in parts {
+            let setting: Setting = part.parse()?;
+            if settings.iter().any(|earlier| earlier.name == setting.name) {
+                return Err(SpecError::Twice(setting.name));
+            }
+            settings.push(setting);
+        }
+        Ok(ColumnSpec { base, settings })
     }
 }
 
@@ -289,6 +300,7 @@ mod tests {
         assert!(error("recorded,vm.swappiness=201").contains("0 to 200"));
         assert!(error("recorded,vm.swappiness=much").contains("whole number"));
         assert!(error("recorded,lru_gen/enable=1").contains("did you mean `lru_gen/enabled`?"));
+        assert!(error("recorded,vm.swappiness=10,swappiness=20").starts_with("vm.swappiness stands there twice"));
         assert!(error("recordet").contains("did you mean `recorded`?"));
         assert!(error("linux-6.18+defrg").contains("did you mean `linux-6.18+defrag`?"));
     }
@@ -311,7 +323,7 @@ mod tests {
     #[test]
     fn settings_reach_the_policy() {
         let recorded = || find_preset("linux-6.18");
-        let column: ColumnSpec = "recorded,vm.swappiness=0,vm.swappiness=10".parse().expect("valid");
+        let column: ColumnSpec = "recorded,vm.swappiness=10".parse().expect("valid");
         assert_eq!(column.resolve(recorded).expect("known to 6.18").sysctl.swappiness, 10);
     }
 

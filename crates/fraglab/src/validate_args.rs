@@ -26,9 +26,9 @@ pub struct ValidateArgs {
     /// workload (default 1..3)
     #[arg(long, value_name = "N|FIRST..LAST")]
     pub seeds: Option<Seeds>,
-    /// First seed of what a trace leaves open
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    pub seed: u64,
+    /// First seed of what a trace leaves open [default: 1]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
     /// Bars to judge by, without --pair [default: mirror-3]
     #[arg(long, value_enum, value_name = "SET")]
     pub bars: Option<Bars>,
@@ -57,6 +57,13 @@ pub enum Bars {
     #[default]
     #[value(name = "mirror-3")]
     Mirror3,
+}
+
+impl ValidateArgs {
+    /// First seed of what a trace leaves open.
+    pub fn first_seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
 }
 
 impl Bars {

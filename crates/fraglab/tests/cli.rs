@@ -230,6 +230,7 @@ fn options_that_would_do_nothing_are_refused_or_said() {
     fraglab(&["validate", demo, "--pair", demo, "--bars", "mirror-2"])
         .code(2)
         .stderr(contains("--bars is for a mirror"));
+    fraglab(&["validate", demo, "--seed", "5", "--seeds", "2..3"]).code(2).stderr(contains("give one of them"));
     fraglab(&["replay", demo, "--set", "transparent_hugepage/defrag=always"])
         .code(2)
         .stderr(contains("a replay can't change these"));

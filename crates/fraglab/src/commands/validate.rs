@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::machine_commands::grid;
 use crate::output::{self, Format};
 use crate::replays::over_seeds;
-use crate::seeds;
+use crate::seeds::{self, Seeds};
 use crate::settings::{Settings, changes};
 use crate::validate_args::ValidateArgs;
 use lab::outcome::Outcome;
@@ -26,6 +26,11 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
     let Some(recording) = &args.recording else {
         return Err(Failure::Usage("there is neither a RECORDING nor a --scenario".to_owned()));
     };
+    if let (Some(seed), Some(Seeds::Range(from, to))) = (args.seed, args.seeds) {
+        let advice =
+            format!("--seed {seed} says where the seeds begin, and --seeds {from}..{to} does: give one of them");
+        return Err(Failure::Usage(advice));
+    }
     let validation = match &args.pair {
         None => Validation::Mirror(mirror_of(recording, args)?),
         Some(_) if args.bars.is_some() => {
@@ -41,7 +46,7 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
 }
 
 fn replay_seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
-    args.seeds.unwrap_or(seeds::OF_REPLAYS).from(args.seed)
+    args.seeds.unwrap_or(seeds::OF_REPLAYS).from(args.first_seed())
 }
 
 fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {

@@ -76,7 +76,7 @@ impl Evaluation<'_> {
 
     /// Seeds of the replays.
     fn seeds(&self) -> RangeInclusive<u64> {
-        Seeds::Count(self.args.grid.replays.unwrap_or(REPLAYS)).from(self.args.seed)
+        Seeds::Count(self.args.grid.replays.unwrap_or(REPLAYS)).from(self.args.first_seed())
     }
 
     fn findings(&self, one: &Known) -> Result<Findings, Failure> {
