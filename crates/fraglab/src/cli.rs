@@ -112,9 +112,11 @@ pub struct CutArgs {
 /// Arguments of `policies`.
 #[derive(Debug, Args)]
 pub struct PoliciesArgs {
-    /// Show every field of this policy
+    /// Show every field of this policy: a preset, with changes attached by commas
+    #[arg(value_name = "PRESET[,vm.NAME=VALUE]...")]
     pub name: Option<String>,
     /// Show what this one has otherwise than the first
+    #[arg(value_name = "OTHER")]
     pub other: Option<String>,
     /// How to print
     #[command(flatten)]

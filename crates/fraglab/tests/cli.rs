@@ -122,6 +122,15 @@ fn policies_are_listed() {
 }
 
 #[test]
+fn policies_with_changes_can_be_shown() {
+    let changed = stdout(&["policies", "linux-6.18", "linux-6.18,vm.swappiness=10"]);
+    assert_eq!(changed.lines().count(), 1, "{changed}");
+    assert!(changed.starts_with("sysctl.swappiness ") && changed.ends_with(" 10\n"), "{changed}");
+    assert_eq!(stdout(&["policies", "linux-6.18", "linux-6.18"]), "no field differs\n");
+    fraglab(&["policies", "linux-4.20,vm.defrag_mode=1"]).code(2).stderr(contains("linux-4.20 has no vm.defrag_mode"));
+}
+
+#[test]
 fn every_policy_can_be_shown_in_every_format() {
     let list: serde_json::Value = serde_json::from_str(&stdout(&["policies", "--format", "json"])).expect("JSON");
     let policies = list["policies"].as_array().expect("an array");

@@ -1,7 +1,7 @@
 //! `fraglab policies`: what there is to choose from.
 
 use crate::cli::PoliciesArgs;
-use crate::column_spec::{RECORDED, find_preset};
+use crate::column_spec::{ColumnSpec, RECORDED, SpecError};
 use crate::describe;
 use crate::failure::Failure;
 use crate::output::{self, Format};
@@ -15,9 +15,14 @@ use std::fmt::Write;
 pub fn run(args: &PoliciesArgs) -> Result<(), Failure> {
     match (&args.name, &args.other) {
         (None, _) => list(args.format.format),
-        (Some(name), None) => show(&find_preset(name)?, args.format.format),
-        (Some(name), Some(other)) => differences(&find_preset(name)?, &find_preset(other)?, args.format.format),
+        (Some(name), None) => show(&policy(name)?, args.format.format),
+        (Some(name), Some(other)) => differences(&policy(name)?, &policy(other)?, args.format.format),
     }
+}
+
+/// A preset, with changes if there are any.
+fn policy(spec: &str) -> Result<Policy, Failure> {
+    spec.parse::<ColumnSpec>()?.resolve(|| Err(SpecError::NeedsRecording.into()))
 }
 
 fn list(format: Format) -> Result<(), Failure> {
@@ -126,6 +131,7 @@ fn differing(one: &Policy, other: &Policy) -> Vec<[String; 3]> {
 fn differences(one: &Policy, other: &Policy, format: Format) -> Result<(), Failure> {
     let rows = differing(one, other);
     match format {
+        Format::Table if rows.is_empty() => output::print("no field differs\n"),
         Format::Table => {
             let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
             let (name, value) = (width(0), width(1));
