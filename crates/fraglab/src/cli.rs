@@ -1,6 +1,7 @@
 //! The command line, as clap sees it: completions and man pages are made from these definitions.
 
 use crate::compare_args::CompareArgs;
+use crate::counts::number;
 #[cfg(feature = "machines")]
 use crate::machine_commands::MachineCommand;
 use crate::output::FormatArgs;
@@ -11,6 +12,7 @@ use crate::view_args::ServeArgs;
 #[cfg(feature = "watch")]
 use crate::view_args::WatchArgs;
 use crate::view_args::{ExportArgs, MapArgs, ReportArgs};
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 #[cfg(feature = "manual")]
 use clap_complete::Shell;
@@ -34,16 +36,25 @@ pub struct Cli {
 
 /// What was asked for; what can't be is said, and ends the process with exit code 2.
 pub fn parse() -> Cli {
-    let matches = with_negative_numbers(Cli::command()).get_matches();
+    let matches = with_own_words(Cli::command()).get_matches();
     Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }
 
-/// Lets `--at -1` be refused as a value that no moment has, not as an argument that nobody knows.
-fn with_negative_numbers(command: clap::Command) -> clap::Command {
+/// Lets `--at -1` be refused as a value that no moment has, not as an argument that nobody knows; and `-o -` as no name.
+fn with_own_words(command: clap::Command) -> clap::Command {
     let takes_a_value = |arg: &clap::Arg| arg.get_long().is_some() && arg.get_action().takes_values();
-    command
-        .mut_args(|arg| if takes_a_value(&arg) { arg.allow_negative_numbers(true) } else { arg })
-        .mut_subcommands(with_negative_numbers)
+    let refine = |arg: clap::Arg| match arg.get_long() {
+        Some("output" | "save" | "save-ops") => arg.value_parser(PathBufValueParser::new().try_map(written_to)),
+        _ if takes_a_value(&arg) => arg.allow_negative_numbers(true),
+        _ => arg,
+    };
+    command.mut_args(refine).mut_subcommands(with_own_words)
+}
+
+/// Where a result is written. A `-` is meant for standard output, and would be a file of that name.
+fn written_to(path: PathBuf) -> Result<PathBuf, &'static str> {
+    let is_dash = path.as_os_str() == "-";
+    if is_dash { Err("name it: a file can be /dev/stdout, and ./- is one of that name") } else { Ok(path) }
 }
 
 /// What to do.
@@ -102,7 +113,7 @@ pub struct CutArgs {
     pub recording: PathBuf,
     /// Keep everything up to the end of this tick: they are numbered from 0 (`fraglab inspect` says how many there are). Traces in text
     /// can be cut with head(1)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
     pub tick: u64,
     /// Directory of the new recording
     #[arg(short, long, value_name = "DIR")]

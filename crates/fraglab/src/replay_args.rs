@@ -1,7 +1,7 @@
 //! Arguments of `fraglab replay`, and of all that replays.
 
 use crate::column_spec::{ColumnSpec, Setting};
-use crate::counts::count;
+use crate::counts::{count, number};
 use crate::output::FormatArgs;
 use crate::seeds::Seeds;
 use clap::Args;
@@ -44,7 +44,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "N|FIRST..LAST", conflicts_with = "seed")]
     pub seeds: Option<Seeds>,
     /// Replay with this seed alone
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
     pub seed: Option<u64>,
     /// How to replay
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! Arguments of `fraglab validate`.
 
+use crate::counts::number;
 #[cfg(feature = "machines")]
 use crate::machine_commands::grid_args::GridArgs;
 use crate::output::FormatArgs;
@@ -27,7 +28,7 @@ pub struct ValidateArgs {
     #[arg(long, value_name = "N|FIRST..LAST")]
     pub seeds: Option<Seeds>,
     /// First seed of what a trace leaves open [default: 1]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
     pub seed: Option<u64>,
     /// Bars to judge by, without --pair [default: mirror-3]
     #[arg(long, value_enum, value_name = "SET")]

@@ -40,6 +40,21 @@ fn did_you_mean() {
 #[test]
 fn what_is_wrong_with_a_number_is_said() {
     fraglab(&["map", "demo", "--at", "-1"]).code(2).stderr(contains("a number of seconds from 0 on"));
+    for arguments in [
+        &["replay", "demo", "--seed", "-1"][..],
+        &["cut", "demo", "-o", "x", "--tick", "-1"],
+        &["ops", "x", "--beyond", "-1"],
+    ] {
+        fraglab(arguments).code(2).stderr(contains("a whole number from 0 on is needed"));
+    }
+    for arguments in [
+        &["report", "x", "-o", "-"][..],
+        &["replay", "x", "-o", "-"],
+        &["ops", "x", "--save", "-"],
+        &["vm", "run", "--kernel", "x", "-o", "-", "--", "x"],
+    ] {
+        fraglab(arguments).code(2).stderr(contains("./- is one of that name"));
+    }
     // More than a duration holds: it was a panic.
     fraglab(&["watch", "--once", "--interval", "1e30"]).code(2).stderr(contains("from 0 to 3600"));
     fraglab(&["replay", "demo", "--seeds", "-3"]).code(2).stderr(contains("`-3` is neither a number of seeds"));

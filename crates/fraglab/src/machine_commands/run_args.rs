@@ -1,7 +1,7 @@
 //! Arguments of `fraglab run` and `fraglab ops`.
 
 use crate::column_spec::{ColumnSpec, Setting};
-use crate::counts::count;
+use crate::counts::{count, number};
 use crate::output::FormatArgs;
 use clap::{Args, FromArgMatches, ValueEnum};
 use linux::record::EventSet;
@@ -81,7 +81,7 @@ pub struct ScenarioArgs {
     #[arg(long, value_name = "SCALE")]
     pub scale: Option<Scale>,
     /// Seed in place of the scenario's
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = number::<u64>)]
     pub seed: Option<u64>,
     /// Memory in place of the scenario's machine's; the sizes of the workload follow it
     #[arg(long, value_name = "MIB", value_parser = count::<NonZero<u32>>)]
@@ -179,7 +179,7 @@ pub struct OpsArgs {
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
     /// Percent of its quota that each root's saved operations go beyond it: load for as long as others still work
-    #[arg(long, default_value_t = 100, value_name = "PERCENT")]
+    #[arg(long, default_value_t = 100, value_name = "PERCENT", value_parser = number::<u64>)]
     pub beyond: u64,
     /// How to print
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! Arguments of `fraglab vm`.
 
+use crate::counts::number;
 use crate::output::FormatArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use linux::record::EventSet;
@@ -65,19 +66,19 @@ pub struct MachineArgs {
     #[arg(long, value_name = "DIR")]
     pub modules: Option<PathBuf>,
     /// Memory, over all nodes
-    #[arg(long, default_value_t = 512, value_name = "MIB")]
+    #[arg(long, default_value_t = 512, value_name = "MIB", value_parser = number::<u32>)]
     pub memory: u32,
     /// CPUs
-    #[arg(long, default_value_t = 2, value_name = "N")]
+    #[arg(long, default_value_t = 2, value_name = "N", value_parser = number::<u32>)]
     pub cpus: u32,
     /// NUMA nodes
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = number::<u32>)]
     pub nodes: u32,
     /// Swap disk; 0 for none
-    #[arg(long, default_value_t = 0, value_name = "MIB")]
+    #[arg(long, default_value_t = 0, value_name = "MIB", value_parser = number::<u32>)]
     pub swap: u32,
     /// Scratch disk, ext4 at /scratch, where the command starts; 0 for none
-    #[arg(long, default_value_t = 1024, value_name = "MIB")]
+    #[arg(long, default_value_t = 1024, value_name = "MIB", value_parser = number::<u32>)]
     pub disk: u32,
     /// Set before the command starts: a sysctl (vm.swappiness), a file of /sys/kernel/mm (lru_gen/enabled) or a path
     #[arg(long = "set", value_name = "NAME=VALUE")]
@@ -132,7 +133,7 @@ pub struct VmRunArgs {
     #[command(flatten)]
     pub machine: MachineArgs,
     /// End the machine by force after this time
-    #[arg(long, default_value_t = 600, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 600, value_name = "SECONDS", value_parser = number::<u64>)]
     pub timeout: u64,
     /// Record the kernel while the command runs; the recording is `recording` in the directory of -o
     #[arg(long, value_name = "minimal|standard|full", requires = "output")]
