@@ -87,3 +87,22 @@ fn the_mirror_error_stands_above_the_answer() {
         }
     }
 }
+
+/// docs/cli.md says where unpacked files are kept, and how to have none kept.
+#[test]
+fn a_file_in_the_place_of_the_cache_switches_it_off() {
+    let Some(demo) = demo() else { return };
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let cache = temporary.path().join("fraglab-cache");
+    let inspect = || {
+        let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
+        command.env("TMPDIR", temporary.path()).arg("inspect").arg(&demo).assert().success().get_output().stdout.clone()
+    };
+    std::fs::write(&cache, "").expect("written");
+    let without = inspect();
+    assert!(cache.is_file() && cache.metadata().expect("it is there").len() == 0);
+    std::fs::remove_file(&cache).expect("removed");
+    assert_eq!(inspect(), without);
+    assert!(std::fs::read_dir(&cache).expect("made").count() > 0);
+    assert_eq!(inspect(), without);
+}
