@@ -51,14 +51,14 @@ pub enum SpecError {
         /// The closest name.
         suggestion: Option<String>,
     },
-    /// The kernel would refuse the value.
-    #[error("{}={value} is refused: the kernel takes {range}", full_name(.name))]
+    /// No kernel takes the value, or it is beyond a bound of our own (docs/policies.md).
+    #[error("{}={value} is refused: fraglab takes {range}", full_name(.name))]
     OutOfRange {
         /// Name below `vm.`.
         name: String,
         /// What was asked for.
         value: u64,
-        /// Values that the kernel takes.
+        /// Values that are taken.
         range: SysctlRange,
     },
     /// The policy's kernel does not have the sysctl.

@@ -60,7 +60,7 @@ fn what_is_wrong_with_a_number_is_said() {
     fraglab(&["replay", "demo", "--seeds", "-3"]).code(2).stderr(contains("`-3` is neither a number of seeds"));
     fraglab(&["replay", "demo", "--set", "vm.percpu_pagelist_high_fraction=7"])
         .code(2)
-        .stderr(contains("the kernel takes 0 to 1000000, but not 1 to 7"));
+        .stderr(contains("fraglab takes 0 to 1000000, but not 1 to 7"));
 }
 
 #[test]

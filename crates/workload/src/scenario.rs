@@ -349,9 +349,7 @@ fn check_sysctl(name: &str, value: u64) -> Result<(), (String, Option<String>)> 
         SetSysctlError::Unknown { suggestion } => {
             (format!("unknown sysctl `vm.{name}`"), suggestion.map(|name| name.to_string()))
         }
-        SetSysctlError::OutOfRange { range } => {
-            (format!("vm.{name}={value} is refused: the kernel takes {range}"), None)
-        }
+        SetSysctlError::OutOfRange { range } => (format!("vm.{name}={value} is refused: fraglab takes {range}"), None),
         SetSysctlError::Unavailable { kernels } => (format!("vm.{name} is in {kernels} only"), None),
     })
 }
@@ -397,7 +395,7 @@ mod tests {
         }
         assert!(refusal(&text.replace("swappiness = 60", "swappiness = 201")).contains("0 to 200"));
         let fraction = refusal(&text.replace("swappiness = 60", "percpu_pagelist_high_fraction = 7"));
-        assert!(fraction.ends_with("the kernel takes 0 to 1000000, but not 1 to 7"), "{fraction}");
+        assert!(fraction.ends_with("fraglab takes 0 to 1000000, but not 1 to 7"), "{fraction}");
         assert!(refusal(&text[..text.len() / 2]).starts_with("line "));
     }
 
