@@ -180,6 +180,11 @@ fn workers_end_with_their_study() {
     let stopped = std::cell::RefCell::new(None);
     let stops_one = || {
         let Some(worker) = children(paper.id()).into_iter().next() else { return false };
+        // Before it is a program of its own, it has not told the kernel what shall become of it.
+        let words = fs::read_to_string(format!("/proc/{worker}/cmdline")).unwrap_or_default();
+        if !words.contains("\0worker\0") {
+            return false;
+        }
         let done = signal("-STOP", &worker).success() && lives(&worker);
         *stopped.borrow_mut() = done.then_some(worker);
         done
