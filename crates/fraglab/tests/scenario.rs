@@ -146,6 +146,7 @@ fn scenarios_are_listed_with_their_variants() {
     assert_eq!(names, workload::Scenario::names().collect::<Vec<_>>());
     let table = stdout(&["scenarios", TINY]);
     assert!(table.contains("--variant 4.20") && table.contains("memory 192 MiB"), "{table}");
+    assert!(table.contains("--variant as-it-is               linux-6.18\n"), "{table}");
 }
 
 fn tiny() -> String {

@@ -73,7 +73,7 @@ pub struct Scenario {
     pub about: String,
     /// Seed of the workload's random numbers.
     pub seed: u64,
-    /// Preset of the policy on the simulated computer; the newest kernel's if there is none.
+    /// Preset of the policy on the simulated computer; the command line's, or its default, if there is none.
     pub policy: Option<String>,
     /// Seconds after which a run ends, whether or not the tasks have done their quotas.
     pub time_limit: NonZero<u32>,

@@ -1,6 +1,7 @@
 //! `fraglab scenarios`: what can be run.
 
 use crate::failure::Failure;
+use crate::machine_commands::machines::sim::DEFAULT_POLICY;
 use crate::machine_commands::run_args::ScenariosArgs;
 use crate::machine_commands::scenarios::read;
 use crate::output::{self, Format};
@@ -60,7 +61,7 @@ fn table(scenarios: &[Scenario]) -> String {
 /// Its policy, and what else it does otherwise than the scenario.
 fn settings(scenario: &Scenario, variant: &Variant) -> Vec<String> {
     let Variant { policy, settings, machine, .. } = variant;
-    let policy = policy.as_ref().or(scenario.policy.as_ref()).map_or("-", String::as_str);
+    let policy = policy.as_ref().or(scenario.policy.as_ref()).map_or(DEFAULT_POLICY, String::as_str);
     let mut said = vec![policy.to_owned()];
     said.extend(machine.nodes.map(|nodes| format!("nodes {nodes}")));
     said.extend(machine.page_kib.map(|size| format!("pages of {}K", size.kib())));

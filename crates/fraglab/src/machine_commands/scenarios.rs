@@ -1,6 +1,7 @@
 //! Which scenario a command line means.
 
 use crate::failure::Failure;
+use crate::machine_commands::machines::sim::DEFAULT_POLICY;
 use crate::machine_commands::run_args::ScenarioArgs;
 use crate::whole_file;
 use std::fmt::Write;
@@ -88,7 +89,7 @@ pub fn size(chosen: &Chosen) -> String {
 /// What a variant is run with: its policy, and what it changes of the machine and of the sysctls.
 pub fn settings(chosen: &Chosen) -> String {
     let (scenario, machine) = (&chosen.scenario, &chosen.full);
-    let mut text = format!("policy {}", scenario.policy.as_deref().unwrap_or("of the newest kernel"));
+    let mut text = format!("policy {}", scenario.policy.as_deref().unwrap_or(DEFAULT_POLICY));
     if machine.nodes.get() > 1 {
         let _ = write!(text, ", {} nodes", machine.nodes);
     }

@@ -20,8 +20,8 @@ use std::path::Path;
 use workload::Scenario;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
-/// Policy where neither the command line nor the scenario names one: the newest kernel's.
-const DEFAULT_POLICY: &str = "linux-6.18";
+/// Policy where neither the command line nor the scenario names one.
+pub const DEFAULT_POLICY: &str = "linux-6.18";
 
 /// Runs the scenario in virtual time, under the settings of a real kernel `beside` it if there is one; `told` hears each sample, and
 /// may end the run.
