@@ -144,6 +144,9 @@ fn scenarios_are_listed_with_their_variants() {
     let names: Vec<&str> =
         all["scenarios"].as_array().expect("a list").iter().filter_map(|s| s["name"].as_str()).collect();
     assert_eq!(names, workload::Scenario::names().collect::<Vec<_>>());
+    let kept = |name: &str| stdout(&["scenarios", name]).contains("the machine keeps its size");
+    assert!(kept("kbuild-thp") && !kept("kbuild-mix"));
+    assert_eq!(json(&["scenarios", "kbuild-thp"])["scenarios"][0]["machine"]["fixed_size"], true);
     let table = stdout(&["scenarios", TINY]);
     assert!(table.contains("--variant 4.20") && table.contains("memory 192 MiB"), "{table}");
     assert!(table.contains("--variant as-it-is               linux-6.18\n"), "{table}");

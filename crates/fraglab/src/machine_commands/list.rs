@@ -47,6 +47,9 @@ fn table(scenarios: &[Scenario]) -> String {
             machine.disk_mib,
             scale(scenario)
         );
+        if machine.fixed_size {
+            text.push_str("    a scale is of the work alone: the machine keeps its size\n");
+        }
         if let Some(policy) = &scenario.policy {
             let _ = writeln!(text, "    policy of the simulated computer: {policy}");
         }
@@ -88,6 +91,7 @@ fn as_json(scenarios: &[Scenario]) -> Value {
                 "nodes": machine.nodes,
                 "swap_mib": machine.swap_mib,
                 "disk_mib": machine.disk_mib,
+                "fixed_size": machine.fixed_size,
             },
             "variants": variants(scenario),
         })
