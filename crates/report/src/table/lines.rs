@@ -108,3 +108,23 @@ pub(super) const DERIVED: &[&str] = &[
     "Compaction cost",
     "AutoNUMA cost",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever reads a table finds the row's name for `--rows` and scripts.
+    #[test]
+    fn labels_are_documented_beside_their_rows() {
+        const LAST_OF_ITS_OWN: usize = 10;
+        let documented = include_str!("../../../../docs/rows.md");
+        let higher: Vec<String> = (LAST_OF_ITS_OWN + 1..NR_ORDERS).map(|order| format!(".order{order}")).collect();
+        let lines = sections().into_iter().flat_map(|(_, lines)| lines);
+        let named = lines.filter(|(label, row)| label != row && !higher.iter().any(|end| row.ends_with(end)));
+        for (label, row) in named {
+            let line = documented.lines().find(|line| line.starts_with(&format!("| `{row}` |")));
+            let line = line.unwrap_or_else(|| panic!("docs/rows.md has no line of {row}"));
+            assert!(line.ends_with(&format!(" | `{}` |", label.trim())), "{label}: {line}");
+        }
+    }
+}
