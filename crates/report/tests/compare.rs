@@ -1,65 +1,15 @@
 //! Comparisons of run directories that are made up here: posted figures must come out as they were posted.
 //! `FRAGLAB_BLESS=1 cargo test -p report` draws the pictures anew.
 
+mod support;
+
 use report::compare::{CompareError, Comparison, Directions, Options, Rule, Selection};
 use serde_json::json;
 use std::fs;
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
-
-/// A place for run directories.
-struct Runs(TempDir);
-
-/// What a run directory holds beside its rows.
-struct Made {
-    recording: &'static str,
-    policy: &'static str,
-    seed: u64,
-    seconds: f64,
-}
-
-const DEMO: Made = Made { recording: "demo", policy: "recorded", seed: 1, seconds: 10.0 };
+use std::path::Path;
+use support::{DEMO, Made, Runs, compare, refused};
 
 impl Runs {
-    fn new() -> Runs {
-        Runs(tempfile::tempdir().expect("a temporary directory"))
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, file: &str, text: &str) {
-        fs::write(self.path(name).join(file), text).expect("written");
-    }
-
-    fn edit(&self, name: &str, change: impl FnOnce(&mut serde_json::Value)) {
-        let text = fs::read_to_string(self.path(name).join("manifest.json")).expect("written before");
-        let mut manifest = serde_json::from_str(&text).expect("JSON");
-        change(&mut manifest);
-        self.write(name, "manifest.json", &manifest.to_string());
-    }
-
-    /// A run with these rows. The digest is made from name and seed: runs of different names are different.
-    fn add(&self, name: &str, made: &Made, rows: &[(&str, u64)]) -> Selection {
-        let Made { recording, policy, seed, seconds } = made;
-        fs::create_dir_all(self.path(name)).expect("created");
-        let manifest = json!({
-            "schema": "fraglab.run", "schema_version": 1, "version": "0.1.0", "recording": recording,
-            "runs": [{
-                "policy": policy, "preset": policy, "sysctls": {"defrag_mode": 0}, "seed": seed,
-                "event_digest": format!("{name}-{seed}"),
-            }],
-        });
-        let object: serde_json::Map<_, _> = rows.iter().map(|&(row, value)| (row.to_owned(), value.into())).collect();
-        self.write(name, "manifest.json", &manifest.to_string());
-        self.write(name, "counters.json", &json!({"kernel": {"extfrag_total": 7}, *policy: object}).to_string());
-        let end = (seconds * 1e9) as u64;
-        let samples = format!("column,ts_ns,name,value\n{policy},0,pgfree,0\n{policy},{end},pgfree,9\n");
-        self.write(name, "vmstat.csv", &samples);
-        Selection::Run(self.path(name))
-    }
-
     /// The same policy with as many seeds as there are values of the row.
     fn seeds(&self, policy: &'static str, row: &str, values: &[u64]) -> Vec<Selection> {
         let run = |(at, &value): (usize, &u64)| {
@@ -68,14 +18,6 @@ impl Runs {
         };
         values.iter().enumerate().map(run).collect()
     }
-}
-
-fn compare(runs: &[Selection], options: Options) -> Comparison {
-    Comparison::read(runs, options).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn refused(runs: &[Selection], options: Options) -> String {
-    Comparison::read(runs, options).expect_err("must be refused").to_string()
 }
 
 fn assert_snapshot(name: &str, actual: &str) {
@@ -386,48 +328,17 @@ fn different_recordings_are_refused() {
     assert!(across.caveats[1].contains("10.0 to 12.5 s"), "{:?}", across.caveats);
 }
 
-/// A recording's name is the last component of its path, so that two may have the same.
+/// Nanoseconds of a run of minutes ran into their label.
 #[test]
-fn recordings_of_one_name_are_told_apart() {
+fn long_numbers_keep_their_column() {
     let runs = Runs::new();
-    let all = [runs.add("a", &DEMO, &[]), runs.add("b", &Made { seed: 2, ..DEMO }, &[])];
-    for (name, digest) in [("a", "01"), ("b", "02")] {
-        runs.edit(name, |manifest| manifest["recording_digest"] = digest.into());
-    }
-    assert!(refused(&all, Options::default()).contains("another recording of that name"));
-    let across = compare(&all, Options { across: true, ..Options::default() });
-    assert!(across.caveats[0].contains("another recording of that name"), "{:?}", across.caveats);
-    // Another version may read a recording otherwise.
-    runs.edit("b", |manifest| manifest["version"] = "0.0.9".into());
-    compare(&all, Options::default());
-}
-
-/// `--memory`, `--cpus` and the like are no policy, and runs with another were taken for runs with another seed.
-#[test]
-fn machines_that_differ_are_no_seeds_of_each_other() {
-    let runs = Runs::new();
-    let add = |name: &str, seed: u64, memory: Option<&str>| {
-        let run = runs.add(name, &Made { policy: "sim", seed, ..DEMO }, &[("extfrag_total", seed)]);
-        let setup = memory.map(|memory| json!({"memory_mib": memory, "cpus": "2"}));
-        runs.edit(name, |manifest| manifest["runs"][0]["setup"] = setup.into());
-        run
-    };
-    let small = [add("a", 1, Some("192")), add("b", 2, Some("192"))];
-    let all = [&small[..], &[add("c", 3, Some("256"))]].concat();
-    let names = |comparison: &Comparison| {
-        comparison.variants.iter().map(|variant| (variant.name.clone(), variant.runs.len())).collect::<Vec<_>>()
-    };
-    let comparison = compare(&all, Options::default());
-    assert_eq!(names(&comparison), [("sim".to_owned(), 2), ("sim,memory_mib=256".to_owned(), 1)]);
-    assert!(compare(&small, Options::default()).caveats.is_empty());
-    let differ = "sim and sim,memory_mib=256 differ in more than their policy: memory_mib (192, 256)";
-    assert_eq!(comparison.caveats, [differ]);
-    let with_old = compare(&[&[add("old", 9, None)], &all[..]].concat(), Options::default());
-    assert_eq!(names(&with_old), [("sim".to_owned(), 3), ("sim,memory_mib=256".to_owned(), 1)]);
-    assert!(with_old.caveats[0].contains("some runs of sim are of an earlier fraglab"), "{:?}", with_old.caveats);
-    let dirs = ["a", "c"].map(|name| runs.path(name)).into();
-    let named = compare(&[Selection::Named { name: "mixed".into(), dirs }], Options::default());
-    assert_eq!(named.caveats, ["the runs of mixed differ in more than their seed: memory_mib"]);
+    let mut all = runs.seeds("old", "workload.elapsed", &[600_000_000_000, 601_000_000_000]);
+    all.extend(runs.seeds("new", "workload.elapsed", &[500_000_000_000, 501_000_000_000]));
+    let table = compare(&all, Options::default()).to_table();
+    assert_eq!(
+        line(&table, "Amean  workload.elapsed"),
+        "Amean workload.elapsed 600500.00M ( 0.00%) 500500.00M * 16.65%*"
+    );
 }
 
 #[test]

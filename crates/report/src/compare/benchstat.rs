@@ -1,7 +1,7 @@
 //! The table of benchstat, medians with their intervals and what Mann-Whitney says, and the Go benchmark text that
 //! benchstat itself reads.
 
-use super::layout::{banks, header};
+use super::layout::{banks, header, in_room};
 use super::rule::{ALPHA, CONFIDENCE, Rule};
 use super::{Comparison, change};
 use crate::stats::{self, Interval};
@@ -10,6 +10,8 @@ use std::fmt::Write;
 
 /// Width of a median with its interval, and of a difference with its p.
 const MEDIAN: usize = 19;
+/// Of which the median itself has so much.
+const ROOM: usize = MEDIAN - 10;
 const DIFFERENCE: usize = 26;
 
 /// Every row once: medians, and the plain change from the baseline.
@@ -52,7 +54,7 @@ fn median(values: &[f64]) -> String {
         Some(Interval { low, high }) => format!("{:.0}%", 100.0 * (high - median).max(median - low) / median),
     };
     let digits = usize::from(median.fract() != 0.0);
-    format!("{median:.digits$} +-{around:>6}")
+    format!("{} +-{around:>6}", in_room(median, digits, ROOM))
 }
 
 fn difference(comparison: &Comparison, row: &str, variant: usize) -> String {

@@ -20,6 +20,19 @@ pub(super) fn legend(comparison: &Comparison) -> String {
     text
 }
 
+/// Large numbers, with what is written behind what is left of them.
+const UNITS: [(f64, &str); 3] = [(1e6, "M"), (1e9, "G"), (1e12, "T")];
+
+/// A value in so much room: in millions or more of them where it is too long, as nanoseconds of a long run are.
+pub(super) fn in_room(value: f64, digits: usize, room: usize) -> String {
+    let whole = format!("{value:.digits$}");
+    if whole.len() <= room {
+        return whole;
+    }
+    let shorter = UNITS.iter().map(|(unit, name)| format!("{:.2}{name}", value / unit));
+    shorter.into_iter().find(|text| text.len() <= room).unwrap_or(whole)
+}
+
 /// How many runs, and of which seeds.
 fn runs(variant: &Variant) -> String {
     let runs = match variant.runs.len() {
@@ -94,6 +107,13 @@ fn fit(piece: &str, width: usize) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_long_is_shortened() {
+        let shown = [12.0, 123_456_789.0, 1_089_218_360.0, 6e11, 7.25e13].map(|value| in_room(value, 2, 12));
+        assert_eq!(shown, ["12.00", "123456789.00", "1089.22M", "600000.00M", "72500000.00M"]);
+        assert_eq!((in_room(7.25e13, 2, 11).as_str(), in_room(6e11, 0, 9).as_str()), ("72500.00G", "600.00G"));
+    }
 
     /// Heads of the postings of 2018 and 2016, and of ours.
     #[test]

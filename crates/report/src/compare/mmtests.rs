@@ -2,7 +2,7 @@
 //! better; asterisks instead of the brackets where the difference counts.
 
 use super::direction::Better;
-use super::layout::{banks, header};
+use super::layout::{banks, header, in_room};
 use super::rule::{Rule, improvement};
 use super::statistic::{BRIEF, FULL, Statistic};
 use super::{Comparison, change};
@@ -96,7 +96,7 @@ fn percent(better: Option<Better>, base: f64, value: f64) -> Option<f64> {
 
 impl std::fmt::Display for Cell {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let value = self.value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
+        let value = self.value.map_or_else(|| "-".to_owned(), |value| in_room(value, 2, VALUE - 1));
         let percent = self.percent.map_or_else(|| "- ".to_owned(), |percent| format!("{percent:.2}%"));
         let (open, close) = if self.starred { ('*', '*') } else { ('(', ')') };
         let bracket = match self.value {

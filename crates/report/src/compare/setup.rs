@@ -6,6 +6,11 @@ use super::variant::Variant;
 /// What a variant of a scenario may change of the machine and its settings: that variants differ in it is what they are for.
 const OF_VARIANTS: [&str; 2] = ["nodes", "transparent_hugepage/"];
 
+/// What a run on this host tells in place of the machine that others have.
+const HOST: &str = "host";
+/// What virtual machines alone tell: that a simulated computer does not is no difference.
+const RECORD: &str = "record";
+
 /// Something in which a run is unlike another.
 pub(super) struct Difference<'a> {
     pub(super) name: &'a str,
@@ -56,8 +61,12 @@ pub(super) fn caveats(variants: &[Variant]) -> Vec<String> {
 }
 
 fn unlike((first_name, first): (&str, &Replay), (name, other): (&str, &Replay)) -> Option<String> {
+    let tells = |replay: &Replay, name: &str| replay.setup.as_ref().is_some_and(|setup| setup.contains_key(name));
+    let elsewhere = tells(first, HOST) != tells(other, HOST);
     let is_meant = |it: &Difference| {
-        first.variant != other.variant && OF_VARIANTS.iter().any(|prefix| it.name.starts_with(prefix))
+        let of_one_alone = it.first == NOTHING || it.other == NOTHING;
+        (first.variant != other.variant && OF_VARIANTS.iter().any(|prefix| it.name.starts_with(prefix)))
+            || (of_one_alone && (elsewhere || it.name == RECORD))
     };
     let differences = differences(first, other).into_iter().filter(|it| !is_meant(it));
     let said: Vec<String> = differences.map(|it| format!("{} ({}, {})", it.name, it.first, it.other)).collect();

@@ -158,7 +158,8 @@ fn windows(variants: &[Variant]) -> Option<String> {
     })
 }
 
-/// Whether two runs differ in nothing but their seed and, maybe, their setup. The recorded kernel is the same whichever replay it stands beside.
+/// Whether two runs differ in nothing but their seed and, maybe, their setup. The recorded kernel is the same whichever replay it
+/// stands beside.
 fn same_policy(a: &Run, b: &Run) -> bool {
     match (&a.replay, &b.replay) {
         (Some(a), Some(b)) => a.preset == b.preset && a.sysctls == b.sysctls && a.variant == b.variant,
