@@ -40,6 +40,7 @@ fn machines_that_differ_are_no_seeds_of_each_other() {
     let comparison = compare(&all, Options::default());
     assert_eq!(names(&comparison), [("sim".to_owned(), 2), ("sim,memory_mib=256".to_owned(), 1)]);
     assert!(compare(&small, Options::default()).caveats.is_empty());
+    assert_eq!(comparison.to_json()["variants"][1]["setup"]["memory_mib"], "256");
     let differ = "sim and sim,memory_mib=256 differ in more than their policy: memory_mib (192, 256)";
     assert_eq!(comparison.caveats, [differ]);
     let with_old = compare(&[&[add("old", 9, None)], &all[..]].concat(), Options::default());

@@ -1,8 +1,8 @@
 //! The comparison for programs: JSON and CSV.
 
 use super::rule::CONFIDENCE;
-use super::vmstat;
 use super::{Comparison, Variant, change};
+use super::{setup, vmstat};
 use crate::csv::field;
 use crate::json::SCHEMA_VERSION;
 use crate::stats::{self, Interval, bootstrap};
@@ -159,6 +159,7 @@ fn variant(variant: &Variant) -> Value {
         "name": variant.name,
         "preset": replay.map(|replay| &replay.preset),
         "sysctls": replay.map(|replay| &replay.sysctls),
+        "setup": setup::told(variant).and_then(|replay| replay.setup.as_ref()),
         "runs": runs.collect::<Vec<_>>(),
         "seconds": vmstat::seconds(variant),
     })
