@@ -51,6 +51,14 @@ impl Files {
         self.places.keys().map(String::as_str)
     }
 
+    /// What to call a file in messages; `None` if there is no such file.
+    pub(crate) fn name_of(&self, name: &str) -> Option<SourceName> {
+        self.places.get(name).map(|place| match place {
+            Place::Disk(path) => path.as_path().into(),
+            Place::Memory { name, .. } => name.clone(),
+        })
+    }
+
     /// A file's contents, and the name to call it by in messages; `None` if there is no such file.
     pub(crate) fn read(&self, name: &str) -> Result<Option<(SourceName, Vec<u8>)>, Error> {
         Ok(match self.places.get(name) {

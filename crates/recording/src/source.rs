@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::bursts::{self, Burst};
-use crate::error::Error;
+use crate::error::{Error, SourceName};
 use crate::files::Files;
 use crate::meta::Meta;
 use crate::proc::ticks::{self, Tick};
@@ -183,6 +183,16 @@ impl Recording {
     /// An error that says which parts do not fit together.
     pub(crate) fn mismatch(&self, problem: String) -> Error {
         Error::Mismatch { path: self.path.clone(), problem: problem.into() }
+    }
+
+    /// The same of one file.
+    pub(crate) fn mismatch_of(&self, file: &str, problem: String) -> Error {
+        Error::Mismatch { path: self.name_of(file).to_path_buf(), problem: problem.into() }
+    }
+
+    /// What to call a file of the recording in messages, whether it is there or should be.
+    pub fn name_of(&self, file: &str) -> SourceName {
+        self.files.name_of(file).unwrap_or_else(|| self.path.join(file).into())
     }
 
     fn load<'a>(&'a self, cell: &'a OnceLock<Trace>, name: Option<&str>, what: &str) -> Result<&'a Trace, Error> {

@@ -16,6 +16,7 @@ mod exits;
 mod fault_time;
 mod files;
 mod forks;
+mod given;
 mod infer;
 mod kthreads;
 mod late;

@@ -5,21 +5,17 @@ use super::beside::Beside;
 use super::build::build;
 use super::epoch::since_epoch;
 use super::fault_time::FaultsInARow;
-use super::infer;
+use super::given::{Start, missing};
 use super::moves::PageArray;
 use super::returns::shadows_kept;
 use super::slab;
-use super::start::{InUse, Snapshot};
+use super::start::InUse;
 use super::truth::{TimedTick, kernel_outcome};
 use crate::event::{PageAlloc, PageFree};
 use crate::marker::{Edge, Mark};
-use crate::proc::kpage::PageFlags;
-use crate::proc::pageblocks::PageBlock;
-use crate::proc::pagestate::Frame;
-use crate::proc::zoneinfo::ZoneInfo;
 use crate::{Error, Event, Record, Recording, Trace};
 use lab::outcome::Outcome;
-use pagealloc::{Counter, Geometry};
+use pagealloc::Counter;
 
 /// Last CPU that an operation of the log has room for.
 const LAST_CPU: u16 = u8::MAX as u16;
@@ -42,7 +38,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
     let (mut log, mut beside) = build(
         &start.snapshot(),
-        followable(recording, trace, since_epoch(trace.records()?)),
+        followable(recording, trace, &start, since_epoch(trace.records()?)),
         PageArray::of(recording),
         thp,
     )?;
@@ -83,66 +79,6 @@ pub fn machine_seen(recording: &Recording) -> Result<MachineSeen, Error> {
         faults.saw(&record?);
     }
     Ok(MachineSeen { in_use: Start::of(recording)?.snapshot().in_use(), fault_ns: faults.mean() })
-}
-
-/// The start snapshot, with what it does not tell inferred.
-struct Start<'a> {
-    frames: Vec<Frame>,
-    blocks: Vec<PageBlock>,
-    flags: &'a [PageFlags],
-    zones: &'a ZoneInfo,
-    inferred: bool,
-}
-
-impl<'a> Start<'a> {
-    fn of(recording: &'a Recording) -> Result<Start<'a>, Error> {
-        let advice =
-            "record a snapshot named `start` with pagestate, kpageflags, pageblocks and zoneinfo beside the trace";
-        let start = recording.snapshots.get("start").ok_or_else(|| missing(recording, "a start snapshot", advice))?;
-        let zones =
-            start.zoneinfo.as_ref().ok_or_else(|| missing(recording, "the start snapshot's zoneinfo", advice))?;
-        if start.kpageflags.is_empty() {
-            return Err(missing(recording, "the start snapshot's kpageflags", advice));
-        }
-        known_sizes(recording)?;
-        let inferred = start.pagestate.is_empty();
-        let frames = if inferred { infer::frames(&start.kpageflags, zones) } else { start.pagestate.clone() };
-        let blocks = match (&start.pageblocks, recording.ticks.first().and_then(|tick| tick.pagetypeinfo.as_ref())) {
-            (blocks, Some(counted)) if blocks.is_empty() => {
-                infer::blocks(&frames, zones, counted, recording.page_trace()?.records()?)?
-            }
-            (blocks, _) => blocks.clone(),
-        };
-        Ok(Start { frames, blocks, flags: &start.kpageflags, zones, inferred })
-    }
-
-    fn snapshot(&self) -> Snapshot<'_> {
-        let Start { frames, blocks, flags, zones, inferred } = self;
-        Snapshot { frames, flags, blocks, zones, inferred: *inferred }
-    }
-}
-
-/// Logs and replays know pages of 4 KiB in blocks of 2 MiB: others are refused, not taken for these.
-fn known_sizes(recording: &Recording) -> Result<(), Error> {
-    let known = Geometry::PAGES_4K;
-    let refused = |problem: String| Err(Error::Unsupported { path: recording.path.clone(), problem: problem.into() });
-    if let Trace::Dat(trace) = recording.page_trace()?
-        && trace.page_size() != 1 << known.page_shift
-    {
-        return refused(format!("pages of {} bytes cannot be replayed, those of 4096 can", trace.page_size()));
-    }
-    let types = recording.ticks.iter().find_map(|tick| tick.pagetypeinfo.as_ref());
-    let known_order = u32::from(known.pageblock_order);
-    match types.map(|types| types.pageblock_order) {
-        Some(order @ 1..) if order != known_order => {
-            refused(format!("pageblocks of order {order} cannot be replayed, those of order {known_order} can"))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn missing(recording: &Recording, what: &'static str, advice: &'static str) -> Error {
-    Error::Missing { path: recording.path.clone(), what: what.into(), advice }
 }
 
 /// The recorded kernel's outcome over all of the recording, from its trace of rare events (or else its page trace) and
@@ -187,6 +123,7 @@ fn timed_ticks<'a>(recording: &'a Recording, beside: &'a Beside) -> impl Iterato
 fn followable(
     recording: &Recording,
     trace: &Trace,
+    start: &Start<'_>,
     records: impl Iterator<Item = Result<Record, Error>>,
 ) -> impl Iterator<Item = Result<Record, Error>> {
     let frames = recording.frames().unwrap_or(u64::MAX);
@@ -201,6 +138,12 @@ fn followable(
                 if *pfn >= frames =>
             {
                 return Err(recording.beyond_memory(*pfn, frames));
+            }
+            Event::PageAlloc(PageAlloc { pfn: Some(pfn), .. }) | Event::PageFree(PageFree { pfn, .. })
+                if !start.has(*pfn) =>
+            {
+                let problem = format!("no zone has page frame {pfn:#x}, and the page trace has events of it");
+                return Err(recording.mismatch_of("start.zoneinfo", problem));
             }
             Event::Marker(marker) => needed |= marker.mark() == Some(Mark::Snap("start", Edge::Begin)),
             Event::Lost(lost) if needed => {

@@ -1,0 +1,142 @@
+//! Recordings whose parts are not whole, or not of one machine and run: each was a panic, or replayed with wrong numbers and no word.
+
+mod common;
+
+use common::fixture;
+use recording::Recording;
+use recording::container::{MAX_UNPACKED, read_file, unpack_tar, unpack_xz};
+use recording::pagelog::{Normalised, normalise};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// A recording of the fixture's machine, with its parts unpacked: what a test changes is one of them.
+struct Parts(BTreeMap<String, Vec<u8>>);
+
+/// A mark, or another event of task 1, at a microsecond of the trace's sixth second.
+fn at(us: u64, event: &str) -> String {
+    format!("x-1 [000] 5.{us:06}: {event}\n")
+}
+
+impl Parts {
+    fn whole() -> Parts {
+        let mut parts = BTreeMap::new();
+        for archive in ["tiny/snap.tar.xz", "tiny/meta.tar.xz"] {
+            let path = fixture(archive);
+            let name = path.as_path().into();
+            let packed = fs::read(&path).expect("shipped");
+            parts.extend(unpack_tar(&name, &unpack_xz(&name, &packed, MAX_UNPACKED).expect("whole")).expect("whole"));
+        }
+        parts.insert("ticks.txt".to_owned(), read_file(&fixture("tiny/ticks.txt.xz")).expect("shipped"));
+        let mut parts = Parts(parts);
+        parts.trace(&[
+            "mm_page_alloc: page=x pfn=0x8000 order=0 migratetype=1 gfp_flags=GFP_HIGHUSER_MOVABLE",
+            "mm_page_free: page=x pfn=0x8000 order=0",
+        ]);
+        parts
+    }
+
+    /// A trace with these events between the marks, which come when the files say.
+    fn trace(&mut self, events: &[&str]) {
+        let mark = |us: u64, text: &str| at(us, &format!("tracing_mark_write: {text}"));
+        let mut text = mark(233_400, "TICK 0 begin") + &mark(238_200, "TICK 0 end");
+        text += &(mark(238_600, "SNAP start begin") + &mark(364_400, "SNAP start end"));
+        text.extend(events.iter().zip(400_000..).map(|(event, us)| at(us, event)));
+        self.0.insert("trace.txt".to_owned(), (text + &mark(900_000, "TICK 1 end")).into_bytes());
+    }
+
+    fn with(mut self, part: &str, bytes: impl Into<Vec<u8>>) -> Parts {
+        self.0.insert(part.to_owned(), bytes.into());
+        self
+    }
+
+    fn without(mut self, part: &str) -> Parts {
+        self.0.remove(part).expect("it was there");
+        self
+    }
+
+    fn edited(self, part: &str, edit: impl FnOnce(&str) -> String) -> Parts {
+        let text = String::from_utf8(self.0[part].clone()).expect("UTF-8");
+        let edited = edit(&text);
+        assert_ne!(text, edited, "the edit of {part} is one");
+        self.with(part, edited)
+    }
+
+    fn read(&self) -> Result<Normalised, String> {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        for (name, bytes) in &self.0 {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().expect("in it")).expect("made");
+            fs::write(path, bytes).expect("written");
+        }
+        let read = Recording::open(dir.path()).and_then(|recording| normalise(&recording));
+        read.map_err(|error| error.to_string())
+    }
+
+    #[track_caller]
+    fn is_refused_with(&self, words: &[&str]) {
+        let why = self.read().map(|_| ()).expect_err("it is refused");
+        words.iter().for_each(|word| assert!(why.contains(word), "`{word}` is not in: {why}"));
+    }
+}
+
+#[test]
+fn whole_parts_are_read() {
+    let read = Parts::whole().read().unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(read.log.ops.len(), 2);
+}
+
+#[test]
+fn memory_without_a_zone_is_refused() {
+    let zone = |text: &str, name: &str| text.find(&format!("Node 0, zone {name:>8}")).expect("the zone");
+    let zoneinfo = |edit: fn(&str, usize) -> String| {
+        Parts::whole().edited("start.zoneinfo", |text| edit(text, zone(text, "DMA32")))
+    };
+    let no_zone = ["start.zoneinfo: no zone has page frame 0x", "the snapshot has memory there"];
+    zoneinfo(|text, dma32| text[..dma32].to_owned()).is_refused_with(&no_zone);
+    zoneinfo(|text, dma32| text[dma32..].to_owned()).is_refused_with(&no_zone);
+    zoneinfo(|text, _| text.replace("126976", "100000")).is_refused_with(&no_zone);
+    zoneinfo(|text, dma32| text[..dma32].to_owned() + &text[dma32..].replacen("managed ", "manag ", 1))
+        .is_refused_with(&no_zone);
+    zoneinfo(|text, _| text.replace("zone    DMA32", "zone    DMA99"))
+        .is_refused_with(&["start.zoneinfo: zone DMA99 of node 0 has pages", "DMA32, Normal"]);
+    zoneinfo(|text, dma32| text[..dma32].to_owned() + &text[dma32..].replacen("start_pfn:", "begin_pfn:", 1))
+        .is_refused_with(&["start.zoneinfo: zone DMA32 of node 0 has pages and no start_pfn"]);
+    zoneinfo(|text, _| text.replace("Node 0,", "Node 300,"))
+        .is_refused_with(&["start.zoneinfo: zone DMA of node 300 cannot be replayed"]);
+    // Few enough to be behind the end of memory, but the kernel handed one out.
+    let mut short = zoneinfo(|text, _| text.replace("126976", "126900"));
+    short.trace(&[
+        "mm_page_free: page=x pfn=0x1fff0 order=0",
+        "mm_page_alloc: page=x pfn=0x1fff0 order=0 migratetype=1 gfp_flags=GFP_KERNEL",
+    ]);
+    short.is_refused_with(&["start.zoneinfo: no zone has page frame 0x1fff0, and the page trace has events of it"]);
+}
+
+/// `/proc/kpageflags` goes on to the end of a section of memory.
+#[test]
+fn frames_behind_the_last_zone_are_none() {
+    let frames = Parts::whole().read().unwrap_or_else(|why| panic!("{why}")).log.start.used.len();
+    let longer = |states: &[u8], flags: u64| {
+        let mut parts = Parts::whole();
+        let words = states.len() / 2;
+        let mut append = |part: &str, bytes: &[u8]| parts.0.get_mut(part).expect("a part").extend_from_slice(bytes);
+        append("start.pagestate", states);
+        append("start.kpageflags", &flags.to_le_bytes().repeat(words));
+        append("start.kpagecount", &[0; 8].repeat(words));
+        parts
+            .with("start.pageblocks", [&Parts::whole().0["start.pageblocks"][..], &[1]].concat())
+            .edited("ticks.txt", |text| text.replace("--- pageblocks\n", "--- pageblocks\n01"))
+    };
+    let lru = 1 << 5;
+    for (state, order, flags) in [(10, 0, 0), (9, 0, lru), (1, 3, 1 << 10), (4, 0, 0)] {
+        let states: Vec<u8> =
+            [state, order].into_iter().chain([if state == 1 { 4 } else { state }, 0].repeat(7)).collect();
+        let read = longer(&states, flags).read().unwrap_or_else(|why| panic!("{state}: {why}"));
+        assert_eq!(read.log.start.used.len(), frames, "state {state}");
+    }
+    let bare = Parts::whole().without("start.pagestate").without("start.kpagecount");
+    let used = |parts: &Parts| parts.read().unwrap_or_else(|why| panic!("{why}")).log.start.used.len();
+    let flags = [&bare.0["start.kpageflags"][..], &[0; 8]].concat();
+    let before = used(&bare);
+    assert_eq!(used(&bare.with("start.kpageflags", flags)), before);
+}
