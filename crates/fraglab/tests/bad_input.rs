@@ -238,3 +238,21 @@ fn a_format_with_an_unknown_field() {
 fn an_empty_file_is_no_trace() {
     Bad::with("trace.dat", []).is_refused_with(&["inspect", "replay"], &["trace.dat", "the file is empty"]);
 }
+
+/// The path stands in what is written, and was looked up as text: a panic after the replay.
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_not_utf_8_is_a_path() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = dir.path().join(std::ffi::OsStr::from_bytes(b"n\xff\xfe"));
+    fs::create_dir(&place).expect("made");
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/demo");
+    for part in ["all-start-to-tick12.dat.xz", "snap.tar.xz", "meta.tar.xz", "ticks.txt.xz"] {
+        fs::copy(demo.join(part), place.join(part)).expect("copied");
+    }
+    let mut replay = Command::cargo_bin("fraglab").expect("built by cargo");
+    replay.arg("replay").arg(&place).args(["--seed", "1", "-o"]).arg(dir.path().join("run")).assert().success();
+    let manifest = fs::read_to_string(dir.path().join("run/manifest.json")).expect("written");
+    assert!(manifest.contains("/n\u{fffd}\u{fffd}\""), "{manifest}");
+}
