@@ -140,3 +140,22 @@ fn frames_behind_the_last_zone_are_none() {
     let before = used(&bare);
     assert_eq!(used(&bare.with("start.kpageflags", flags)), before);
 }
+
+#[test]
+fn parts_that_no_kernel_has_told_are_refused() {
+    let whole = || Parts::whole();
+    let zeros = |part: &str| whole().with(part, vec![0; whole().0[part].len()]);
+    zeros("start.kpageflags").is_refused_with(&["start.kpageflags: at byte 0: no page frame has a flag"]);
+    zeros("start.pagestate").is_refused_with(&["start.pagestate: at byte 0: no page frame could be read"]);
+    let blocks = |bytes: Vec<u8>| whole().with("start.pageblocks", bytes).without("ticks.txt");
+    for length in [1, 255, 257, 456] {
+        blocks(vec![1; length]).is_refused_with(&[&format!(
+            "start.pageblocks: at byte {length}: {length} pageblocks are not those of 131072 page frames"
+        )]);
+    }
+    for migratetype in [5, 6, 7] {
+        let odd = [vec![1; 9], vec![migratetype], vec![1; 246]].concat();
+        let words = format!("start.pageblocks: at byte 9: no pageblock has a migratetype {migratetype}");
+        blocks(odd).is_refused_with(&[&words]);
+    }
+}

@@ -15,14 +15,17 @@ use std::ops::Range;
 /// says of frames there is what nobody ever wrote. More than that, and `/proc/zoneinfo` is not whole.
 const STRAY_FRAMES: usize = 511;
 
+/// The highest migratetype that a pageblock can have: CMA. That one is isolated is a bit beside it, whatever the kernel makes of it.
+const LAST_TYPE: u8 = 4;
+
 /// The start snapshot, with what it does not tell inferred.
 pub(super) struct Start<'a> {
     frames: Vec<Frame>,
     blocks: Cow<'a, [PageBlock]>,
     flags: Cow<'a, [PageFlags]>,
     zones: &'a ZoneInfo,
-    /// The frames of each zone that the allocator has pages of.
-    spans: Vec<Range<u64>>,
+    /// Frames outside of all zones that look like memory, in ascending order.
+    strays: Vec<usize>,
     inferred: bool,
 }
 
@@ -42,9 +45,10 @@ impl<'a> Start<'a> {
         }
         known_sizes(recording)?;
         let spans = spans(recording, zones)?;
+        says_something(recording, start)?;
         let mut flags = Cow::Borrowed(start.kpageflags.as_slice());
         let mut recorded = start.pagestate.clone();
-        leave_out_strays(recording, &spans, &mut flags, &mut recorded)?;
+        let strays = leave_out_strays(recording, &spans, &mut flags, &mut recorded)?;
         let inferred = recorded.is_empty();
         let frames = if inferred { infer::frames(&flags, zones) } else { recorded };
         let counted = recording.ticks.first().and_then(|tick| tick.pagetypeinfo.as_ref());
@@ -54,7 +58,7 @@ impl<'a> Start<'a> {
             }
             _ => start.pageblocks.as_slice().into(),
         };
-        Ok(Start { frames, blocks, flags, zones, spans, inferred })
+        Ok(Start { frames, blocks, flags, zones, strays, inferred })
     }
 
     /// As the log's own reader takes it.
@@ -63,9 +67,37 @@ impl<'a> Start<'a> {
         Snapshot { frames, flags, blocks, zones, inferred: *inferred }
     }
 
-    /// Whether a zone has this page frame.
-    pub fn has(&self, pfn: u64) -> bool {
-        self.spans.iter().any(|span| span.contains(&pfn))
+    /// Whether a page frame looks like memory and is of no zone.
+    pub fn is_stray(&self, pfn: u64) -> bool {
+        !self.strays.is_empty() && self.strays.binary_search(&(pfn as usize)).is_ok()
+    }
+}
+
+/// Whether the parts of a snapshot are what a kernel can have told.
+fn says_something(recording: &Recording, start: &crate::Snapshot) -> Result<(), Error> {
+    let again = "copy the file again, or take the snapshot anew";
+    let refused = |part: &str, at: usize, problem: String, advice| {
+        Err(Error::malformed(&recording.name_of(part), at as u64, problem, advice))
+    };
+    if start.kpageflags.iter().all(|flags| flags.0 == 0) {
+        return refused("start.kpageflags", 0, "no page frame has a flag".to_owned(), again);
+    }
+    if !start.pagestate.is_empty() && start.pagestate.iter().all(|frame| frame.state == PageState::Unreadable) {
+        let advice = "leave the file out, and the states are inferred from kpageflags";
+        return refused("start.pagestate", 0, "no page frame could be read".to_owned(), advice);
+    }
+    let (blocks, frames) = (&start.pageblocks, start.kpageflags.len());
+    let pages = 1 << Geometry::PAGES_4K.pageblock_order;
+    if !blocks.is_empty() && ![frames / pages, frames.div_ceil(pages)].contains(&blocks.len()) {
+        let problem = format!("{} pageblocks are not those of {frames} page frames, {pages} a block", blocks.len());
+        return refused("start.pageblocks", blocks.len(), problem, again);
+    }
+    match blocks.iter().position(|block| block.migratetype() > LAST_TYPE) {
+        Some(at) => {
+            let problem = format!("no pageblock has a migratetype {}", blocks[at].migratetype());
+            refused("start.pageblocks", at, problem, again)
+        }
+        None => Ok(()),
     }
 }
 
@@ -90,13 +122,13 @@ fn spans(recording: &Recording, zones: &ZoneInfo) -> Result<Vec<Range<u64>>, Err
     zones.zones.iter().filter(|zone| zone.managed > 0).map(span).collect()
 }
 
-/// Takes frames outside of all zones for absent, if they are few enough for that.
+/// Takes frames outside of all zones for absent, if they are few enough for that. Which they are.
 fn leave_out_strays(
     recording: &Recording,
     spans: &[Range<u64>],
     flags: &mut Cow<'_, [PageFlags]>,
     frames: &mut [Frame],
-) -> Result<(), Error> {
+) -> Result<Vec<usize>, Error> {
     let present = |pfn: usize, flags: PageFlags, frames: &[Frame]| {
         let boot = flags.0 & RESERVED_BIT != 0 || flags.has(PageFlag::Nopage);
         let unreadable = frames.get(pfn).is_some_and(|frame| frame.state == PageState::Unreadable);
@@ -117,13 +149,13 @@ fn leave_out_strays(
         let problem = format!("no zone has page frame {first:#x}, and the snapshot has memory there");
         return Err(recording.mismatch_of("start.zoneinfo", problem));
     }
-    for pfn in strays {
+    for &pfn in &strays {
         flags.to_mut()[pfn] = PageFlags(1 << PageFlag::Nopage as u8);
         if let Some(frame) = frames.get_mut(pfn) {
             *frame = Frame { state: PageState::Unreadable, order: 0 };
         }
     }
-    Ok(())
+    Ok(strays)
 }
 
 /// Logs and replays know pages of 4 KiB in blocks of 2 MiB: others are refused, not taken for these.

@@ -59,7 +59,9 @@ pub(crate) fn zones(info: Option<&PageTypeInfo>) -> Vec<ZoneEnd> {
     let Some(info) = info else { return Vec::new() };
     let mut zones: Vec<ZoneEnd> = Vec::new();
     for row in &info.blocks {
-        let mut zone = ZoneEnd { node: row.node as u8, name: row.zone.to_string(), ..ZoneEnd::default() };
+        // Machines with more nodes than that are not replayed either.
+        let Ok(node) = u8::try_from(row.node) else { continue };
+        let mut zone = ZoneEnd { node, name: row.zone.to_string(), ..ZoneEnd::default() };
         for (name, blocks) in info.migratetypes.iter().zip(&row.by_type) {
             if let Some(migratetype) = by_name(name) {
                 zone.blocks[migratetype.index()] = *blocks;

@@ -140,7 +140,7 @@ fn followable(
                 return Err(recording.beyond_memory(*pfn, frames));
             }
             Event::PageAlloc(PageAlloc { pfn: Some(pfn), .. }) | Event::PageFree(PageFree { pfn, .. })
-                if !start.has(*pfn) =>
+                if start.is_stray(*pfn) =>
             {
                 let problem = format!("no zone has page frame {pfn:#x}, and the page trace has events of it");
                 return Err(recording.mismatch_of("start.zoneinfo", problem));
