@@ -159,3 +159,17 @@ fn parts_that_no_kernel_has_told_are_refused() {
         blocks(odd).is_refused_with(&[&words]);
     }
 }
+
+/// Not even all of them: a trace of one kind says nothing of who has what.
+#[test]
+fn a_trace_without_allocations_or_frees_is_refused() {
+    let only = |event: &str| {
+        let mut parts = Parts::whole();
+        parts.trace(&[event]);
+        parts
+    };
+    only("mm_page_alloc: page=x pfn=0x8000 order=0 migratetype=1 gfp_flags=GFP_KERNEL")
+        .is_refused_with(&["trace.txt: the page trace has no mm_page_free events", "record kmem:mm_page_alloc and"]);
+    // A page in use at the start.
+    only("mm_page_free: page=x pfn=0x1000 order=0").is_refused_with(&["the page trace has no mm_page_alloc events"]);
+}

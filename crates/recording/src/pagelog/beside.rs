@@ -37,6 +37,8 @@ pub(super) struct Beside {
     pub activated_by_reclaim: BTreeMap<u64, Option<u64>>,
     /// The same so far.
     pub activated: Activated,
+    /// `mm_page_alloc` and `mm_page_free` events in all of the trace.
+    pub page_events: (u64, u64),
     /// End of the start snapshot.
     pub started: Option<u64>,
 }

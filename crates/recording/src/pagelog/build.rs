@@ -199,6 +199,7 @@ impl<'a> Builder<'a> {
 
     fn page_alloc(&mut self, record: &Record, task: usize, event: &PageAlloc) {
         self.settle_swapin(task);
+        self.beside.page_events.0 += 1;
         if self.phase == Phase::Before {
             return;
         }

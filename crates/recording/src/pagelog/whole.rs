@@ -42,6 +42,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
         PageArray::of(recording),
         thp,
     )?;
+    both_kinds(trace, beside.page_events)?;
     if log.ops.is_empty() {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
         return Err(missing(recording, "the time after the start snapshot: an allocation or a free", advice));
@@ -58,6 +59,18 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
         log.slabs_scanned = scanned;
     }
     Ok(Normalised { log, kernel })
+}
+
+/// Whether a trace has allocations and frees. Of a trace with one of them only, nothing is known that a replay needs.
+fn both_kinds(trace: &Trace, (allocations, frees): (u64, u64)) -> Result<(), Error> {
+    let lacks = match (allocations, frees) {
+        (0, 1..) => "mm_page_alloc",
+        (1.., 0) => "mm_page_free",
+        _ => return Ok(()),
+    };
+    let problem =
+        format!("the page trace has no {lacks} events; record kmem:mm_page_alloc and kmem:mm_page_free for a replay");
+    Err(Error::Unsupported { path: trace.path().to_owned(), problem: problem.into() })
 }
 
 /// What a simulated machine has to know of a recorded one to stand in for it.
