@@ -173,3 +173,26 @@ fn a_trace_without_allocations_or_frees_is_refused() {
     // A page in use at the start.
     only("mm_page_free: page=x pfn=0x1000 order=0").is_refused_with(&["the page trace has no mm_page_alloc events"]);
 }
+
+/// Of machines of one size, snapshots and ticks are alike; only their times tell.
+#[test]
+fn files_of_another_run_are_refused() {
+    let shifted = |ms: i64| {
+        Parts::whole().edited("start.mono_ns", |text| {
+            let times =
+                text.split_whitespace().map(|time| (time.parse::<i64>().expect("a time") + ms * 1_000_000).to_string());
+            times.collect::<Vec<_>>().join(" ") + "\n"
+        })
+    };
+    assert!(shifted(-15).read().is_ok() && shifted(15).read().is_ok());
+    for ms in [-60, 60, 7_000] {
+        shifted(ms).is_refused_with(&[
+            "start.mono_ns: its time at the trace's mark `SNAP start",
+            "ms off, by the time of `TICK 0",
+        ]);
+    }
+    let ticks = |begin: &str| Parts::whole().edited("ticks.txt", |text| text.replace("tick 0 mono_ns 5233", begin));
+    assert!(ticks("tick 0 mono_ns 5229").read().is_ok());
+    ticks("tick 0 mono_ns 5133").is_refused_with(&["ticks.txt: its time at the trace's mark `TICK 0 begin` is 9"]);
+    assert!(shifted(7_000).without("ticks.txt").read().is_ok(), "with nothing to compare it with it is taken");
+}

@@ -179,6 +179,7 @@ impl<'a> Builder<'a> {
     }
 
     fn marker(&mut self, ts: u64, mark: Option<Mark<'_>>) {
+        self.beside.clocks.saw(ts, mark);
         match mark {
             Some(Mark::Snap("start", Edge::Begin)) => self.phase = Phase::During,
             Some(Mark::Snap("start", Edge::End)) => {

@@ -11,6 +11,7 @@ mod beside;
 mod build;
 mod bulk;
 mod cached;
+mod clocks;
 mod epoch;
 mod exits;
 mod fault_time;

@@ -42,6 +42,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
         PageArray::of(recording),
         thp,
     )?;
+    beside.clocks.check(recording)?;
     both_kinds(trace, beside.page_events)?;
     if log.ops.is_empty() {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
@@ -105,6 +106,7 @@ pub fn kernel_alone(recording: &Recording) -> Result<Outcome, Error> {
     for record in trace.records()? {
         beside.follow(&record?);
     }
+    beside.clocks.check(recording)?;
     let window = (beside.started.unwrap_or(0), u64::MAX);
     Ok(outcome_of(recording, beside, window))
 }
