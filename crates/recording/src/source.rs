@@ -35,6 +35,8 @@ pub struct Recording {
     pub cpus: Option<u32>,
     /// What /proc said every second.
     pub ticks: Vec<Tick>,
+    /// Line of `ticks.txt` at which a last tick begins that is not among them, since the file ends in it.
+    pub tick_cut_short: Option<u64>,
     /// Snapshots by tag, for instance `start`.
     pub snapshots: BTreeMap<String, Snapshot>,
     /// Bursts of huge-page faults.
@@ -83,6 +85,7 @@ impl Recording {
             cmdline: None,
             cpus: None,
             ticks: Vec::new(),
+            tick_cut_short: None,
             snapshots: BTreeMap::new(),
             bursts: Vec::new(),
             cut_tag: None,
@@ -112,7 +115,8 @@ impl Recording {
         }
         let meta = Meta::read(files)?;
         let ticks = files.read_text("ticks.txt")?;
-        recording.ticks = ticks.map_or(Ok(Vec::new()), |(path, text)| ticks::parse(&path, &text))?;
+        (recording.ticks, recording.tick_cut_short) =
+            ticks.map_or(Ok((Vec::new(), None)), |(path, text)| ticks::parse(&path, &text))?;
         let bursts = files.read_text("bursts.tsv")?;
         recording.bursts = bursts.map_or(Ok(Vec::new()), |(path, text)| bursts::parse(&path, &text))?;
         recording.snapshots = Snapshot::read_all(files)?;
