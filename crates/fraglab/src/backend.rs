@@ -24,7 +24,8 @@ pub struct Loaded {
     pub settings: Settings,
     /// Policy of the recorded kernel with the sysctls that were in force, or why it can't be told.
     recorded: Result<Policy, String>,
-    /// What is to be said of that policy: of one that stands in for the recorded kernel's, and of settings that it does not have.
+    /// What is to be said of that policy: of one that stands in for the recorded kernel's, and of settings that it does not have; and of what
+    /// the recording lacks.
     pub caveats: Vec<String>,
     log: Arc<PageLog>,
 }
@@ -56,13 +57,13 @@ pub struct Run {
 /// [`Failure::Input`] with file and offset.
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let recording = open(path)?;
-    let Normalised { log, kernel } = normalise(&recording).map_err(bad_input)?;
+    let Normalised { log, kernel, notes } = normalise(&recording).map_err(bad_input)?;
     Ok(Loaded {
         name: name_of(path),
         kernel,
         settings: settings::of(&recording),
         recorded: recorded_policy(&recording).map_err(|error| error.to_string()),
-        caveats: recorded_stand_in(&recording).into_iter().chain(recorded_misfits(&recording)).collect(),
+        caveats: recorded_stand_in(&recording).into_iter().chain(recorded_misfits(&recording)).chain(notes).collect(),
         log: Arc::new(log),
     })
 }
@@ -126,7 +127,7 @@ pub fn timeline_of_pages(path: &Path) -> Result<Option<Timeline>, Failure> {
         return Ok(None);
     }
     let seen = normalise(&recording)
-        .and_then(|Normalised { log, kernel }| kernel_timeline_of(&recording, &log, &kernel, Sampling::default()));
+        .and_then(|Normalised { log, kernel, .. }| kernel_timeline_of(&recording, &log, &kernel, Sampling::default()));
     seen.map(Some).map_err(bad_input)
 }
 

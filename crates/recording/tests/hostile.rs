@@ -99,7 +99,7 @@ impl Random {
 fn follow(place: &Path) -> Result<String, String> {
     let recording = Recording::open(place).map_err(|error| error.to_string())?;
     let _ = (recording.inspect(), kernel_alone(&recording));
-    let Normalised { log, kernel } = normalise(&recording).map_err(|error| error.to_string())?;
+    let Normalised { log, kernel, .. } = normalise(&recording).map_err(|error| error.to_string())?;
     let log = Arc::new(log);
     let policy = preset("linux-6.18").expect("a preset");
     let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: true, sampling: None };

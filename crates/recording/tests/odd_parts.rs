@@ -5,7 +5,7 @@ mod common;
 use common::fixture;
 use recording::Recording;
 use recording::container::{MAX_UNPACKED, read_file, unpack_tar, unpack_xz};
-use recording::pagelog::{Normalised, normalise};
+use recording::pagelog::{Normalised, kernel_alone, normalise};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -62,13 +62,17 @@ impl Parts {
     }
 
     fn read(&self) -> Result<Normalised, String> {
+        self.opened(normalise)
+    }
+
+    fn opened<T>(&self, read: impl FnOnce(&Recording) -> Result<T, recording::Error>) -> Result<T, String> {
         let dir = tempfile::tempdir().expect("a temporary directory");
         for (name, bytes) in &self.0 {
             let path = dir.path().join(name);
             fs::create_dir_all(path.parent().expect("in it")).expect("made");
             fs::write(path, bytes).expect("written");
         }
-        let read = Recording::open(dir.path()).and_then(|recording| normalise(&recording));
+        let read = Recording::open(dir.path()).and_then(|recording| read(&recording));
         read.map_err(|error| error.to_string())
     }
 
@@ -195,4 +199,84 @@ fn files_of_another_run_are_refused() {
     assert!(ticks("tick 0 mono_ns 5229").read().is_ok());
     ticks("tick 0 mono_ns 5133").is_refused_with(&["ticks.txt: its time at the trace's mark `TICK 0 begin` is 9"]);
     assert!(shifted(7_000).without("ticks.txt").read().is_ok(), "with nothing to compare it with it is taken");
+}
+
+#[test]
+fn losses_of_the_trace_that_is_counted_are_refused_and_none_is_none() {
+    let fell_back = "mm_page_alloc_extfrag: page=x pfn=0x8000 alloc_order=0 fallback_order=3 pageblock_order=9 \
+                     alloc_migratetype=0 fallback_migratetype=1 fragmenting=1 change_ownership=0";
+    let alone = |before: &str, after: &str| {
+        let mut parts = Parts::whole();
+        parts.trace(&[fell_back]);
+        let text = String::from_utf8(parts.0.remove("trace.txt").expect("made")).expect("UTF-8");
+        let text = format!("{before}{}", text.replace(fell_back, &format!("{fell_back}\n{after}")));
+        parts.with("rare.txt", text).opened(kernel_alone)
+    };
+    let lost = |count: u64| format!("CPU:0 [LOST {count} EVENTS]");
+    assert_eq!(alone("", "").expect("nothing lost").extfrag.len(), 1);
+    assert!(alone(&(lost(9) + "\n"), "").is_ok(), "before the start");
+    assert!(alone("", &lost(0)).is_ok());
+    let why = alone("", &lost(9)).expect_err("it is refused");
+    assert!(why.contains("rare.txt:6: the kernel lost 9 events before here, so what it did can't be counted"), "{why}");
+}
+
+impl Parts {
+    #[track_caller]
+    fn has_notes(&self, notes: &[&str]) {
+        assert_eq!(self.read().unwrap_or_else(|why| panic!("{why}")).notes, notes);
+    }
+
+    /// So many ticks, a second between them; the trace has marks of the first two.
+    fn with_ticks(self, number: u64) -> Parts {
+        let mark = "tracing_mark_write: TICK 1 end";
+        let parts =
+            self.edited("trace.txt", |text| text.replace(&format!("5.900000: {mark}"), &format!("6.238200: {mark}")));
+        parts.edited("ticks.txt", |text| {
+            let tick = |at: u64| {
+                let begun = text.replace("=== tick 0 mono_ns 5", &format!("=== tick {at} mono_ns {}", 5 + at));
+                begun.replace("=== end 0 mono_ns 5", &format!("=== end {at} mono_ns {}", 5 + at))
+            };
+            (0..number).map(tick).collect()
+        })
+    }
+}
+
+#[test]
+fn what_is_inferred_is_said() {
+    Parts::whole().has_notes(&[]);
+    let states = "start.pagestate is not in the recording: what pages were at the start is inferred from kpageflags";
+    Parts::whole().without("start.pagestate").has_notes(&[states]);
+    let blocks = |how: &str| format!("start.pageblocks is not in the recording: the types of pageblocks {how}");
+    Parts::whole().without("start.pageblocks").has_notes(&[&blocks("are inferred")]);
+    Parts::whole()
+        .without("start.pageblocks")
+        .without("ticks.txt")
+        .has_notes(&[&blocks("are all taken for Movable, as no pagetypeinfo of ticks.txt counts them")]);
+}
+
+#[test]
+fn a_tick_that_is_cut_short_is_left_out_and_said() {
+    let cut = Parts::whole().with_ticks(2).edited("ticks.txt", |text| text[..text.len() - 5000].to_owned());
+    let notes = cut.read().unwrap_or_else(|why| panic!("{why}")).notes;
+    assert_eq!(notes.len(), 1);
+    assert!(
+        notes[0].ends_with("/ticks.txt:218: the file ends inside the tick that begins here, which is left out"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_trace_that_ends_before_its_ticks_is_said() {
+    let ticks = |number| Parts::whole().with_ticks(number);
+    ticks(2).has_notes(&[]);
+    let lacking = |which: &str| format!("the trace has no mark of {which}: the window ends at tick 1");
+    ticks(3).has_notes(&[&lacking("tick 2")]);
+    ticks(4).has_notes(&[&lacking("ticks 2 and 3")]);
+    ticks(9).has_notes(&[&lacking("ticks 2 to 8")]);
+    // Where it was cut is known.
+    ticks(9).with("cut.txt", "tick1 6.238\n").has_notes(&[]);
+    ticks(9).with("cut.txt", "tick3 8.238\n").has_notes(&[&lacking("ticks 2 and 3")]);
+    ticks(9).with("cut.txt", "start 5.364\n").has_notes(&[]);
+    let first = |parts: Parts| parts.edited("trace.txt", |text| text.replace("TICK 0 end", "TICK 0 over"));
+    first(ticks(2)).has_notes(&["the trace has no mark of tick 0: what /proc said then is left out"]);
 }

@@ -27,6 +27,8 @@ pub(super) struct Start<'a> {
     /// Frames outside of all zones that look like memory, in ascending order.
     strays: Vec<usize>,
     inferred: bool,
+    /// How the types of pageblocks came about, where they were not recorded.
+    blocks_from: Option<&'static str>,
 }
 
 impl<'a> Start<'a> {
@@ -52,19 +54,33 @@ impl<'a> Start<'a> {
         let inferred = recorded.is_empty();
         let frames = if inferred { infer::frames(&flags, zones) } else { recorded };
         let counted = recording.ticks.first().and_then(|tick| tick.pagetypeinfo.as_ref());
-        let blocks = match counted {
-            Some(counted) if start.pageblocks.is_empty() => {
-                infer::blocks(&frames, zones, counted, recording.page_trace()?.records()?)?.into()
+        let (blocks, blocks_from) = match counted {
+            _ if !start.pageblocks.is_empty() => (start.pageblocks.as_slice().into(), None),
+            Some(counted) => {
+                let records = recording.page_trace()?.records()?;
+                (infer::blocks(&frames, zones, counted, records)?.into(), Some("are inferred"))
             }
-            _ => start.pageblocks.as_slice().into(),
+            None => (Cow::default(), Some("are all taken for Movable, as no pagetypeinfo of ticks.txt counts them")),
         };
-        Ok(Start { frames, blocks, flags, zones, strays, inferred })
+        Ok(Start { frames, blocks, flags, zones, strays, inferred, blocks_from })
     }
 
     /// As the log's own reader takes it.
     pub fn snapshot(&self) -> Snapshot<'_> {
         let Start { frames, blocks, flags, zones, inferred, .. } = self;
         Snapshot { frames, flags, blocks, zones, inferred: *inferred }
+    }
+
+    /// What is to be said of parts that are inferred, a sentence each.
+    pub fn notes(&self) -> impl Iterator<Item = String> {
+        let states = self.inferred.then(|| {
+            "start.pagestate is not in the recording: what pages were at the start is inferred from kpageflags"
+                .to_owned()
+        });
+        let blocks = self.blocks_from;
+        let blocks =
+            blocks.map(|how| format!("start.pageblocks is not in the recording: the types of pageblocks {how}"));
+        states.into_iter().chain(blocks)
     }
 
     /// Whether a page frame looks like memory and is of no zone.

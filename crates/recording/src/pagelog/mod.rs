@@ -24,6 +24,7 @@ mod late;
 mod metadata;
 mod migration;
 mod moves;
+mod notes;
 mod noticed;
 mod once;
 mod parts;

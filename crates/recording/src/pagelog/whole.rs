@@ -7,12 +7,14 @@ use super::epoch::since_epoch;
 use super::fault_time::FaultsInARow;
 use super::given::{Start, missing};
 use super::moves::PageArray;
+use super::notes;
 use super::returns::shadows_kept;
 use super::slab;
 use super::start::InUse;
 use super::truth::{TimedTick, kernel_outcome};
 use crate::event::{PageAlloc, PageFree};
 use crate::marker::{Edge, Mark};
+use crate::record::Lost;
 use crate::{Error, Event, Record, Recording, Trace};
 use lab::outcome::Outcome;
 use pagealloc::Counter;
@@ -26,6 +28,8 @@ pub struct Normalised {
     pub log: PageLog,
     /// The recorded kernel's outcome over the log's window.
     pub kernel: Outcome,
+    /// What the recording does not tell and should, a sentence each.
+    pub notes: Vec<String>,
 }
 
 /// Normalises a recording.
@@ -48,6 +52,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
         return Err(missing(recording, "the time after the start snapshot: an allocation or a free", advice));
     }
+    let notes = notes::of(recording, &start, &beside);
     log.dirty =
         timed_ticks(recording, &beside).filter_map(|(ts, tick)| Some((ts, tick.vmstat.get("nr_dirty")?))).collect();
     log.activated_by_use = activated_by_use(recording, &beside);
@@ -59,7 +64,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     if let Some(scanned) = slab::scanned(&kernel.counters) {
         log.slabs_scanned = scanned;
     }
-    Ok(Normalised { log, kernel })
+    Ok(Normalised { log, kernel, notes })
 }
 
 /// Whether a trace has allocations and frees. Of a trace with one of them only, nothing is known that a replay needs.
@@ -99,12 +104,18 @@ pub fn machine_seen(recording: &Recording) -> Result<MachineSeen, Error> {
 /// its ticks: what a prediction is compared with. A page-level trace is not needed.
 ///
 /// # Errors
-/// When it has no trace, and those of its parts.
+/// When it has no trace, or one that lost events, and those of its parts.
 pub fn kernel_alone(recording: &Recording) -> Result<Outcome, Error> {
     let trace = if recording.has_rare_trace() { recording.rare_trace()? } else { recording.page_trace()? };
     let mut beside = Beside::default();
+    let mut needed = false;
     for record in trace.records()? {
-        beside.follow(&record?);
+        let record = record?;
+        if let Some(lost) = loss(&record, &mut needed) {
+            let place = place_in(trace, lost).into();
+            return Err(Error::LostCounted { path: trace.path().to_owned(), place, count: lost.count });
+        }
+        beside.follow(&record);
     }
     beside.clocks.check(recording)?;
     let window = (beside.started.unwrap_or(0), u64::MAX);
@@ -148,6 +159,10 @@ fn followable(
         if record.cpu > LAST_CPU {
             return Err(Error::TooManyCpus { path: trace.path().to_owned(), cpu: record.cpu, last: LAST_CPU });
         }
+        if let Some(lost) = loss(&record, &mut needed) {
+            let place = place_in(trace, lost).into();
+            return Err(Error::Lost { path: trace.path().to_owned(), place, count: lost.count });
+        }
         match &record.event {
             Event::PageAlloc(PageAlloc { pfn: Some(pfn), .. }) | Event::PageFree(PageFree { pfn, .. })
                 if *pfn >= frames =>
@@ -160,16 +175,27 @@ fn followable(
                 let problem = format!("no zone has page frame {pfn:#x}, and the page trace has events of it");
                 return Err(recording.mismatch_of("start.zoneinfo", problem));
             }
-            Event::Marker(marker) => needed |= marker.mark() == Some(Mark::Snap("start", Edge::Begin)),
-            Event::Lost(lost) if needed => {
-                let place = match trace {
-                    Trace::Dat(_) => format!(": at byte {}", lost.place),
-                    Trace::Text(_) => format!(":{}", lost.place),
-                };
-                return Err(Error::Lost { path: trace.path().to_owned(), place: place.into(), count: lost.count });
-            }
             _ => {}
         }
         Ok(record)
     })
+}
+
+/// What was lost before this record, if all is needed by then: from the start snapshot on.
+fn loss<'a>(record: &'a Record, needed: &mut bool) -> Option<&'a Lost> {
+    match &record.event {
+        Event::Marker(marker) => *needed |= marker.mark() == Some(Mark::Snap("start", Edge::Begin)),
+        // Text may say that nothing was lost.
+        Event::Lost(lost) if *needed && lost.count != Some(0) => return Some(lost),
+        _ => {}
+    }
+    None
+}
+
+/// Where in a trace a loss stands, as it follows the trace's name.
+fn place_in(trace: &Trace, lost: &Lost) -> String {
+    match trace {
+        Trace::Dat(_) => format!(": at byte {}", lost.place),
+        Trace::Text(_) => format!(":{}", lost.place),
+    }
 }

@@ -47,11 +47,10 @@ pub fn parse(path: &SourceName, text: &str) -> Result<(Vec<Tick>, Option<u64>), 
 
 /// The text without a last tick that does not end, and the line at which that begins.
 fn whole_ticks(text: &str) -> (&str, Option<u64>) {
-    let begins = |line: &str| line.starts_with("=== ") && !line.starts_with("=== end");
     let mut offset = 0;
     let mut last = None;
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
-        if begins(line) {
+        if line.starts_with("=== t") {
             last = Some((offset, number));
         }
         offset += line.len();
@@ -194,7 +193,7 @@ mod tests {
             )
         };
         let (first, both) = (tick(1), tick(1) + &tick(2));
-        for end in first.len() + "=== ".len()..both.len() - 1 {
+        for end in first.len() + "=== t".len()..both.len() - 1 {
             let (ticks, cut_short) = parsed(&both[..end]).unwrap();
             assert_eq!((ticks.len(), cut_short), (1, Some(5)), "{:?}", &both[first.len()..end]);
         }
