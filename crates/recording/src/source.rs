@@ -103,10 +103,7 @@ impl Recording {
         recording.page_trace_name = page_trace_name(files);
         recording.rare_trace_name = first_of(files, &["rare.dat", "rare.trace", "rare.txt"]);
         if recording.page_trace_name.is_none() && recording.rare_trace_name.is_none() {
-            if let Some((name, bytes)) = packed_otherwise(files).map(|name| files.read(name)).transpose()?.flatten() {
-                // It is no trace as it is, and reading it says why.
-                Trace::from_bytes(&name, bytes)?;
-            }
+            says_its_packer(files, &["all", "trace.", "rare."])?;
             return Err(Error::Missing {
                 path: path.to_path_buf(),
                 what: "a trace (all*.dat, trace.dat, trace.txt or rare.dat)".into(),
@@ -139,6 +136,9 @@ impl Recording {
     ///
     /// When the recording has none, or it cannot be read, or is of another machine.
     pub fn page_trace(&self) -> Result<&Trace, Error> {
+        if !self.has_page_trace() {
+            says_its_packer(&self.files, &["all", "trace."])?;
+        }
         self.load(
             &self.page_trace,
             self.page_trace_name.as_deref(),
@@ -266,11 +266,17 @@ fn page_trace_name(files: &Files) -> Option<String> {
     own.map(str::to_owned).or_else(|| first_of(files, &usual))
 }
 
-/// A trace's file with a further ending, as packers leave it.
-fn packed_otherwise(files: &Files) -> Option<&str> {
-    let is_trace = |name: &str| name.starts_with("all") || name.starts_with("trace.") || name.starts_with("rare.");
+/// Whether a trace, by how its name begins, is packed as it is not read: an error that says so. Better than that there is no trace.
+fn says_its_packer(files: &Files, traces: &[&str]) -> Result<(), Error> {
     let packed = [".gz", ".zst", ".bz2", ".lz4", ".zip"];
-    files.names().find(|name| is_trace(name) && packed.iter().any(|ending| name.ends_with(ending)))
+    let is_packed = |name: &&str| {
+        traces.iter().any(|trace| name.starts_with(trace)) && packed.iter().any(|ending| name.ends_with(ending))
+    };
+    match files.names().find(is_packed).map(|name| files.read(name)).transpose()?.flatten() {
+        // It is no trace as it is, and reading it says why.
+        Some((name, bytes)) => Trace::from_bytes(&name, bytes).map(drop),
+        None => Ok(()),
+    }
 }
 
 /// What has no end, or can't be read. A pipe has an end: `fraglab inspect <(ssh host cat trace.dat)` works.

@@ -3,9 +3,11 @@
 mod common;
 
 use common::fixture;
+use pagealloc::policy::preset;
 use recording::Recording;
 use recording::container::{MAX_UNPACKED, read_file, unpack_tar, unpack_xz};
 use recording::pagelog::{Normalised, kernel_alone, normalise};
+use recording::replay::{ReplayOptions, replay};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -74,6 +76,11 @@ impl Parts {
         }
         let read = Recording::open(dir.path()).and_then(|recording| read(&recording));
         read.map_err(|error| error.to_string())
+    }
+
+    fn edited_bytes(mut self, part: &str, edit: impl FnOnce(&mut Vec<u8>)) -> Parts {
+        edit(self.0.get_mut(part).expect("a part"));
+        self
     }
 
     #[track_caller]
@@ -279,4 +286,49 @@ fn a_trace_that_ends_before_its_ticks_is_said() {
     ticks(9).with("cut.txt", "start 5.364\n").has_notes(&[]);
     let first = |parts: Parts| parts.edited("trace.txt", |text| text.replace("TICK 0 end", "TICK 0 over"));
     first(ticks(2)).has_notes(&["the trace has no mark of tick 0: what /proc said then is left out"]);
+}
+
+#[test]
+fn files_are_named_and_not_what_they_are_part_of() {
+    let short = Parts::whole().edited_bytes("start.kpageflags", |bytes| bytes.truncate(8 * 1000));
+    short.is_refused_with(&["start.kpageflags: kpageflags has 1000 page frames, but pagestate has 131072"]);
+    let packed = Parts::whole().with("rare.txt", Parts::whole().0["trace.txt"].clone()).without("trace.txt");
+    packed.is_refused_with(&["the page trace (all*.dat, trace.dat or trace.txt) is missing"]);
+    let packed = packed.with("all-start-to-end.dat.gz", *b"\x1f\x8b\x08\0");
+    packed.is_refused_with(&["all-start-to-end.dat.gz: at byte 0: the file is packed with gzip"]);
+}
+
+#[test]
+fn masks_without_a_place_of_their_own_are_said() {
+    let with_masks = |number: u64| {
+        let alloc = |mask| {
+            format!("mm_page_alloc: page=x pfn=0x8000 order=0 migratetype=0 gfp_flags={:#x}", 0xcc0_u64 | mask << 20)
+        };
+        let events: Vec<String> = (0..number).map(alloc).collect();
+        let mut events: Vec<&str> = events.iter().map(String::as_str).collect();
+        events.push("mm_page_free: page=x pfn=0x8000 order=0");
+        let mut parts = Parts::whole();
+        parts.trace(&events);
+        parts
+    };
+    with_masks(200).has_notes(&[]);
+    // There is one more: of the parts of huge pages, or none.
+    let notes = with_masks(300).read().unwrap_or_else(|why| panic!("{why}")).notes;
+    assert_eq!(notes, ["the trace has 300 gfp masks, and a replay tells 256 apart: the last 45 are one"]);
+}
+
+/// It took hours: four tries for each page that the recording has activated.
+#[test]
+fn an_endless_number_of_uses_is_over_once_each_page_was_used() {
+    let parts = Parts::whole().with_ticks(2).edited("ticks.txt", |text| {
+        let last = text.rfind("pgactivate ").expect("a counter");
+        let end = last + text[last..].find('\n').expect("a line");
+        format!("{}pgactivate 1000000000000{}", &text[..last], &text[end..])
+    });
+    let log = parts.read().unwrap_or_else(|why| panic!("{why}")).log;
+    assert!(log.activated_by_use.last().is_some_and(|(_, activated)| *activated == 1_000_000_000_000));
+    let mut policy = preset("linux-6.18").expect("a preset");
+    policy.sysctl.set("lru_gen/enabled", 0).expect("a setting");
+    let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: true, sampling: None };
+    replay(&std::sync::Arc::new(log), &options, &mut |_| {}).expect("a sound replay");
 }

@@ -40,6 +40,10 @@ pub(super) struct Beside {
     pub activated: Activated,
     /// `mm_page_alloc` and `mm_page_free` events in all of the trace.
     pub page_events: (u64, u64),
+    /// How many tasks and gfp masks there are, with a place of their own or not.
+    pub tasks: usize,
+    /// See there.
+    pub masks: usize,
     /// The recorder's marks, for whether the files beside the trace are of its run.
     pub clocks: Clocks,
     /// End of the start snapshot.

@@ -1,7 +1,9 @@
 //! What a recording does not tell, though it should: said wherever a replay of it is printed.
 
 use super::beside::Beside;
+use super::build::MOST_MASKS;
 use super::given::Start;
+use super::task::MOST_TASKS;
 use crate::Recording;
 
 /// All that is to be said, a sentence each.
@@ -12,7 +14,15 @@ pub(super) fn of(recording: &Recording, start: &Start<'_>, beside: &Beside) -> V
             recording.name_of("ticks.txt").display()
         )
     });
-    start.notes().chain(cut_short).chain(unmarked(recording, beside)).collect()
+    start.notes().chain(cut_short).chain(unmarked(recording, beside)).chain(crowded(beside)).collect()
+}
+
+/// What the log has not enough places for.
+fn crowded(beside: &Beside) -> impl Iterator<Item = String> {
+    let kinds = [(beside.tasks, MOST_TASKS, "tasks"), (beside.masks, MOST_MASKS, "gfp masks")];
+    kinds.into_iter().filter(|(seen, most, _)| seen > most).map(|(seen, most, what)| {
+        format!("the trace has {seen} {what}, and a replay tells {most} apart: the last {} are one", seen - most + 1)
+    })
 }
 
 /// Ticks that the trace should have marks of, and has not: it ends too early, or what a CPU wrote last is lost.
