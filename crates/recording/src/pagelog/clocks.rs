@@ -8,10 +8,10 @@ use crate::{Error, Recording};
 use std::collections::BTreeMap;
 
 /// What clocks may be off besides, nanoseconds: those of two CPUs with the trace clock `local` by a jiffy or two.
-const SLACK_NS: u128 = 20_000_000;
+const SLACK_NS: i128 = 20_000_000;
 
 /// Clocks may run apart by one in so many: twice what the kernel lets NTP make of it (500 in a million).
-const DRIFT: u128 = 1000;
+const DRIFT: i128 = 1000;
 
 const TICKS: &str = "ticks.txt";
 
@@ -82,14 +82,28 @@ fn timed(recording: &Recording, ticks: &BTreeMap<u64, &Tick>, trace_ns: u64, wha
     Some(Timed { mark: format!("{mark} {word}"), file, trace_ns, ahead: i128::from(trace_ns) - i128::from(mono), edge })
 }
 
-/// Of all first and last marks those two that can least be of one run, if they can't.
+/// Of all first and last marks those two that can least be of one run, if they can't; `marks` are by time.
 fn at_odds<'a>(marks: &[&'a Timed]) -> Option<(&'a Timed, &'a Timed)> {
-    let of = |edge: Edge| marks.iter().copied().filter(move |one| one.edge == edge);
-    let first = of(Edge::Begin).max_by_key(|one| one.ahead)?;
-    let last = of(Edge::End).min_by_key(|one| one.ahead)?;
-    let drift = u128::from(first.trace_ns.abs_diff(last.trace_ns)) / DRIFT;
-    let apart = u128::try_from(first.ahead - last.ahead).unwrap_or(0);
-    (apart > SLACK_NS + drift).then_some((first, last))
+    let after = worst(marks.iter().copied(), -1);
+    let before = worst(marks.iter().rev().copied(), 1);
+    let (apart, first, last) = after.into_iter().chain(before).max_by_key(|(apart, ..)| *apart)?;
+    (apart > SLACK_NS).then_some((first, last))
+}
+
+/// The same where the first mark is met after the last one, as time goes on (-1) or back (1); and by how much more than drift they are apart.
+fn worst<'a>(marks: impl Iterator<Item = &'a Timed>, direction: i128) -> Option<(i128, &'a Timed, &'a Timed)> {
+    let drifted = |one: &Timed| one.ahead + direction * i128::from(one.trace_ns) / DRIFT;
+    let mut last: Option<&Timed> = None;
+    let mut worst: Option<(i128, &Timed, &Timed)> = None;
+    for one in marks {
+        if one.edge == Edge::End {
+            last = last.filter(|last| drifted(last) <= drifted(one)).or(Some(one));
+        } else if let Some(last) = last {
+            let apart = drifted(one) - drifted(last);
+            worst = worst.filter(|(most, ..)| *most >= apart).or(Some((apart, one, last)));
+        }
+    }
+    worst
 }
 
 #[cfg(test)]
@@ -112,9 +126,14 @@ mod tests {
         // The recorder waited before it wrote a time down, and after it had.
         let waits = [timed(0, -400, Edge::Begin), timed(1, 0, Edge::Begin), timed(2, 300, Edge::End)];
         assert!(!are_at_odds(&waits));
-        let drifted = |ahead: i128| [timed(100_000, 0, Edge::End), timed(0, ahead, Edge::Begin)];
+        let drifted = |ahead: i128| [timed(0, ahead, Edge::Begin), timed(100_000, 0, Edge::End)];
         assert!(!are_at_odds(&drifted(119)) && are_at_odds(&drifted(121)));
-        let at_once = |ahead: i128| [timed(5, ahead, Edge::Begin), timed(5, 0, Edge::End)];
+        let back = |ahead: i128| [timed(0, 0, Edge::End), timed(100_000, ahead, Edge::Begin)];
+        assert!(!are_at_odds(&back(119)) && are_at_odds(&back(121)));
+        // What is near tells more than what is far.
+        let near = [timed(0, 110, Edge::Begin), timed(1000, 80, Edge::End), timed(100_000, 0, Edge::End)];
+        assert!(are_at_odds(&near) && !are_at_odds(&near[1..]) && !are_at_odds(&[near[0].clone(), near[2].clone()]));
+        let at_once = |ahead: i128| [timed(5, 0, Edge::End), timed(5, ahead, Edge::Begin)];
         assert!(!are_at_odds(&at_once(20)) && are_at_odds(&at_once(21)));
         assert!(!are_at_odds(&[timed(1, 9999, Edge::Begin)]), "nothing to compare it with");
     }
