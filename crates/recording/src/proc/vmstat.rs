@@ -29,6 +29,12 @@ impl Vmstat {
         let counters = self.iter().filter(|(name, _)| is_counter(name));
         counters.filter_map(|(name, value)| Some((name, value.checked_sub(earlier.get(name)?)?)))
     }
+
+    /// The counters that are lower than they were in `earlier`.
+    pub fn fallen_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = &'a str> {
+        let counters = self.iter().filter(|(name, _)| is_counter(name));
+        counters.filter_map(|(name, value)| (value < earlier.get(name)?).then_some(name))
+    }
 }
 
 /// Whether the value counts up since boot. The rest are levels: every `nr_*` but these, and the nodes of the page cache's trees
@@ -83,6 +89,8 @@ mod tests {
         assert_eq!(last.get("pgfree"), Some(7));
         assert_eq!(last.since(&first).collect::<Vec<_>>(), [("nr_written", 0), ("pgfree", 2)]);
         assert_eq!(first.since(&last).collect::<Vec<_>>(), [("nr_written", 0)], "a counter that fell is unknown");
+        assert_eq!(first.fallen_since(&last).collect::<Vec<_>>(), ["pgfree"], "levels may");
+        assert_eq!(last.fallen_since(&first).count(), 0);
         assert!(parse(&path, "pgfree many").is_err());
     }
 }
