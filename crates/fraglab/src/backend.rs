@@ -9,7 +9,10 @@ use lab::timeline::{Sampling, Timeline};
 use pagealloc::Policy;
 use recording::occupancy::kernel_timeline as kernel_timeline_of;
 use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
-use recording::replay::{ReplayError, ReplayOptions, Replayed, recorded_misfits, recorded_policy, recorded_stand_in};
+use recording::replay::{
+    RecordedPolicyError, ReplayError, ReplayOptions, Replayed, recorded_gaps, recorded_misfits, recorded_policy,
+    recorded_stand_in,
+};
 use recording::{CutPoint, Recording};
 use std::path::Path;
 use std::sync::Arc;
@@ -24,9 +27,11 @@ pub struct Loaded {
     pub settings: Settings,
     /// Policy of the recorded kernel with the sysctls that were in force, or why it can't be told.
     recorded: Result<Policy, String>,
-    /// What is to be said of the trace, if it may not be whole, and of that policy: of one that stands in for the recorded kernel's, and
-    /// of settings that it does not have.
+    /// What is to be said of the trace, if it may not be whole; of that policy, if it stands in for the recorded kernel's or lacks some of
+    /// its settings; and of what else the recording lacks.
     pub caveats: Vec<String>,
+    /// What to call the file that describes the machine.
+    zoneinfo: String,
     log: Arc<PageLog>,
 }
 
@@ -36,7 +41,7 @@ impl Loaded {
     /// # Errors
     /// [`Failure::Input`] when the recording does not tell.
     pub fn recorded(&self) -> Result<&Policy, Failure> {
-        self.recorded.as_ref().map_err(|why| Failure::Input(format!("{}: {why}", self.name)))
+        self.recorded.as_ref().map_err(|why| Failure::Input(why.clone()))
     }
 }
 
@@ -57,14 +62,16 @@ pub struct Run {
 /// [`Failure::Input`] with file and offset.
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let recording = open(path)?;
-    let Normalised { log, kernel, doubts } = normalise(&recording).map_err(bad_input)?;
-    let of_policy = recorded_stand_in(&recording).into_iter().chain(recorded_misfits(&recording));
+    let Normalised { log, kernel, notes } = normalise(&recording).map_err(bad_input)?;
+    let of_policy =
+        [recorded_stand_in(&recording).into_iter().collect(), recorded_misfits(&recording), recorded_gaps(&recording)];
     Ok(Loaded {
         name: name_of(path),
+        zoneinfo: recording.name_of("start.zoneinfo").display().to_string(),
         kernel,
         settings: settings::of(&recording),
-        recorded: recorded_policy(&recording).map_err(|error| error.to_string()),
-        caveats: doubts.into_iter().chain(of_policy).collect(),
+        recorded: recorded_policy(&recording).map_err(|error| unknown_policy(&recording, &error)),
+        caveats: of_policy.into_iter().flatten().chain(notes).collect(),
         log: Arc::new(log),
     })
 }
@@ -88,7 +95,7 @@ pub struct Truth {
 pub fn load_truth(path: &Path) -> Result<Truth, Failure> {
     let recording = open(path)?;
     let name = name_of(path);
-    let policy = recorded_policy(&recording).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    let policy = recorded_policy(&recording).map_err(|error| Failure::Input(unknown_policy(&recording, &error)))?;
     let kernel = kernel_alone(&recording).map_err(bad_input)?;
     Ok(Truth { name, kernel, settings: settings::of(&recording), policy })
 }
@@ -146,7 +153,7 @@ pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, advance: &mut dyn FnMu
         sampling: run.sampling,
     };
     recording::replay::replay(&loaded.log, &options, advance).map_err(|error| match error {
-        ReplayError::Machine(_) => Failure::Input(format!("{}: {error}", loaded.name)),
+        ReplayError::Machine(_) => Failure::Input(format!("{}: {error}", loaded.zoneinfo)),
         ReplayError::Broken { .. } => Failure::Invariant(error.to_string()),
     })
 }
@@ -196,6 +203,11 @@ fn open(path: &Path) -> Result<Recording, Failure> {
 /// The reader's own words: they name file and place, and say what to do.
 fn bad_input(error: recording::Error) -> Failure {
     Failure::Input(error.to_string())
+}
+
+/// Why the recorded policy can't be told, with the file that should tell it.
+fn unknown_policy(recording: &Recording, error: &RecordedPolicyError) -> String {
+    format!("{}: {error}", recording.name_of("meta/sys/proc_version").display())
 }
 
 fn name_of(path: &Path) -> String {

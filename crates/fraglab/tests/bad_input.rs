@@ -238,3 +238,69 @@ fn a_format_with_an_unknown_field() {
 fn an_empty_file_is_no_trace() {
     Bad::with("trace.dat", []).is_refused_with(&["inspect", "replay"], &["trace.dat", "the file is empty"]);
 }
+
+/// The path stands in what is written, and was looked up as text: a panic after the replay.
+#[cfg(unix)]
+#[test]
+fn a_path_that_is_not_utf_8_is_a_path() {
+    use std::os::unix::ffi::OsStrExt;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let place = dir.path().join(std::ffi::OsStr::from_bytes(b"n\xff\xfe"));
+    fs::create_dir(&place).expect("made");
+    copy_demo(&place);
+    let mut replay = Command::cargo_bin("fraglab").expect("built by cargo");
+    replay.arg("replay").arg(&place).args(["--seed", "1", "-o"]).arg(dir.path().join("run")).assert().success();
+    let manifest = fs::read_to_string(dir.path().join("run/manifest.json")).expect("written");
+    assert!(manifest.contains("/n\u{fffd}\u{fffd}\""), "{manifest}");
+}
+
+/// The parts of the demo that a replay reads.
+fn copy_demo(place: &Path) {
+    let demo = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recordings/demo");
+    for part in ["all-start-to-tick12.dat.xz", "snap.tar.xz", "meta.tar.xz", "ticks.txt.xz"] {
+        fs::copy(demo.join(part), place.join(part)).expect("copied");
+    }
+}
+
+/// Takes files out of a packed archive.
+fn without(archive: &Path, files: &[&str]) {
+    use recording::container::{MAX_UNPACKED, pack_tar, pack_xz, unpack_tar, unpack_xz};
+    let name = archive.into();
+    let packed = fs::read(archive).expect("copied");
+    let mut all = unpack_tar(&name, &unpack_xz(&name, &packed, MAX_UNPACKED).expect("whole")).expect("whole");
+    files.iter().for_each(|file| drop(all.remove(*file).expect("it is in there")));
+    let packed = pack_xz(archive, &pack_tar(archive, &all).expect("small")).expect("packed");
+    fs::write(archive, packed).expect("written");
+}
+
+#[test]
+fn what_a_recording_lacks_is_said_by_all_that_replay_it() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let warnings = |args: &[&str]| {
+        let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
+        let run = command.args(args).arg(dir.path()).assert().success();
+        let stderr = String::from_utf8(run.get_output().stderr.clone()).expect("UTF-8");
+        stderr.lines().filter_map(|line| Some(line.strip_prefix("warning: ")?.to_owned())).collect::<Vec<_>>()
+    };
+    copy_demo(dir.path());
+    assert_eq!(warnings(&["replay", "--seed", "1"]), [""; 0]);
+    without(&dir.path().join("snap.tar.xz"), &["start.pagestate", "start.pageblocks"]);
+    without(&dir.path().join("meta.tar.xz"), &["meta/sys/proc_sys_vm_defrag_mode"]);
+    let page = dir.path().join("page.html");
+    let report = ["report", "-o", page.to_str().expect("UTF-8")];
+    for args in [&["replay", "--seed", "1"][..], &["validate", "--seeds", "1"], &report] {
+        let said = warnings(args);
+        assert_eq!(said.len(), 3, "{args:?}: {said:?}");
+        assert_eq!(said[0], "vm.defrag_mode is not in the recording: taken as 0");
+        assert!(said[1].starts_with("start.pagestate is not in the recording: "), "{said:?}");
+        assert!(said[2].starts_with("start.pageblocks is not in the recording: "), "{said:?}");
+    }
+}
+
+#[test]
+fn the_file_that_should_tell_is_named() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    copy_demo(dir.path());
+    without(&dir.path().join("meta.tar.xz"), &["meta/sys/proc_version"]);
+    refused("validate", dir.path(), &["/meta/sys/proc_version: the recording does not say which kernel it is of"]);
+}

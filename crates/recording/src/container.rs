@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
@@ -12,6 +12,9 @@ use crate::unpacked::UnpackedFiles;
 
 /// The most that one file is unpacked to, in bytes: a recording of hours, not a bomb.
 pub const MAX_UNPACKED: u64 = 32 << 30;
+
+/// The same of a file with text other than a trace.
+pub(crate) const MAX_UNPACKED_TEXT: u64 = 1 << 30;
 
 /// The most memory that an xz stream may ask for to be unpacked, in KiB: twice that of `xz -9`.
 const MAX_XZ_MEMORY_KIB: u32 = 128 << 10;
@@ -23,12 +26,29 @@ const MAX_XZ_MEMORY_KIB: u32 = 128 << 10;
 /// When it is not xz, is damaged or truncated, or holds more than `limit` bytes.
 pub fn unpack_xz(path: &SourceName, bytes: &[u8], limit: u64) -> Result<Vec<u8>, Error> {
     let mut out = Vec::new();
-    let reader = XzReader::new_mem_limit(bytes, true, MAX_XZ_MEMORY_KIB);
+    let mut rest = bytes;
+    let reader = XzReader::new_mem_limit(&mut rest, true, MAX_XZ_MEMORY_KIB);
     let outcome = reader.take(limit.saturating_add(1)).read_to_end(&mut out);
-    let damaged = |problem: String| Error::malformed(path, 0, problem, "copy the file again and check it with `xz -t`");
-    outcome.map_err(|error| damaged(format!("the file cannot be unpacked as xz ({error})")))?;
+    let offset = (bytes.len() - rest.len()) as u64;
+    outcome.map_err(|error| {
+        let problem = format!("the file cannot be unpacked as xz ({error})");
+        let advice = match error.kind() {
+            ErrorKind::OutOfMemory => "read it where there is more memory, or unpack it",
+            _ => "copy the file again and check it with `xz -t`",
+        };
+        Error::malformed(path, offset, problem, advice)
+    })?;
     if out.len() as u64 > limit {
-        return Err(damaged(format!("the file unpacks to more than {limit} bytes")));
+        let problem = match limit >> 30 {
+            0 => format!("the file is larger than {limit} bytes unpacked"),
+            limit => format!("the file is larger than {limit} GiB unpacked"),
+        };
+        return Err(Error::malformed(
+            path,
+            offset,
+            problem,
+            "check what it holds; unpacked it is read whatever its size",
+        ));
     }
     Ok(out)
 }
@@ -104,6 +124,11 @@ pub fn pack_tar(path: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<Vec<u8
 ///
 /// When the file cannot be read or unpacked.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
+    read_file_within(path, MAX_UNPACKED)
+}
+
+/// The same of a file that holds at most `limit` bytes unpacked.
+pub(crate) fn read_file_within(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let bytes = fs::read(path).map_err(Error::io(path, "reading"))?;
     if path.extension().is_none_or(|extension| extension != "xz") {
         return Ok(bytes);
@@ -112,7 +137,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     if let Some(unpacked) = before.as_ref().and_then(|before| before.get(&bytes)) {
         return Ok(unpacked);
     }
-    let unpacked = unpack_xz(&path.into(), &bytes, MAX_UNPACKED)?;
+    let unpacked = unpack_xz(&path.into(), &bytes, limit)?;
     if let Some(before) = before {
         before.put(&bytes, &unpacked);
     }
@@ -131,8 +156,13 @@ mod tests {
         let tar = pack_tar(&name, &files).unwrap();
         let xz = pack_xz(&name, &tar).unwrap();
         assert_eq!(unpack_tar(&name, &unpack_xz(&name, &xz, MAX_UNPACKED).unwrap()).unwrap(), files);
-        assert!(unpack_xz(&name, &xz, 100).unwrap_err().to_string().contains("more than 100 bytes"));
+        assert!(unpack_xz(&name, &xz, 100).unwrap_err().to_string().contains("is larger than 100 bytes unpacked"));
         assert!(unpack_xz(&name, &xz[..xz.len() / 2], MAX_UNPACKED).is_err());
+        let mut damaged = pack_xz(&name, &[7; 90_000].map(|byte: u32| byte as u8)).unwrap();
+        let middle = damaged.len() / 2;
+        damaged[middle] ^= 0xff;
+        let why = unpack_xz(&name, &damaged, MAX_UNPACKED).unwrap_err().to_string();
+        assert!(why.starts_with("x.tar.xz: at byte ") && !why.starts_with("x.tar.xz: at byte 0:"), "{why}");
         assert!(unpack_tar(&name, &tar[..700]).is_err());
     }
 }

@@ -101,6 +101,20 @@ pub enum Error {
         count: Option<u64>,
     },
 
+    /// The kernel lost events of those that are counted.
+    #[error(
+        "{}{place}: the kernel lost {} before here, so what it did can't be counted; record with larger buffers",
+        path.display(), count.map_or("events".to_owned(), |count| format!("{count} events"))
+    )]
+    LostCounted {
+        /// The trace.
+        path: PathBuf,
+        /// The place in it, as it follows the name of the file.
+        place: Box<str>,
+        /// How many; `None` if the kernel did not say.
+        count: Option<u64>,
+    },
+
     /// The machine has more CPUs than a replay can tell apart.
     #[error("{}: the trace has CPU {cpu}, and a replay follows CPUs 0 to {last} only", shown(path))]
     TooManyCpus {

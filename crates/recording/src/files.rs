@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::container::{MAX_UNPACKED, read_file, unpack_tar, unpack_xz};
+use crate::container::{MAX_UNPACKED, MAX_UNPACKED_TEXT, read_file, read_file_within, unpack_tar, unpack_xz};
 use crate::error::{Error, SourceName};
 
 /// Archives whose contents count as files of the recording.
@@ -26,7 +26,7 @@ impl Files {
     /// Lists a directory, its subdirectories, and the archives in it.
     pub(crate) fn in_directory(directory: &Path) -> Result<Self, Error> {
         let mut files = Self::default();
-        files.list(directory, "", 0)?;
+        files.list(directory, "", &mut Vec::new())?;
         files.open_archives()?;
         Ok(files)
     }
@@ -51,13 +51,21 @@ impl Files {
         self.places.keys().map(String::as_str)
     }
 
+    /// What to call a file in messages; `None` if there is no such file.
+    pub(crate) fn name_of(&self, name: &str) -> Option<SourceName> {
+        self.places.get(name).map(|place| match place {
+            Place::Disk(path) => path.as_path().into(),
+            Place::Memory { name, .. } => name.clone(),
+        })
+    }
+
     /// A file's contents, and the name to call it by in messages; `None` if there is no such file.
     pub(crate) fn read(&self, name: &str) -> Result<Option<(SourceName, Vec<u8>)>, Error> {
         Ok(match self.places.get(name) {
             None => None,
-            Some(Place::Disk(path)) => Some((path.as_path().into(), read_file(path)?)),
-            Some(Place::Memory { name, bytes }) if is_xz(name) => {
-                Some((name.clone(), unpack_xz(name, bytes, MAX_UNPACKED)?))
+            Some(Place::Disk(path)) => Some((path.as_path().into(), read_file_within(path, limit(name))?)),
+            Some(Place::Memory { name: path, bytes }) if is_xz(path) => {
+                Some((path.clone(), unpack_xz(path, bytes, limit(name))?))
             }
             Some(Place::Memory { name, bytes }) => Some((name.clone(), bytes.clone())),
         })
@@ -69,19 +77,24 @@ impl Files {
         Ok(file.map(|(name, bytes)| (name, String::from_utf8_lossy(&bytes).into_owned())))
     }
 
-    fn list(&mut self, directory: &Path, prefix: &str, depth: u32) -> Result<(), Error> {
+    /// `above`: the directories that this one lies in, as they are without links.
+    fn list(&mut self, directory: &Path, prefix: &str, above: &mut Vec<PathBuf>) -> Result<(), Error> {
+        above.push(directory.canonicalize().map_err(Error::io(directory, "listing"))?);
         let entries = std::fs::read_dir(directory).map_err(Error::io(directory, "listing"))?;
         for entry in entries {
             let entry = entry.map_err(Error::io(directory, "listing"))?;
             let path = entry.path();
             let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
             // Recordings are not deep; links in circles would be.
-            if path.is_dir() && depth < 4 {
-                self.list(&path, &format!("{name}/"), depth + 1)?;
+            if path.is_dir() && above.len() < 5 {
+                if path.canonicalize().is_ok_and(|place| !above.contains(&place)) {
+                    self.list(&path, &format!("{name}/"), above)?;
+                }
             } else if path.is_file() {
                 self.insert(name, Place::Disk(path));
             }
         }
+        above.pop();
         Ok(())
     }
 
@@ -116,4 +129,42 @@ impl Files {
 
 fn is_xz(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "xz")
+}
+
+/// How large a file may be unpacked: traces and what snapshots say of every page are as large as the machine, texts are not.
+fn limit(name: &str) -> u64 {
+    let texts = ["ticks.txt", "bursts.tsv", "cut.txt", "meta.tar"];
+    let is_text = texts.contains(&name)
+        || name.starts_with("meta/")
+        || [".mono_ns", ".zoneinfo"].iter().any(|ending| name.ends_with(ending));
+    if is_text { MAX_UNPACKED_TEXT } else { MAX_UNPACKED }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_not_unpacked_without_end() {
+        let texts = ["ticks.txt", "meta.tar", "meta/sys/proc_version", "start.zoneinfo"];
+        assert_eq!(texts.map(limit), [1 << 30; 4]);
+        let others = ["trace.txt", "all-start-to-mid01.dat", "snap.tar", "start.kpageflags"];
+        assert_eq!(others.map(limit), [MAX_UNPACKED; 4]);
+    }
+
+    /// 40 links in each of 4 levels would be two and a half million directories.
+    #[cfg(unix)]
+    #[test]
+    fn links_in_circles_are_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let place = directory.path();
+        std::fs::create_dir_all(place.join("there/meta")).unwrap();
+        std::fs::write(place.join("there/meta/fraglab"), "events=standard\n").unwrap();
+        std::os::unix::fs::symlink(place.join("there/meta"), place.join("meta")).unwrap();
+        for number in 0..40 {
+            std::os::unix::fs::symlink(place, place.join(format!("again{number}"))).unwrap();
+        }
+        let files = Files::in_directory(place).unwrap();
+        assert_eq!(files.names().collect::<Vec<_>>(), ["meta/fraglab", "there/meta/fraglab"]);
+    }
 }

@@ -49,7 +49,7 @@ impl Snapshot {
             }
         }
         for snapshot in snapshots.values() {
-            snapshot.check()?;
+            snapshot.check(files)?;
         }
         Ok(snapshots)
     }
@@ -100,7 +100,7 @@ impl Snapshot {
     }
 
     /// Whether the parts can be of one machine.
-    fn check(&self) -> Result<(), Error> {
+    fn check(&self, files: &Files) -> Result<(), Error> {
         let lengths = [
             ("pagestate", self.pagestate.len()),
             ("kpageflags", self.kpageflags.len()),
@@ -110,13 +110,20 @@ impl Snapshot {
         let Some((first, frames)) = known.next() else {
             return Ok(());
         };
-        let mismatch = |problem: String| Error::Mismatch { path: self.tag.clone().into(), problem: problem.into() };
+        let mismatch = |part: &str, problem: String| {
+            let name = format!("{}.{part}", self.tag);
+            let path = files.name_of(&name).map_or_else(|| name.into(), |path| path.to_path_buf());
+            Error::Mismatch { path, problem: problem.into() }
+        };
         if let Some((other, length)) = known.find(|(_, length)| *length != frames) {
-            return Err(mismatch(format!("{first} has {frames} page frames, but {other} has {length}")));
+            return Err(mismatch(other, format!("{other} has {length} page frames, but {first} has {frames}")));
         }
         let end = self.zoneinfo.as_ref().map_or(0, ZoneInfo::end_pfn);
         if end > frames as u64 {
-            return Err(mismatch(format!("{first} has {frames} page frames, but zoneinfo's zones end at {end}")));
+            return Err(mismatch(
+                "zoneinfo",
+                format!("{first} has {frames} page frames, but zoneinfo's zones end at {end}"),
+            ));
         }
         Ok(())
     }

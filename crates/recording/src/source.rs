@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::bursts::{self, Burst};
-use crate::error::Error;
+use crate::error::{Error, SourceName};
 use crate::files::Files;
 use crate::meta::Meta;
 use crate::proc::ticks::{self, Tick};
@@ -36,6 +36,8 @@ pub struct Recording {
     pub cpus: Option<u32>,
     /// What /proc said every second.
     pub ticks: Vec<Tick>,
+    /// Line of `ticks.txt` at which a last tick begins that is not among them, since the file ends in it.
+    pub tick_cut_short: Option<u64>,
     /// Snapshots by tag, for instance `start`.
     pub snapshots: BTreeMap<String, Snapshot>,
     /// Bursts of huge-page faults.
@@ -84,6 +86,7 @@ impl Recording {
             cmdline: None,
             cpus: None,
             ticks: Vec::new(),
+            tick_cut_short: None,
             snapshots: BTreeMap::new(),
             bursts: Vec::new(),
             cut_tag: None,
@@ -101,10 +104,7 @@ impl Recording {
         recording.page_trace_name = page_trace_name(files);
         recording.rare_trace_name = first_of(files, &["rare.dat", "rare.trace", "rare.txt"]);
         if recording.page_trace_name.is_none() && recording.rare_trace_name.is_none() {
-            if let Some((name, bytes)) = packed_otherwise(files).map(|name| files.read(name)).transpose()?.flatten() {
-                // It is no trace as it is, and reading it says why.
-                Trace::from_bytes(&name, bytes)?;
-            }
+            says_its_packer(files, &["all", "trace.", "rare."])?;
             return Err(Error::Missing {
                 path: path.to_path_buf(),
                 what: "a trace (all*.dat, trace.dat, trace.txt or rare.dat)".into(),
@@ -113,7 +113,8 @@ impl Recording {
         }
         let meta = Meta::read(files)?;
         let ticks = files.read_text("ticks.txt")?;
-        recording.ticks = ticks.map_or(Ok(Vec::new()), |(path, text)| ticks::parse(&path, &text))?;
+        (recording.ticks, recording.tick_cut_short) =
+            ticks.map_or(Ok((Vec::new(), None)), |(path, text)| ticks::parse(&path, &text))?;
         let bursts = files.read_text("bursts.tsv")?;
         recording.bursts = bursts.map_or(Ok(Vec::new()), |(path, text)| bursts::parse(&path, &text))?;
         recording.snapshots = Snapshot::read_all(files)?;
@@ -136,6 +137,9 @@ impl Recording {
     ///
     /// When the recording has none, or it cannot be read, or is of another machine.
     pub fn page_trace(&self) -> Result<&Trace, Error> {
+        if !self.has_page_trace() {
+            says_its_packer(&self.files, &["all", "trace."])?;
+        }
         self.load(
             &self.page_trace,
             self.page_trace_name.as_deref(),
@@ -184,6 +188,16 @@ impl Recording {
     /// An error that says which parts do not fit together.
     pub(crate) fn mismatch(&self, problem: String) -> Error {
         Error::Mismatch { path: self.path.clone(), problem: problem.into() }
+    }
+
+    /// The same of one file.
+    pub(crate) fn mismatch_of(&self, file: &str, problem: String) -> Error {
+        Error::Mismatch { path: self.name_of(file).to_path_buf(), problem: problem.into() }
+    }
+
+    /// What to call a file of the recording in messages, whether it is there or should be.
+    pub fn name_of(&self, file: &str) -> SourceName {
+        self.files.name_of(file).unwrap_or_else(|| self.path.join(file).into())
     }
 
     fn load<'a>(&'a self, cell: &'a OnceLock<Trace>, name: Option<&str>, what: &str) -> Result<&'a Trace, Error> {
@@ -257,11 +271,17 @@ fn page_trace_name(files: &Files) -> Option<String> {
     own.map(str::to_owned).or_else(|| first_of(files, &usual))
 }
 
-/// A trace's file with a further ending, as packers leave it.
-fn packed_otherwise(files: &Files) -> Option<&str> {
-    let is_trace = |name: &str| name.starts_with("all") || name.starts_with("trace.") || name.starts_with("rare.");
+/// Whether a trace, by how its name begins, is packed as it is not read: an error that says so. Better than that there is no trace.
+fn says_its_packer(files: &Files, traces: &[&str]) -> Result<(), Error> {
     let packed = [".gz", ".zst", ".bz2", ".lz4", ".zip"];
-    files.names().find(|name| is_trace(name) && packed.iter().any(|ending| name.ends_with(ending)))
+    let is_packed = |name: &&str| {
+        traces.iter().any(|trace| name.starts_with(trace)) && packed.iter().any(|ending| name.ends_with(ending))
+    };
+    match files.names().find(is_packed).map(|name| files.read(name)).transpose()?.flatten() {
+        // It is no trace as it is, and reading it says why.
+        Some((name, bytes)) => Trace::from_bytes(&name, bytes).map(drop),
+        None => Ok(()),
+    }
 }
 
 /// What has no end, or can't be read. A pipe has an end: `fraglab inspect <(ssh host cat trace.dat)` works.

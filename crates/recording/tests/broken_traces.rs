@@ -86,14 +86,15 @@ fn demo_trace() -> Vec<u8> {
     trace.cut(end.ts_ns).unwrap().0
 }
 
-/// What is said of the demo with this trace.
+/// What is said of the demo with this trace, beside that it ends before the ticks do: it is cut short here.
 fn doubts(trace: &[u8]) -> Vec<String> {
     let dir = tempfile::tempdir().unwrap();
     for part in ["snap.tar.xz", "meta.tar.xz", "ticks.txt.xz"] {
         std::fs::copy(demo().join(part), dir.path().join(part)).unwrap();
     }
     std::fs::write(dir.path().join("trace.dat"), trace).unwrap();
-    normalise(&Recording::open(dir.path()).unwrap()).unwrap().doubts
+    let notes = normalise(&Recording::open(dir.path()).unwrap()).unwrap().notes;
+    notes.into_iter().filter(|note| !note.contains("has no mark of ticks")).collect()
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Flight {
             schema: SCHEMA.to_owned(),
             subject: subject.to_owned(),
             target: target.display().to_string(),
-            command_line: crate::manifest::command_line(std::env::args()),
+            command_line: crate::manifest::command_line(crate::manifest::words_of_this_process()),
             started: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs()),
             columns,
         }

@@ -27,11 +27,16 @@ impl Provenance {
     /// Provenance of this process.
     pub fn of_this_process(version: &str) -> Provenance {
         Provenance {
-            command_line: command_line(std::env::args()),
+            command_line: command_line(words_of_this_process()),
             version: version.to_owned(),
             peak_rss_bytes: std::fs::read_to_string("/proc/self/status").ok().and_then(|text| peak_rss(&text)),
         }
     }
+}
+
+/// The command line of this process; bytes of a path that are not UTF-8 are replaced.
+pub(crate) fn words_of_this_process() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }
 
 /// The command line, with the program's name in place of the path that it was called by: that path is this machine's alone.

@@ -120,7 +120,8 @@ mod tests {
         assert_eq!(text.matches("pgfree 3\n").count(), 10000);
         assert!(text.contains("--- /proc/buddyinfo\nNode 0, zone DMA 1 2\n--- /proc/vmstat\n"));
         assert!(text.contains("--- /proc/buddyinfo\nNode 0, zone DMA 3\n"));
-        let read = recording::proc::ticks::parse(&path.as_path().into(), &text).unwrap();
+        let (read, cut_short) = recording::proc::ticks::parse(&path.as_path().into(), &text).unwrap();
+        assert_eq!(cut_short, None);
         assert_eq!((read.len(), read[1].number, read[0].end_ns > 0), (2, 1, true));
     }
 

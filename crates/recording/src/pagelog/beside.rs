@@ -1,5 +1,6 @@
 //! What a trace says beside the demand: the kernel's own fragmentation events, and when the recorder took its samples.
 
+use super::clocks::Clocks;
 use crate::event::{Event, PageAllocExtfrag, Record};
 use crate::marker::{Edge, Mark};
 use lab::outcome::{ExtfragAt, FailedAttempt};
@@ -37,6 +38,14 @@ pub(super) struct Beside {
     pub activated_by_reclaim: BTreeMap<u64, Option<u64>>,
     /// The same so far.
     pub activated: Activated,
+    /// `mm_page_alloc` and `mm_page_free` events in all of the trace.
+    pub page_events: (u64, u64),
+    /// How many tasks and gfp masks there are, with a place of their own or not.
+    pub tasks: usize,
+    /// See there.
+    pub masks: usize,
+    /// The recorder's marks, for whether the files beside the trace are of its run.
+    pub clocks: Clocks,
     /// End of the start snapshot.
     pub started: Option<u64>,
 }
@@ -46,13 +55,17 @@ impl Beside {
     pub fn follow(&mut self, record: &Record) {
         match &record.event {
             Event::PageAllocExtfrag(event) if self.started.is_some() => self.fell_back(record.ts_ns, event),
-            Event::Marker(marker) => match marker.mark() {
-                Some(Mark::Snap("start", Edge::End)) => self.started = Some(record.ts_ns),
-                Some(Mark::Tick(number, Edge::End)) => {
-                    self.ticks.insert(number, record.ts_ns);
+            Event::Marker(marker) => {
+                let mark = marker.mark();
+                self.clocks.saw(record.ts_ns, mark);
+                match mark {
+                    Some(Mark::Snap("start", Edge::End)) => self.started = Some(record.ts_ns),
+                    Some(Mark::Tick(number, Edge::End)) => {
+                        self.ticks.insert(number, record.ts_ns);
+                    }
+                    _ => {}
                 }
-                _ => {}
-            },
+            }
             _ => {}
         }
     }

@@ -48,6 +48,9 @@ enum Phase {
     Running,
 }
 
+/// So many gfp masks have a place of their own.
+pub(super) const MOST_MASKS: usize = 1 << u8::BITS;
+
 /// The idle thread's number: what interrupts do for nobody is its.
 const INTERRUPTS: i32 = 0;
 
@@ -179,6 +182,7 @@ impl<'a> Builder<'a> {
     }
 
     fn marker(&mut self, ts: u64, mark: Option<Mark<'_>>) {
+        self.beside.clocks.saw(ts, mark);
         match mark {
             Some(Mark::Snap("start", Edge::Begin)) => self.phase = Phase::During,
             Some(Mark::Snap("start", Edge::End)) => {
@@ -199,6 +203,7 @@ impl<'a> Builder<'a> {
 
     fn page_alloc(&mut self, record: &Record, task: usize, event: &PageAlloc) {
         self.settle_swapin(task);
+        self.beside.page_events.0 += 1;
         if self.phase == Phase::Before {
             return;
         }
@@ -312,7 +317,7 @@ impl<'a> Builder<'a> {
         let list = &mut self.gfp_list;
         *self.gfps.entry(gfp.0).or_insert_with(|| {
             // A machine uses a few dozen masks; the 256th and later ones share the last place.
-            if list.len() < 256 {
+            if list.len() < MOST_MASKS {
                 list.push(gfp);
             }
             (list.len() - 1) as u8
@@ -423,6 +428,7 @@ impl<'a> Builder<'a> {
 
     fn finish(mut self, thp: bool) -> (PageLog, Beside) {
         let end = self.window.1;
+        (self.beside.tasks, self.beside.masks) = (self.tasks.seen(), self.gfps.len());
         self.settle_parts();
         self.ops.truncate(self.ops.partition_point(|op| op.ts <= end));
         self.beside.extfrag.retain(|event| event.ts <= end);

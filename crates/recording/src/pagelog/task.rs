@@ -77,18 +77,26 @@ pub(super) struct Tasks {
     pub pids: Vec<i32>,
 }
 
+/// So many tasks have an index of their own.
+pub(super) const MOST_TASKS: usize = 1 << u16::BITS;
+
 impl Tasks {
     /// Index of the task with this number. Beyond 65,535 tasks all share the last index.
     pub fn index_of(&mut self, pid: i32) -> usize {
         let (list, pids) = (&mut self.list, &mut self.pids);
         *self.index.entry(pid).or_insert_with(|| {
-            if list.len() > usize::from(u16::MAX) {
+            if list.len() >= MOST_TASKS {
                 return list.len() - 1;
             }
             list.push(Task { index: list.len() as u16, ..Task::default() });
             pids.push(pid);
             list.len() - 1
         })
+    }
+
+    /// How many tasks there are; more than [`MOST_TASKS`] share an index.
+    pub fn seen(&self) -> usize {
+        self.index.len()
     }
 
     /// A task by index.

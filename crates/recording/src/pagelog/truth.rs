@@ -6,22 +6,26 @@ use crate::proc::ticks::Tick;
 use crate::proc::vmstat::{self, Vmstat};
 use lab::outcome::{ExtfragAt, Outcome, Sample, ZoneEnd};
 use pagealloc::{Migratetype, NR_ORDERS};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A tick and the time at which it ended, on the trace clock.
 pub type TimedTick<'a> = (u64, &'a Tick);
 
-/// The kernel's outcome from the first of the ticks to the last one in the window (trace time, ns).
+/// The kernel's outcome from the first of the ticks to the last one in the window (trace time, ns). A counter that falls from one tick to the
+/// next is not known from there on.
 pub fn kernel_outcome(window: (u64, u64), extfrag: Vec<ExtfragAt>, ticks: &[TimedTick<'_>]) -> Outcome {
     let mut outcome = Outcome { extfrag, ..Outcome::default() };
     let Some((_, first)) = ticks.first() else { return outcome };
     let fragmenting =
         |until: u64| outcome.extfrag.iter().filter(|e| e.ts <= until && e.event.fragmenting()).count() as u64;
-    let samples = ticks.iter().map(|(ts, tick)| Sample {
-        ts: *ts,
-        zones: zones(tick.pagetypeinfo.as_ref()),
-        counters: counters(&first.vmstat, &tick.vmstat),
-        extfrag: fragmenting(*ts),
+    let mut before = &first.vmstat;
+    let mut fallen = BTreeSet::new();
+    let samples = ticks.iter().map(|(ts, tick)| {
+        fallen.extend(tick.vmstat.fallen_since(before));
+        before = &tick.vmstat;
+        let mut counters = counters(&first.vmstat, &tick.vmstat);
+        counters.retain(|name, _| !fallen.contains(name.as_str()));
+        Sample { ts: *ts, zones: zones(tick.pagetypeinfo.as_ref()), counters, extfrag: fragmenting(*ts) }
     });
     outcome.series = samples.filter(|sample| sample.ts > window.0 && sample.ts <= window.1).collect();
     if let Some(last) = outcome.series.last() {
@@ -59,7 +63,9 @@ pub(crate) fn zones(info: Option<&PageTypeInfo>) -> Vec<ZoneEnd> {
     let Some(info) = info else { return Vec::new() };
     let mut zones: Vec<ZoneEnd> = Vec::new();
     for row in &info.blocks {
-        let mut zone = ZoneEnd { node: row.node as u8, name: row.zone.to_string(), ..ZoneEnd::default() };
+        // Machines with more nodes than that are not replayed either.
+        let Ok(node) = u8::try_from(row.node) else { continue };
+        let mut zone = ZoneEnd { node, name: row.zone.to_string(), ..ZoneEnd::default() };
         for (name, blocks) in info.migratetypes.iter().zip(&row.by_type) {
             if let Some(migratetype) = by_name(name) {
                 zone.blocks[migratetype.index()] = *blocks;
@@ -85,6 +91,24 @@ fn by_name(name: &str) -> Option<Migratetype> {
 mod tests {
     use super::*;
     use std::path::Path;
+
+    /// A last tick whose figure was cut short shows as if it were right, unless it is compared with the one before.
+    #[test]
+    fn a_counter_that_fell_is_unknown_from_there_on() {
+        let tick = |pgscan: u64| {
+            let text = format!("pgfree {pgscan}\npgscan_kswapd {pgscan}\n").replace("pgfree 1023", "pgfree 102378");
+            Tick {
+                vmstat: vmstat::parse(&Path::new("ticks.txt").into(), &text).expect("well formed"),
+                ..Tick::default()
+            }
+        };
+        let ticks = [tick(5), tick(99_000), tick(1023), tick(103_000)];
+        let timed: Vec<TimedTick<'_>> = (1..).zip(&ticks).collect();
+        let outcome = kernel_outcome((1, 9), Vec::new(), &timed);
+        let known = outcome.series.iter().map(|sample| sample.counters.contains_key("pgscan_kswapd"));
+        assert_eq!(known.collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!(outcome.counters.keys().collect::<Vec<_>>(), ["pgfree"]);
+    }
 
     #[test]
     fn proc_alone_knows_counters_and_no_events() {

@@ -24,10 +24,16 @@ impl Vmstat {
     }
 
     /// How much every counter grew since `earlier`, for the names that both have. Levels are left out: one that fell did not
-    /// count 0.
+    /// count 0. So is a counter that fell: the two are not of one machine's life, or one is damaged.
     pub fn since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = (&'a str, u64)> {
         let counters = self.iter().filter(|(name, _)| is_counter(name));
-        counters.filter_map(|(name, value)| Some((name, value.saturating_sub(earlier.get(name)?))))
+        counters.filter_map(|(name, value)| Some((name, value.checked_sub(earlier.get(name)?)?)))
+    }
+
+    /// The counters that are lower than they were in `earlier`.
+    pub fn fallen_since<'a>(&'a self, earlier: &'a Self) -> impl Iterator<Item = &'a str> {
+        let counters = self.iter().filter(|(name, _)| is_counter(name));
+        counters.filter_map(|(name, value)| (value < earlier.get(name)?).then_some(name))
     }
 }
 
@@ -82,6 +88,9 @@ mod tests {
         let last = parse(&path, "nr_free_pages 90\nnr_written 3\npgfree 7\nnew 1\nworkingset_nodes 4\n").unwrap();
         assert_eq!(last.get("pgfree"), Some(7));
         assert_eq!(last.since(&first).collect::<Vec<_>>(), [("nr_written", 0), ("pgfree", 2)]);
+        assert_eq!(first.since(&last).collect::<Vec<_>>(), [("nr_written", 0)], "a counter that fell is unknown");
+        assert_eq!(first.fallen_since(&last).collect::<Vec<_>>(), ["pgfree"], "levels may");
+        assert_eq!(last.fallen_since(&first).count(), 0);
         assert!(parse(&path, "pgfree many").is_err());
     }
 }

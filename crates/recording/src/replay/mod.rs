@@ -31,7 +31,9 @@ mod uses;
 mod waiting;
 
 pub use driver::replay;
-pub use policy::{RecordedPolicyError, policy_of, recorded_misfits, recorded_policy, recorded_stand_in, setting_value};
+pub use policy::{
+    RecordedPolicyError, policy_of, recorded_gaps, recorded_misfits, recorded_policy, recorded_stand_in, setting_value,
+};
 
 use lab::outcome::Outcome;
 use lab::timeline::{Sampling, Timeline};

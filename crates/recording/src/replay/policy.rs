@@ -33,6 +33,50 @@ pub fn recorded_misfits(recording: &Recording) -> Vec<String> {
     SYSCTLS.iter().filter_map(|info| misfit(info, recording.setting(&info.full_name())?.trim(), &policy)).collect()
 }
 
+/// What a replay takes from the recorded settings before all else. A recorder may have left out others, whose defaults hosts rarely change.
+const WANTED: [&str; 7] = [
+    "compaction_proactiveness",
+    "defrag_mode",
+    "lru_gen/enabled",
+    "percpu_pagelist_high_fraction",
+    "swappiness",
+    "watermark_boost_factor",
+    "watermark_scale_factor",
+];
+const HUGE_PAGES: &str = "transparent_hugepage/enabled";
+
+/// Settings that the recorded kernel has and the recording has not, a sentence each; of a recording without any, one sentence.
+pub fn recorded_gaps(recording: &Recording) -> Vec<String> {
+    let Ok(policy) = recorded_policy(recording) else { return Vec::new() };
+    let config = recording.files.read_text("meta/config").ok().flatten().map_or_else(String::new, |(_, text)| text);
+    gaps(&policy, |name| recording.setting(name).is_some() || is_left_out(&config, name))
+}
+
+/// Whether a kernel with this configuration, as far as that is known, has no such setting.
+fn is_left_out(config: &str, name: &str) -> bool {
+    let options = [
+        ("lru_gen/enabled", "CONFIG_LRU_GEN=y"),
+        (HUGE_PAGES, "CONFIG_TRANSPARENT_HUGEPAGE=y"),
+        ("vm.compaction_proactiveness", "CONFIG_COMPACTION=y"),
+    ];
+    let option = options.iter().find(|(of, _)| *of == name).map(|(_, option)| option);
+    config.contains("CONFIG_") && option.is_some_and(|option| !config.lines().any(|line| line.trim() == *option))
+}
+
+fn gaps(policy: &Policy, is_recorded: impl Fn(&str) -> bool) -> Vec<String> {
+    let wanted = || SYSCTLS.iter().filter(|info| WANTED.contains(&info.name) && info.available(policy));
+    if !is_recorded(HUGE_PAGES) && !wanted().any(|info| is_recorded(&info.full_name())) {
+        let policy = policy.name;
+        return vec![format!(
+            "no settings (meta/sys) are in the recording: taken as those of {policy}, without huge pages"
+        )];
+    }
+    let taken = wanted().filter_map(|info| Some((info.full_name(), info.get(&policy.sysctl)?.to_string())));
+    let taken = taken.chain([(HUGE_PAGES.to_owned(), "never".to_owned())]);
+    let gaps = taken.filter(|(name, _)| !is_recorded(name));
+    gaps.map(|(name, value)| format!("{name} is not in the recording: taken as {value}")).collect()
+}
+
 fn misfit(info: &SysctlInfo, recorded: &str, policy: &Policy) -> Option<String> {
     let (name, taken) = (info.full_name(), info.get(&policy.sysctl));
     if taken.is_some() && taken == setting_value(recorded) {
@@ -99,7 +143,7 @@ pub fn setting_value(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{misfit, policy_of, setting_value, stand_in};
+    use super::{gaps, is_left_out, misfit, policy_of, setting_value, stand_in};
     use pagealloc::policy::SYSCTLS;
 
     #[test]
@@ -125,6 +169,30 @@ mod tests {
                 "vm.vfs_cache_pressure is `x` in the recording (that is no number): replayed with 100",
             ]
         );
+    }
+
+    #[test]
+    fn settings_that_are_not_recorded_are_told() {
+        let told = |version: &str, lacking: &[&str]| {
+            let policy = policy_of(version, [("swappiness", "10")].into_iter()).expect("it is modelled");
+            gaps(&policy, |name| !lacking.contains(&name))
+        };
+        assert_eq!(told("6.18.1", &[]), [""; 0]);
+        assert_eq!(
+            told("6.18.1", &["vm.defrag_mode", "lru_gen/enabled", "transparent_hugepage/enabled", "vm.dirty_ratio"]),
+            [
+                "vm.defrag_mode is not in the recording: taken as 0",
+                "lru_gen/enabled is not in the recording: taken as 0",
+                "transparent_hugepage/enabled is not in the recording: taken as never",
+            ]
+        );
+        assert_eq!(told("5.4.1", &["vm.defrag_mode", "lru_gen/enabled"]), [""; 0], "that kernel has neither");
+        let policy = policy_of("6.18.1", [("swappiness", "10")].into_iter()).expect("it is modelled");
+        let none = "no settings (meta/sys) are in the recording: taken as those of linux-6.18, without huge pages";
+        assert_eq!(gaps(&policy, |_| false), [none]);
+        let without = "CONFIG_COMPACTION=y\n# CONFIG_LRU_GEN is not set\n";
+        assert!(is_left_out(without, "lru_gen/enabled") && !is_left_out(without, "vm.compaction_proactiveness"));
+        assert!(!is_left_out("", "lru_gen/enabled") && !is_left_out(without, "vm.defrag_mode"));
     }
 
     #[test]

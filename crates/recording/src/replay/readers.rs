@@ -64,7 +64,9 @@ impl<'a> Readers<'a> {
             Pace::Recorded { level, first, done } => {
                 let Some(level) = level.at(now) else { return };
                 let due = level.saturating_sub(*first.get_or_insert(level)).saturating_sub(*done);
-                *done += activate(mm, due, due.saturating_mul(TRIES));
+                // Once each page has had its turn more tries find nothing, however many the recording asks for.
+                let turns = mm.state.borrow().owner.used_again.len();
+                *done += activate(mm, due, due.min(turns).saturating_mul(TRIES));
             }
         }
     }

@@ -11,6 +11,7 @@ use pagealloc::Order;
 impl Builder<'_> {
     pub(super) fn page_free(&mut self, record: &Record, task: usize, event: &PageFree) {
         let silent = self.freed_to_list(record, task, event);
+        self.beside.page_events.1 += 1;
         if self.phase == Phase::Before {
             return;
         }

@@ -1,0 +1,341 @@
+//! Recordings whose parts are not whole, or not of one machine and run: each was a panic, or replayed with wrong numbers and no word.
+
+mod common;
+
+use common::fixture;
+use pagealloc::policy::preset;
+use recording::Recording;
+use recording::container::{MAX_UNPACKED, read_file, unpack_tar, unpack_xz};
+use recording::pagelog::{Normalised, kernel_alone, normalise};
+use recording::replay::{ReplayOptions, replay};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// A recording of the fixture's machine, with its parts unpacked: what a test changes is one of them.
+struct Parts(BTreeMap<String, Vec<u8>>);
+
+/// A mark, or another event of task 1, at a microsecond of the trace's sixth second.
+fn at(us: u64, event: &str) -> String {
+    format!("x-1 [000] 5.{us:06}: {event}\n")
+}
+
+impl Parts {
+    fn whole() -> Parts {
+        let mut parts = BTreeMap::new();
+        for archive in ["tiny/snap.tar.xz", "tiny/meta.tar.xz"] {
+            let path = fixture(archive);
+            let name = path.as_path().into();
+            let packed = fs::read(&path).expect("shipped");
+            parts.extend(unpack_tar(&name, &unpack_xz(&name, &packed, MAX_UNPACKED).expect("whole")).expect("whole"));
+        }
+        parts.insert("ticks.txt".to_owned(), read_file(&fixture("tiny/ticks.txt.xz")).expect("shipped"));
+        let mut parts = Parts(parts);
+        parts.trace(&[
+            "mm_page_alloc: page=x pfn=0x8000 order=0 migratetype=1 gfp_flags=GFP_HIGHUSER_MOVABLE",
+            "mm_page_free: page=x pfn=0x8000 order=0",
+        ]);
+        parts
+    }
+
+    /// A trace with these events between the marks, which come when the files say.
+    fn trace(&mut self, events: &[&str]) {
+        let mark = |us: u64, text: &str| at(us, &format!("tracing_mark_write: {text}"));
+        let mut text = mark(233_400, "TICK 0 begin") + &mark(238_200, "TICK 0 end");
+        text += &(mark(238_600, "SNAP start begin") + &mark(364_400, "SNAP start end"));
+        text.extend(events.iter().zip(400_000..).map(|(event, us)| at(us, event)));
+        self.0.insert("trace.txt".to_owned(), (text + &mark(900_000, "TICK 1 end")).into_bytes());
+    }
+
+    fn with(mut self, part: &str, bytes: impl Into<Vec<u8>>) -> Parts {
+        self.0.insert(part.to_owned(), bytes.into());
+        self
+    }
+
+    fn without(mut self, part: &str) -> Parts {
+        self.0.remove(part).expect("it was there");
+        self
+    }
+
+    fn edited(self, part: &str, edit: impl FnOnce(&str) -> String) -> Parts {
+        let text = String::from_utf8(self.0[part].clone()).expect("UTF-8");
+        let edited = edit(&text);
+        assert_ne!(text, edited, "the edit of {part} is one");
+        self.with(part, edited)
+    }
+
+    fn read(&self) -> Result<Normalised, String> {
+        self.opened(normalise)
+    }
+
+    fn opened<T>(&self, read: impl FnOnce(&Recording) -> Result<T, recording::Error>) -> Result<T, String> {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        for (name, bytes) in &self.0 {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().expect("in it")).expect("made");
+            fs::write(path, bytes).expect("written");
+        }
+        let read = Recording::open(dir.path()).and_then(|recording| read(&recording));
+        read.map_err(|error| error.to_string())
+    }
+
+    fn edited_bytes(mut self, part: &str, edit: impl FnOnce(&mut Vec<u8>)) -> Parts {
+        edit(self.0.get_mut(part).expect("a part"));
+        self
+    }
+
+    #[track_caller]
+    fn is_refused_with(&self, words: &[&str]) {
+        let why = self.read().map(|_| ()).expect_err("it is refused");
+        words.iter().for_each(|word| assert!(why.contains(word), "`{word}` is not in: {why}"));
+    }
+}
+
+#[test]
+fn whole_parts_are_read() {
+    let read = Parts::whole().read().unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(read.log.ops.len(), 2);
+}
+
+#[test]
+fn memory_without_a_zone_is_refused() {
+    let zone = |text: &str, name: &str| text.find(&format!("Node 0, zone {name:>8}")).expect("the zone");
+    let zoneinfo = |edit: fn(&str, usize) -> String| {
+        Parts::whole().edited("start.zoneinfo", |text| edit(text, zone(text, "DMA32")))
+    };
+    let no_zone = ["start.zoneinfo: no zone has page frame 0x", "the snapshot has memory there"];
+    zoneinfo(|text, dma32| text[..dma32].to_owned()).is_refused_with(&no_zone);
+    zoneinfo(|text, dma32| text[dma32..].to_owned()).is_refused_with(&no_zone);
+    zoneinfo(|text, _| text.replace("126976", "100000")).is_refused_with(&no_zone);
+    zoneinfo(|text, dma32| text[..dma32].to_owned() + &text[dma32..].replacen("managed ", "manag ", 1))
+        .is_refused_with(&no_zone);
+    zoneinfo(|text, _| text.replace("zone    DMA32", "zone    DMA99"))
+        .is_refused_with(&["start.zoneinfo: zone DMA99 of node 0 has pages", "DMA32, Normal"]);
+    zoneinfo(|text, dma32| text[..dma32].to_owned() + &text[dma32..].replacen("start_pfn:", "begin_pfn:", 1))
+        .is_refused_with(&["start.zoneinfo: zone DMA32 of node 0 has pages and no start_pfn"]);
+    zoneinfo(|text, _| text.replace("Node 0,", "Node 300,"))
+        .is_refused_with(&["start.zoneinfo: zone DMA of node 300 cannot be replayed"]);
+    // Few enough to be behind the end of memory, but the kernel handed one out.
+    let mut short = zoneinfo(|text, _| text.replace("126976", "126900"));
+    short.trace(&[
+        "mm_page_free: page=x pfn=0x1fff0 order=0",
+        "mm_page_alloc: page=x pfn=0x1fff0 order=0 migratetype=1 gfp_flags=GFP_KERNEL",
+    ]);
+    short.is_refused_with(&["start.zoneinfo: no zone has page frame 0x1fff0, and the page trace has events of it"]);
+}
+
+/// `/proc/kpageflags` goes on to the end of a section of memory.
+#[test]
+fn frames_behind_the_last_zone_are_none() {
+    let frames = Parts::whole().read().unwrap_or_else(|why| panic!("{why}")).log.start.used.len();
+    let longer = |states: &[u8], flags: u64| {
+        let mut parts = Parts::whole();
+        let words = states.len() / 2;
+        let mut append = |part: &str, bytes: &[u8]| parts.0.get_mut(part).expect("a part").extend_from_slice(bytes);
+        append("start.pagestate", states);
+        append("start.kpageflags", &flags.to_le_bytes().repeat(words));
+        append("start.kpagecount", &[0; 8].repeat(words));
+        parts
+            .with("start.pageblocks", [&Parts::whole().0["start.pageblocks"][..], &[1]].concat())
+            .edited("ticks.txt", |text| text.replace("--- pageblocks\n", "--- pageblocks\n01"))
+    };
+    let lru = 1 << 5;
+    for (state, order, flags) in [(10, 0, 0), (9, 0, lru), (1, 3, 1 << 10), (4, 0, 0)] {
+        let states: Vec<u8> =
+            [state, order].into_iter().chain([if state == 1 { 4 } else { state }, 0].repeat(7)).collect();
+        let read = longer(&states, flags).read().unwrap_or_else(|why| panic!("{state}: {why}"));
+        assert_eq!(read.log.start.used.len(), frames, "state {state}");
+    }
+    let bare = Parts::whole().without("start.pagestate").without("start.kpagecount");
+    let used = |parts: &Parts| parts.read().unwrap_or_else(|why| panic!("{why}")).log.start.used.len();
+    let flags = [&bare.0["start.kpageflags"][..], &[0; 8]].concat();
+    let before = used(&bare);
+    assert_eq!(used(&bare.with("start.kpageflags", flags)), before);
+}
+
+#[test]
+fn parts_that_no_kernel_has_told_are_refused() {
+    let whole = || Parts::whole();
+    let zeros = |part: &str| whole().with(part, vec![0; whole().0[part].len()]);
+    zeros("start.kpageflags").is_refused_with(&["start.kpageflags: at byte 0: no page frame has a flag"]);
+    zeros("start.pagestate").is_refused_with(&["start.pagestate: at byte 0: no page frame could be read"]);
+    let blocks = |bytes: Vec<u8>| whole().with("start.pageblocks", bytes).without("ticks.txt");
+    for length in [1, 255, 257, 456] {
+        blocks(vec![1; length]).is_refused_with(&[&format!(
+            "start.pageblocks: at byte {length}: {length} pageblocks are not those of 131072 page frames"
+        )]);
+    }
+    for migratetype in [5, 6, 7] {
+        let odd = [vec![1; 9], vec![migratetype], vec![1; 246]].concat();
+        let words = format!("start.pageblocks: at byte 9: no pageblock has a migratetype {migratetype}");
+        blocks(odd).is_refused_with(&[&words]);
+    }
+}
+
+/// Not even all of them: a trace of one kind says nothing of who has what.
+#[test]
+fn a_trace_without_allocations_or_frees_is_refused() {
+    let only = |event: &str| {
+        let mut parts = Parts::whole();
+        parts.trace(&[event]);
+        parts
+    };
+    only("mm_page_alloc: page=x pfn=0x8000 order=0 migratetype=1 gfp_flags=GFP_KERNEL")
+        .is_refused_with(&["trace.txt: the page trace has no mm_page_free events", "record kmem:mm_page_alloc and"]);
+    // A page in use at the start.
+    only("mm_page_free: page=x pfn=0x1000 order=0").is_refused_with(&["the page trace has no mm_page_alloc events"]);
+}
+
+/// Of machines of one size, snapshots and ticks are alike; only their times tell.
+#[test]
+fn files_of_another_run_are_refused() {
+    let shifted = |ms: i64| {
+        Parts::whole().edited("start.mono_ns", |text| {
+            let times =
+                text.split_whitespace().map(|time| (time.parse::<i64>().expect("a time") + ms * 1_000_000).to_string());
+            times.collect::<Vec<_>>().join(" ") + "\n"
+        })
+    };
+    assert!(shifted(-15).read().is_ok() && shifted(15).read().is_ok());
+    for ms in [-60, 60, 7_000] {
+        shifted(ms).is_refused_with(&[
+            "start.mono_ns: its time at the trace's mark `SNAP start",
+            "ms off, by the time of `TICK 0",
+        ]);
+    }
+    let ticks = |begin: &str| Parts::whole().edited("ticks.txt", |text| text.replace("tick 0 mono_ns 5233", begin));
+    assert!(ticks("tick 0 mono_ns 5229").read().is_ok());
+    ticks("tick 0 mono_ns 5133").is_refused_with(&["ticks.txt: its time at the trace's mark `TICK 0 begin` is 9"]);
+    assert!(shifted(7_000).without("ticks.txt").read().is_ok(), "with nothing to compare it with it is taken");
+}
+
+#[test]
+fn losses_of_the_trace_that_is_counted_are_refused_and_none_is_none() {
+    let fell_back = "mm_page_alloc_extfrag: page=x pfn=0x8000 alloc_order=0 fallback_order=3 pageblock_order=9 \
+                     alloc_migratetype=0 fallback_migratetype=1 fragmenting=1 change_ownership=0";
+    let alone = |before: &str, after: &str| {
+        let mut parts = Parts::whole();
+        parts.trace(&[fell_back]);
+        let text = String::from_utf8(parts.0.remove("trace.txt").expect("made")).expect("UTF-8");
+        let text = format!("{before}{}", text.replace(fell_back, &format!("{fell_back}\n{after}")));
+        parts.with("rare.txt", text).opened(kernel_alone)
+    };
+    let lost = |count: u64| format!("CPU:0 [LOST {count} EVENTS]");
+    assert_eq!(alone("", "").expect("nothing lost").extfrag.len(), 1);
+    assert!(alone(&(lost(9) + "\n"), "").is_ok(), "before the start");
+    assert!(alone("", &lost(0)).is_ok());
+    let why = alone("", &lost(9)).expect_err("it is refused");
+    assert!(why.contains("rare.txt:6: the kernel lost 9 events before here, so what it did can't be counted"), "{why}");
+}
+
+impl Parts {
+    /// What is said of it, beside that the trace has events of one of two CPUs only: it is made up.
+    #[track_caller]
+    fn notes(&self) -> Vec<String> {
+        let said = self.read().unwrap_or_else(|why| panic!("{why}")).notes;
+        said.into_iter().filter(|note| !note.contains("no event of CPU 1")).collect()
+    }
+
+    #[track_caller]
+    fn has_notes(&self, notes: &[&str]) {
+        assert_eq!(self.notes(), notes);
+    }
+
+    /// So many ticks, a second between them; the trace has marks of the first two.
+    fn with_ticks(self, number: u64) -> Parts {
+        let mark = "tracing_mark_write: TICK 1 end";
+        let parts =
+            self.edited("trace.txt", |text| text.replace(&format!("5.900000: {mark}"), &format!("6.238200: {mark}")));
+        parts.edited("ticks.txt", |text| {
+            let tick = |at: u64| {
+                let begun = text.replace("=== tick 0 mono_ns 5", &format!("=== tick {at} mono_ns {}", 5 + at));
+                begun.replace("=== end 0 mono_ns 5", &format!("=== end {at} mono_ns {}", 5 + at))
+            };
+            (0..number).map(tick).collect()
+        })
+    }
+}
+
+#[test]
+fn what_is_inferred_is_said() {
+    Parts::whole().has_notes(&[]);
+    let states = "start.pagestate is not in the recording: what pages were at the start is inferred from kpageflags";
+    Parts::whole().without("start.pagestate").has_notes(&[states]);
+    let blocks = |how: &str| format!("start.pageblocks is not in the recording: the types of pageblocks {how}");
+    Parts::whole().without("start.pageblocks").has_notes(&[&blocks("are inferred")]);
+    Parts::whole()
+        .without("start.pageblocks")
+        .without("ticks.txt")
+        .has_notes(&[&blocks("are all taken for Movable, as no pagetypeinfo of ticks.txt counts them")]);
+}
+
+#[test]
+fn a_tick_that_is_cut_short_is_left_out_and_said() {
+    let cut = Parts::whole().with_ticks(2).edited("ticks.txt", |text| text[..text.len() - 5000].to_owned());
+    let notes = cut.notes();
+    assert_eq!(notes.len(), 1);
+    assert!(
+        notes[0].ends_with("/ticks.txt:218: the file ends inside the tick that begins here, which is left out"),
+        "{notes:?}"
+    );
+}
+
+#[test]
+fn a_trace_that_ends_before_its_ticks_is_said() {
+    let ticks = |number| Parts::whole().with_ticks(number);
+    ticks(2).has_notes(&[]);
+    let lacking = |which: &str| format!("the trace has no mark of {which}: the window ends at tick 1");
+    ticks(3).has_notes(&[&lacking("tick 2")]);
+    ticks(4).has_notes(&[&lacking("ticks 2 and 3")]);
+    ticks(9).has_notes(&[&lacking("ticks 2 to 8")]);
+    // Where it was cut is known.
+    ticks(9).with("cut.txt", "tick1 6.238\n").has_notes(&[]);
+    ticks(9).with("cut.txt", "tick3 8.238\n").has_notes(&[&lacking("ticks 2 and 3")]);
+    ticks(9).with("cut.txt", "start 5.364\n").has_notes(&[]);
+    let first = |parts: Parts| parts.edited("trace.txt", |text| text.replace("TICK 0 end", "TICK 0 over"));
+    first(ticks(2)).has_notes(&["the trace has no mark of tick 0: what /proc said then is left out"]);
+}
+
+#[test]
+fn files_are_named_and_not_what_they_are_part_of() {
+    let short = Parts::whole().edited_bytes("start.kpageflags", |bytes| bytes.truncate(8 * 1000));
+    short.is_refused_with(&["start.kpageflags: kpageflags has 1000 page frames, but pagestate has 131072"]);
+    let packed = Parts::whole().with("rare.txt", Parts::whole().0["trace.txt"].clone()).without("trace.txt");
+    packed.is_refused_with(&["the page trace (all*.dat, trace.dat or trace.txt) is missing"]);
+    let packed = packed.with("all-start-to-end.dat.gz", *b"\x1f\x8b\x08\0");
+    packed.is_refused_with(&["all-start-to-end.dat.gz: at byte 0: the file is packed with gzip"]);
+}
+
+#[test]
+fn masks_without_a_place_of_their_own_are_said() {
+    let with_masks = |number: u64| {
+        let alloc = |mask| {
+            format!("mm_page_alloc: page=x pfn=0x8000 order=0 migratetype=0 gfp_flags={:#x}", 0xcc0_u64 | mask << 20)
+        };
+        let events: Vec<String> = (0..number).map(alloc).collect();
+        let mut events: Vec<&str> = events.iter().map(String::as_str).collect();
+        events.push("mm_page_free: page=x pfn=0x8000 order=0");
+        let mut parts = Parts::whole();
+        parts.trace(&events);
+        parts
+    };
+    with_masks(200).has_notes(&[]);
+    // There is one more: of the parts of huge pages, or none.
+    let notes = with_masks(300).notes();
+    assert_eq!(notes, ["the trace has 300 gfp masks, and a replay tells 256 apart: the last 45 are one"]);
+}
+
+/// It took hours: four tries for each page that the recording has activated.
+#[test]
+fn an_endless_number_of_uses_is_over_once_each_page_was_used() {
+    let parts = Parts::whole().with_ticks(2).edited("ticks.txt", |text| {
+        let last = text.rfind("pgactivate ").expect("a counter");
+        let end = last + text[last..].find('\n').expect("a line");
+        format!("{}pgactivate 1000000000000{}", &text[..last], &text[end..])
+    });
+    let log = parts.read().unwrap_or_else(|why| panic!("{why}")).log;
+    assert!(log.activated_by_use.last().is_some_and(|(_, activated)| *activated == 1_000_000_000_000));
+    let mut policy = preset("linux-6.18").expect("a preset");
+    policy.sysctl.set("lru_gen/enabled", 0).expect("a setting");
+    let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: true, sampling: None };
+    replay(&std::sync::Arc::new(log), &options, &mut |_| {}).expect("a sound replay");
+}
