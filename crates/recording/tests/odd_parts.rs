@@ -164,7 +164,7 @@ fn parts_that_no_kernel_has_told_are_refused() {
             "start.pageblocks: at byte {length}: {length} pageblocks are not those of 131072 page frames"
         )]);
     }
-    for migratetype in [5, 6, 7] {
+    for migratetype in [6, 7] {
         let odd = [vec![1; 9], vec![migratetype], vec![1; 246]].concat();
         let words = format!("start.pageblocks: at byte 9: no pageblock has a migratetype {migratetype}");
         blocks(odd).is_refused_with(&[&words]);

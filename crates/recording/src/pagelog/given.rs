@@ -15,8 +15,8 @@ use std::ops::Range;
 /// says of frames there is what nobody ever wrote. More than that, and `/proc/zoneinfo` is not whole.
 const STRAY_FRAMES: usize = 511;
 
-/// The highest migratetype that a pageblock can have: CMA. That one is isolated is a bit beside it, whatever the kernel makes of it.
-const LAST_TYPE: u8 = 4;
+/// The highest migratetype that a pageblock can have: Isolate, up to 6.16 with CMA. Newer kernels have a bit beside the type for it.
+const LAST_TYPE: u8 = 5;
 
 /// The start snapshot, with what it does not tell inferred.
 pub(super) struct Start<'a> {
