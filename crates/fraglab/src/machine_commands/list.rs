@@ -1,8 +1,8 @@
 //! `fraglab scenarios`: what can be run.
 
 use crate::failure::Failure;
-use crate::machine_commands::machines::sim::DEFAULT_POLICY;
 use crate::machine_commands::run_args::ScenariosArgs;
+use crate::machine_commands::scenarios::DEFAULT_POLICY;
 use crate::machine_commands::scenarios::read;
 use crate::output::{self, Format};
 use report::{SCHEMA_VERSION, csv_field};

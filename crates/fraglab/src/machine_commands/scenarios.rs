@@ -1,13 +1,15 @@
 //! Which scenario a command line means.
 
 use crate::failure::Failure;
-use crate::machine_commands::machines::sim::DEFAULT_POLICY;
 use crate::machine_commands::run_args::ScenarioArgs;
 use crate::whole_file;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use workload::{Machine, PageKib, Saved, Scale, Scenario, ScenarioError, Workload};
+
+/// Policy where neither the command line nor the scenario names one.
+pub const DEFAULT_POLICY: &str = "linux-6.18";
 
 /// A scenario with the changes of the command line.
 pub struct Chosen {

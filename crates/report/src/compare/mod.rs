@@ -8,6 +8,7 @@ mod benchstat;
 mod direction;
 mod error;
 mod export;
+mod grouping;
 mod layout;
 mod mmtests;
 mod rule;
@@ -20,14 +21,15 @@ mod vmstat;
 
 pub use direction::{Better, Directions};
 pub use error::CompareError;
+pub use grouping::Selection;
 pub use rule::{Rule, Verdict, change, improvement};
 pub use run::{Measured, Replay, Run};
 pub use trend::RowTrend;
-pub use variant::{Selection, Variant};
+pub use variant::Variant;
 
 use crate::pattern::fits;
+use grouping::{Grouped, Grouping};
 use pagealloc::policy::closest;
-use variant::{Grouped, Grouping};
 
 /// What is to be compared how.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -7,7 +7,7 @@ use crate::backend;
 use crate::column_spec::{ColumnSpec, RECORDED, Setting};
 use crate::failure::Failure;
 use crate::machine_commands::run_args::RunArgs;
-use crate::machine_commands::scenarios::Chosen;
+use crate::machine_commands::scenarios::{Chosen, DEFAULT_POLICY};
 use lab::outcome::Sample;
 use lab::timeline::Sampling;
 use pagealloc::Policy;
@@ -20,8 +20,6 @@ use std::path::Path;
 use workload::Scenario;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
-/// Policy where neither the command line nor the scenario names one.
-pub const DEFAULT_POLICY: &str = "linux-6.18";
 
 /// Runs the scenario in virtual time, under the settings of a real kernel `beside` it if there is one; `told` hears each sample, and
 /// may end the run.
