@@ -9,10 +9,7 @@ use lab::timeline::{Sampling, Timeline};
 use pagealloc::Policy;
 use recording::occupancy::kernel_timeline as kernel_timeline_of;
 use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
-use recording::replay::{
-    RecordedPolicyError, ReplayError, ReplayOptions, Replayed, recorded_gaps, recorded_misfits, recorded_policy,
-    recorded_stand_in,
-};
+use recording::replay::{RecordedPolicyError, ReplayError, ReplayOptions, Replayed, recorded_caveats, recorded_policy};
 use recording::{CutPoint, Recording};
 use std::path::Path;
 use std::sync::Arc;
@@ -63,15 +60,13 @@ pub struct Run {
 pub fn load(path: &Path) -> Result<Loaded, Failure> {
     let recording = open(path)?;
     let Normalised { log, kernel, notes } = normalise(&recording).map_err(bad_input)?;
-    let of_policy =
-        [recorded_stand_in(&recording).into_iter().collect(), recorded_misfits(&recording), recorded_gaps(&recording)];
     Ok(Loaded {
         name: name_of(path),
         zoneinfo: recording.name_of("start.zoneinfo").display().to_string(),
         kernel,
         settings: settings::of(&recording),
         recorded: recorded_policy(&recording).map_err(|error| unknown_policy(&recording, &error)),
-        caveats: of_policy.into_iter().flatten().chain(notes).collect(),
+        caveats: recorded_caveats(&recording).into_iter().chain(notes).collect(),
         log: Arc::new(log),
     })
 }

@@ -104,7 +104,7 @@ pub enum Error {
     /// The kernel lost events of those that are counted.
     #[error(
         "{}{place}: the kernel lost {} before here, so what it did can't be counted; record with larger buffers",
-        path.display(), count.map_or("events".to_owned(), |count| format!("{count} events"))
+        shown(path), count.map_or("events".to_owned(), |count| format!("{count} events"))
     )]
     LostCounted {
         /// The trace.

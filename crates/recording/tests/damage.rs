@@ -9,15 +9,11 @@ use common::{fixture, tiny_trace};
 use recording::{Error, Event, Record, Recording, TraceDat, container};
 
 fn read(bytes: Vec<u8>) -> Result<Vec<Record>, Error> {
-    TraceDat::from_bytes("damaged.dat", bytes)?.records()?.collect()
+    common::read("damaged.dat", bytes)
 }
 
-/// The error that reading gives.
 fn failure(bytes: Vec<u8>) -> String {
-    match read(bytes) {
-        Err(error) => error.to_string(),
-        Ok(records) => panic!("{} records and no error", records.len()),
-    }
+    common::refused("damaged.dat", bytes)
 }
 
 /// Replaces the first occurrence of a text by one of the same length.

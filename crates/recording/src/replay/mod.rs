@@ -17,6 +17,7 @@ mod pace;
 mod page_tables;
 mod place;
 mod policy;
+mod policy_caveats;
 mod readers;
 mod requests;
 mod results;
@@ -31,9 +32,8 @@ mod uses;
 mod waiting;
 
 pub use driver::replay;
-pub use policy::{
-    RecordedPolicyError, policy_of, recorded_gaps, recorded_misfits, recorded_policy, recorded_stand_in, setting_value,
-};
+pub use policy::{RecordedPolicyError, policy_of, recorded_policy, setting_value};
+pub use policy_caveats::{recorded_caveats, recorded_stand_in};
 
 use lab::outcome::Outcome;
 use lab::timeline::{Sampling, Timeline};
