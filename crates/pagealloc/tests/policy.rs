@@ -123,6 +123,7 @@ const ROWS: &[Row] = &[
     row!("10.15 cost of rotations", ["6.6"], reclaim.cost_of_rotations),
     row!("10.15 when costs are taken", ["7.3"], reclaim.costs_by_pass),
     row!("10.16 refault", ["4.6"], reclaim.workingset),
+    row!("shrinkers know nodes", ["3.12"], reclaim.shrinkers_know_nodes),
     row!("inode shrinker drops page cache", ["6.1"], reclaim.inodes_with_cache),
     row!("metadata that a journal holds", ["5.0", "5.15"], reclaim.journal_release),
     row!("10.12 huge pages swapped whole", ["4.20", "6.14"], reclaim.swaps_huge_pages),

@@ -8,9 +8,10 @@ use crate::state::dentry::Dentries;
 use crate::state::file::{BLOCK_DEVICE, File};
 use crate::state::folio::{Folio, Folios, KernelUse, Use};
 use crate::state::journal::Journal;
-use crate::state::line::Line;
+use crate::state::node_lines::NodeLines;
 use crate::state::process_table::ProcessTable;
 use crate::state::rows::Rows;
+use crate::state::shadow_nodes::ShadowNodes;
 use crate::state::slab::{Layouts, Slabs};
 use crate::state::stacks::CachedStacks;
 use crate::state::swap_slots::Slots;
@@ -20,7 +21,6 @@ use mm::{Mm, PageFlags, State, Tag};
 use pagealloc::policy::SwapsHugePages;
 use pagealloc::{CpuId, Gfp, MachineError, PageAllocator, Policy, ZoneId};
 use std::cell::Cell;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 use workload::{Filesystem, Root, Scale};
 
@@ -93,6 +93,7 @@ fn scale_pcp(alloc: &mut PageAllocator<Watch>, full: &PageAllocator<()>, scale: 
 }
 
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
+    let lines = if policy.reclaim.shrinkers_know_nodes { usize::from(spec.nodes) } else { 1 };
     Computer {
         folios: Folios::default(),
         page_size: spec.page_size(),
@@ -100,10 +101,9 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         handles: Rows::default(),
         files: FromIterator::from_iter([(BLOCK_DEVICE, File::default())]),
         slabs: Slabs::new(spec.machine().cpu_node, spec.page_size(), Layouts::of(policy.xfs)),
-        dentries: Dentries::default(),
-        unused_inodes: Line::default(),
-        shadow_nodes: BTreeSet::new(),
-        shadow_nodes_kept: u64::from(spec.frames()) / 8,
+        dentries: Dentries::new(lines),
+        unused_inodes: NodeLines::new(lines),
+        shadow_nodes: ShadowNodes::new(lines, spec.frames()),
         slots: Slots::new(spec.swap / spec.page()),
         stacks: CachedStacks::default(),
         deferred: DeferredSplits::default(),

@@ -142,7 +142,7 @@ fn check_files(state: &State<SimWorld>, flight: Flight) -> Result<(), String> {
         for node in of.tree.with_objects().filter(|_| flight == Flight::None) {
             let shadows_only = !of.tree.has_pages(node);
             let empty = !of.tree.has_slots(node);
-            let listed = owner.shadow_nodes.contains(&(file, node));
+            let listed = owner.shadow_nodes.contains((file, node));
             ensure(listed == (shadows_only && !empty) || empty, || {
                 format!("node {node} of file {file}: listed {listed}")
             })?;

@@ -26,6 +26,7 @@ mod background;
 mod boot;
 mod check;
 mod costs;
+mod ending;
 mod errno;
 mod files;
 mod follow;

@@ -102,10 +102,10 @@ impl Owner for Computer {
     fn shrinker_count(&mut self, shrinker: usize, node: NodeId) -> (u64, u32) {
         match shrinker {
             SUPER_BLOCK => {
-                let objects = self.dentries.unused() + self.unused_inodes.len() as u64;
+                let objects = self.dentries.unused(node) + self.unused_inodes.len(node);
                 (objects * self.cache_pressure / 100, 2)
             }
-            SHADOW_NODES => ((self.shadow_nodes.len() as u64).saturating_sub(self.shadow_nodes_kept), 0),
+            SHADOW_NODES => (self.shadow_nodes.surplus(node), 0),
             DEFERRED_SPLITS => (self.deferred.count(node), 2),
             JOURNAL if self.journal_release == JournalRelease::Shrinker => (self.journal.held(), 2),
             XFS_FILES => {
@@ -126,12 +126,13 @@ impl Owner for Computer {
         let ShrinkControl { node, nr, now, droppable, freed, split, written, released } = control;
         let scanned = match shrinker {
             SUPER_BLOCK => {
-                let (dentries, inodes) = (self.dentries.unused(), self.unused_inodes.len() as u64);
+                let (dentries, inodes) = (self.dentries.unused(node), self.unused_inodes.len(node));
                 let of_dentries = (nr * dentries).div_ceil((dentries + inodes).max(1));
                 let of_inodes = nr - of_dentries.min(nr);
-                self.prune_dentries(of_dentries) + self.prune_inodes(of_inodes, now, droppable, freed)
+                let dentries = self.prune_dentries(node, of_dentries);
+                dentries + self.prune_inodes(node, of_inodes, now, droppable, freed)
             }
-            SHADOW_NODES => self.prune_shadows(nr),
+            SHADOW_NODES => self.prune_shadows(node, nr),
             DEFERRED_SPLITS => self.scan_deferred(node, nr, split),
             JOURNAL => {
                 let folios = &self.folios;

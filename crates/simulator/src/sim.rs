@@ -60,6 +60,8 @@ pub(crate) struct Sim {
     pub roots_left: Cell<usize>,
     /// Who follows the run has ended it.
     pub stopped: Cell<bool>,
+    /// Programs that sleep of their own will.
+    pub nappers: RefCell<Vec<lab::TaskId>>,
     /// Dirty pages in the order in which they became so.
     pub dirtied: RefCell<VecDeque<(Nanos, FolioId)>>,
     /// The first ones of them are of files that have been dirty for too long: so many.
@@ -110,6 +112,7 @@ impl Sim {
             alive: Cell::new(0),
             roots_left: Cell::new(roots.len()),
             stopped: Cell::new(false),
+            nappers: RefCell::default(),
             dirtied: RefCell::default(),
             expired: Cell::new(0),
             flusher: Cell::new(None),
@@ -142,13 +145,6 @@ impl Sim {
     /// Wakes the daemon that sleeps there, if it does.
     pub fn wake_at(&self, place: &Cell<Option<lab::TaskId>>) {
         place.take().into_iter().for_each(|task| self.env().unpark(task));
-    }
-
-    /// Whether tasks end at their next operation.
-    pub fn is_over(&self) -> bool {
-        self.roots_left.get() == 0
-            || self.stopped.get()
-            || self.spec.time_limit.is_some_and(|limit| self.mm.env.now() >= limit)
     }
 
     pub fn page_size(&self) -> PageSize {

@@ -276,7 +276,7 @@ impl Run<'_> {
         };
         if quota.is_some() && report.digest.is_none() {
             // It will not do its share any more: it was killed, or never began.
-            sim.roots_left.set(sim.roots_left.get().saturating_sub(1));
+            sim.root_is_done();
         }
         sim.reports.borrow_mut().push(report);
         sim.exit(pid).await;
@@ -305,7 +305,7 @@ impl Run<'_> {
         let alloc = &sim.mm.state.borrow().alloc;
         let sample = sample(alloc, sim.env().now(), counters(&alloc.vmstat, at_boot));
         if (self.told)(&sample).is_break() {
-            sim.stopped.set(true);
+            sim.stop();
         }
         series.borrow_mut().push(sample);
     }

@@ -141,7 +141,7 @@ impl Task<'_> {
                 Ok(())
             }
             Op::Sleep { nanos } => {
-                sim.mm.env.wait(mm::Queue::Timer, Some(nanos)).await;
+                sim.nap_until(sim.mm.env.now() + nanos).await;
                 Ok(())
             }
             Op::Compute { nanos } => {
@@ -158,7 +158,7 @@ impl Task<'_> {
 
     async fn pace(&mut self, nanos: u64) {
         self.beat = (self.beat + nanos).max(self.sim.mm.env.now());
-        self.sim.mm.env.sleep_until(self.beat).await;
+        self.sim.nap_until(self.beat).await;
     }
 }
 
@@ -199,6 +199,6 @@ impl System for Task<'_> {
     }
 
     fn quota_done(&mut self) {
-        self.sim.roots_left.set(self.sim.roots_left.get().saturating_sub(1));
+        self.sim.root_is_done();
     }
 }

@@ -44,6 +44,8 @@ pub struct ReclaimRules {
     /// Page cache that is brought back to be written to is a refault as well (up to 4.6), and to write to a page is to use it. Since 4.7 (f0281a00fe80) it is not:
     /// what had been there is replaced, so keeping it would have saved nothing.
     pub writes_refault: bool,
+    /// A shrinker of objects that lie on nodes sees those of the node that reclaim works on (3.12+), else all there are.
+    pub shrinkers_know_nodes: bool,
     /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
     /// knowledge.
     pub inodes_with_cache: bool,

@@ -216,7 +216,7 @@ impl Sim {
         };
         let id = state.owner.folios.add(Folio::new(Use::File { file: at.file, index: at.index }, pfn, order));
         for node in (at.index / NODE_PAGES..=last / NODE_PAGES).filter(|&node| !of.tree.has_pages(node)) {
-            state.owner.shadow_nodes.remove(&(at.file, node));
+            state.owner.shadow_nodes.remove((at.file, node));
         }
         let shadow = of.insert(at.index, pages, id);
         if !state.owner.inodes_with_cache {
@@ -234,7 +234,8 @@ impl Sim {
 
     /// The tree's node for a stretch of pages. A file of one page needs none.
     async fn add_node(&self, pid: Pid, file: u32, node: u32, last: u32) {
-        let has = |sim: &Sim| sim.mm.state.borrow().owner.files.get(file).is_none_or(|of| of.tree.has_object(node));
+        let has =
+            |sim: &Sim| sim.mm.state.borrow().owner.files.get(file).is_none_or(|of| of.tree.object(node).is_some());
         if last == 0 || has(self) {
             return;
         }

@@ -91,6 +91,8 @@ mod tests {
     /// Whether the page that describes file 1 is dirty and held after a file was made and these operations were done.
     fn metadata_after(ops: &[Op]) -> (bool, bool) {
         let sim = boot(&small_machine(ThpEnabled::Never), &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
+        // Sleep ends with the run.
+        sim.roots_left.set(1);
         let found = RefCell::new((false, false));
         run_alone(&sim, async {
             let pid = started(&sim).await?;

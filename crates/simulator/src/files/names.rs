@@ -29,7 +29,8 @@ impl Sim {
             self.free_objects([object]);
             return Ok(());
         }
-        state.owner.dentries.insert(name, object, positive);
+        let node = state.owner.slabs.node(object);
+        state.owner.dentries.insert(name, (object, node), positive);
         if let (Name::File(file), true) = (name, positive) {
             state.owner.inode_is_used(file);
         }

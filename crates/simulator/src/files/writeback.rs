@@ -195,27 +195,35 @@ impl Sim {
         self.write_back(u64::MAX).await;
         self.commit_metadata();
         self.write_back(u64::MAX).await;
-        self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
-        self.end_writes().await;
-        self.force_inode_log().await;
+        self.force_logs().await;
     }
 
     /// `fdatasync`.
     pub async fn sync(&self, file: u32) -> Result<(), Errno> {
-        let pages: Vec<FolioId> = {
+        let folios: Vec<FolioId> = {
             let state = self.mm.state.borrow();
             let of = state.owner.files.get(file).ok_or(NOENT)?;
-            of.tree.pages().map(|(_, id)| id).collect()
+            of.tree.heads().map(|(_, id)| id).collect()
         };
         let mut cost = 0;
-        for id in pages {
-            cost += self.start_writing(id, Stream::Synced).map_or(0, |pages| self.cost_of_writing(pages));
+        for id in folios {
+            if let Some(pages) = self.start_writing(id, Stream::Synced) {
+                cost += self.cost_of_writing(pages);
+                self.give_blocks(id).await;
+            }
             self.env().wait_for_request(Stream::Synced).await;
         }
         self.spend(cost).await;
+        self.force_logs().await;
+        Ok(())
+    }
+
+    /// What has been sent to the disk is there, and what the filesystem has logged of it, too.
+    async fn force_logs(&self) {
         self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
         self.commit_metadata();
-        Ok(())
+        self.end_writes().await;
+        self.force_inode_log().await;
     }
 }
 

@@ -73,13 +73,13 @@ impl Sim {
         if write && region.backing.is_some_and(|backing| !backing.mapping.is_writable()) {
             return Err(FAULT);
         }
-        let mut left = start..start + pages;
+        let (mut left, mut counted) = (start..start + pages, None);
         while left.start < left.end {
             let mut debt = 0;
             let need = self.touch_mapped(pid, &mut left, (access, region), &mut debt)?;
             let at = At { pid, page: left.start };
             self.spend_as_user(debt).await;
-            self.count_fault(need);
+            self.count_fault(need, at.page, &mut counted);
             match need {
                 Need::Nothing => {}
                 Need::Time => self.numa_tick(pid).await,
@@ -110,14 +110,18 @@ impl Sim {
         Ok(())
     }
 
-    fn count_fault(&self, need: Need) {
+    /// A fault counts once, however often it is tried again (`mm_account_fault`): at its first need. A NUMA hint is a fault of its own.
+    fn count_fault(&self, need: Need, page: u32, counted: &mut Option<u32>) {
         let vmstat = &mut self.mm.state.borrow_mut().alloc.vmstat;
         match need {
             Need::Nothing | Need::Time | Need::Table => return,
+            Need::Hint(_) => return vmstat.bump(Counter::Pgfault),
             Need::SwapIn(_) => vmstat.bump(Counter::Pgmajfault),
             _ => {}
         }
-        vmstat.bump(Counter::Pgfault);
+        if counted.replace(page) != Some(page) {
+            vmstat.bump(Counter::Pgfault);
+        }
     }
 
     /// A region of a process.

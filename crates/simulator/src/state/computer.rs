@@ -6,12 +6,13 @@ use crate::state::dentry::{Dentries, Name};
 use crate::state::file::{BLOCK_DEVICE, File};
 use crate::state::folio::{Folio, FolioId, Folios, Place, Use};
 use crate::state::journal::Journal;
-use crate::state::line::Line;
+use crate::state::node_lines::NodeLines;
 use crate::state::page_size::PageSize;
 use crate::state::page_table::{Entry, Pte};
 use crate::state::page_tree::{NODE_PAGES, PageTree, Slot};
 use crate::state::process_table::ProcessTable;
 use crate::state::rows::Rows;
+use crate::state::shadow_nodes::ShadowNodes;
 use crate::state::slab::{Object, Slabs};
 use crate::state::stacks::CachedStacks;
 use crate::state::swap_slots::Slots;
@@ -20,9 +21,8 @@ use crate::state::xfs::Xfs;
 use lab::Chance;
 use mm::Nanos;
 use mm::reclaim::{Shadow, SwapEntry};
-use pagealloc::Pfn;
 use pagealloc::policy::JournalRelease;
-use std::collections::BTreeSet;
+use pagealloc::{NodeId, Pfn};
 
 /// Everything that holds memory.
 pub(crate) struct Computer {
@@ -35,11 +35,9 @@ pub(crate) struct Computer {
     pub slabs: Slabs,
     pub dentries: Dentries,
     /// Unused inodes, oldest first.
-    pub unused_inodes: Line<u32>,
-    /// Nodes of file trees that hold nothing but shadows: file and node.
-    pub shadow_nodes: BTreeSet<(u32, u32)>,
-    /// Of these, as many as may stay: one for each eight pages of memory, own simplification of pages on LRU lists.
-    pub shadow_nodes_kept: u64,
+    pub unused_inodes: NodeLines<u32>,
+    /// Nodes of file trees that hold nothing but shadows.
+    pub shadow_nodes: ShadowNodes,
     pub slots: Slots,
     pub stacks: CachedStacks,
     pub deferred: DeferredSplits,
@@ -117,8 +115,8 @@ impl Computer {
     fn note_shadow_nodes(&mut self, file: u32, index: u32, pages: u32) {
         let Some(of) = self.files.get(file) else { return };
         for node in index / NODE_PAGES..=(index + pages - 1) / NODE_PAGES {
-            if of.tree.has_object(node) && !of.tree.has_pages(node) {
-                self.shadow_nodes.insert((file, node));
+            if let Some(object) = of.tree.object(node).filter(|_| !of.tree.has_pages(node)) {
+                self.shadow_nodes.insert(self.slabs.node(object), (file, node));
             }
         }
     }
@@ -130,8 +128,11 @@ impl Computer {
         let whatever_it_has = self.inodes_with_cache;
         let Some(of) = self.files.get_mut(file) else { return };
         let bare = of.cached == 0 && !of.tree.has_objects();
-        if !held && (bare || whatever_it_has) && of.inode.is_some() && of.unused.is_none() {
-            of.unused = Some(self.unused_inodes.push(file));
+        if held || of.unused.is_some() || !(bare || whatever_it_has) {
+            return;
+        }
+        if let Some([inode, ..]) = of.inode {
+            of.unused = Some(self.unused_inodes.push(self.slabs.node(inode), file));
         }
     }
 
@@ -174,22 +175,29 @@ impl Computer {
     pub fn free_nodes(&mut self, file: u32, mut tree: PageTree) {
         let nodes: Vec<u32> = tree.with_objects().collect();
         for node in nodes {
-            self.shadow_nodes.remove(&(file, node));
+            self.shadow_nodes.remove((file, node));
             tree.take_object(node).into_iter().for_each(|object| self.slabs.free(object));
         }
     }
 
-    pub fn prune_dentries(&mut self, nr: u64) -> u64 {
-        for file in self.dentries.prune(nr, &mut self.slabs) {
+    pub fn prune_dentries(&mut self, node: NodeId, nr: u64) -> u64 {
+        for file in self.dentries.prune(node, nr, &mut self.slabs) {
             self.inode_may_be_unused(file);
         }
         nr
     }
 
-    /// Looks at the `nr` oldest unused inodes. Those that have page cache lose it, and go if nothing of it is left.
-    pub fn prune_inodes(&mut self, nr: u64, now: Nanos, droppable: &dyn Fn(Pfn) -> bool, freed: &mut Vec<Pfn>) -> u64 {
+    /// Looks at the `nr` oldest unused inodes of a node. Those that have page cache lose it, and go if nothing of it is left.
+    pub fn prune_inodes(
+        &mut self,
+        node: NodeId,
+        nr: u64,
+        now: Nanos,
+        droppable: &dyn Fn(Pfn) -> bool,
+        freed: &mut Vec<Pfn>,
+    ) -> u64 {
         for _ in 0..nr {
-            let Some(file) = self.unused_inodes.first() else { break };
+            let Some(file) = self.unused_inodes.first(node) else { break };
             self.drop_pages(file, now, droppable, freed);
             self.inode_is_used(file);
             if self.files.get(file).is_none_or(|of| of.cached == 0) && !self.inode_is_pinned(file) {
@@ -219,17 +227,17 @@ impl Computer {
         bare.into_iter().for_each(|node| self.drop_node(file, node));
     }
 
-    pub fn prune_shadows(&mut self, nr: u64) -> u64 {
+    pub fn prune_shadows(&mut self, node: NodeId, nr: u64) -> u64 {
         for _ in 0..nr {
-            let Some(&(file, node)) = self.shadow_nodes.first() else { break };
-            self.drop_node(file, node);
+            let Some((file, of_tree)) = self.shadow_nodes.first(node) else { break };
+            self.drop_node(file, of_tree);
         }
         nr
     }
 
     /// Frees a node of a file's tree that holds no pages, with the shadows in it.
     pub fn drop_node(&mut self, file: u32, node: u32) {
-        self.shadow_nodes.remove(&(file, node));
+        self.shadow_nodes.remove((file, node));
         let Some(of) = self.files.get_mut(file) else { return };
         of.tree.clear_slots(node);
         if let Some(object) = of.tree.take_object(node) {
@@ -240,8 +248,10 @@ impl Computer {
 
     /// Frees every dentry and inode that nobody has used since the last look.
     pub fn drop_slab(&mut self, now: Nanos, droppable: &dyn Fn(Pfn) -> bool, freed: &mut Vec<Pfn>) {
-        self.prune_dentries(self.dentries.unused());
-        self.prune_inodes(self.unused_inodes.len() as u64, now, droppable, freed);
+        for node in self.unused_inodes.nodes() {
+            self.prune_dentries(node, self.dentries.unused(node));
+            self.prune_inodes(node, self.unused_inodes.len(node), now, droppable, freed);
+        }
     }
 
     /// Takes names and inodes, or buffers, from XFS.

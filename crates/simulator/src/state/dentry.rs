@@ -1,10 +1,11 @@
 //! Dentries: names in memory, of files that exist and of some that don't. A name whose first use has ended is on one LRU list, where the
 //! end of a later use earns another round (`retain_dentry`).
 
-use crate::state::line::{Line, Ticket};
+use crate::state::node_lines::{NodeLines, Place};
 use crate::state::rows::Rows;
 use crate::state::slab::{Object, Slabs};
 use foldhash::HashMap;
+use pagealloc::NodeId;
 
 /// What a name is of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -17,8 +18,9 @@ pub(crate) enum Name {
 
 struct Dentry {
     object: Object,
+    node: NodeId,
     /// Place on the LRU list: none while its first use lasts, or if the shrinker has met it in use.
-    place: Option<Ticket>,
+    place: Option<Place>,
     /// A use has ended since it was listed.
     referenced: bool,
     /// An open file or a mapping has it.
@@ -30,15 +32,19 @@ struct Dentry {
 }
 
 /// The dentry cache.
-#[derive(Default)]
 pub(crate) struct Dentries {
     of_files: Rows<Dentry>,
     absent: HashMap<u64, Dentry>,
     /// Oldest first.
-    lru: Line<Name>,
+    lru: NodeLines<Name>,
 }
 
 impl Dentries {
+    /// `lines`: as many as shrinkers tell nodes apart.
+    pub fn new(lines: usize) -> Dentries {
+        Dentries { of_files: Rows::default(), absent: HashMap::default(), lru: NodeLines::new(lines) }
+    }
+
     fn get_mut(&mut self, name: Name) -> Option<&mut Dentry> {
         match name {
             Name::File(file) => self.of_files.get_mut(file),
@@ -65,10 +71,10 @@ impl Dentries {
         }
     }
 
-    /// A new name. It is listed at once, as if the call that made it were over.
-    pub fn insert(&mut self, name: Name, object: Object, positive: bool) {
-        let place = Some(self.lru.push(name));
-        let dentry = Dentry { object, place, referenced: false, held: false, fresh: true, positive };
+    /// A new name, in an object on `node`. It is listed at once, as if the call that made it were over.
+    pub fn insert(&mut self, name: Name, (object, node): (Object, NodeId), positive: bool) {
+        let place = Some(self.lru.push(node, name));
+        let dentry = Dentry { object, node, place, referenced: false, held: false, fresh: true, positive };
         match name {
             Name::File(file) => drop(self.of_files.insert(file, dentry)),
             Name::Absent(name) => drop(self.absent.insert(name, dentry)),
@@ -98,7 +104,8 @@ impl Dentries {
 
     /// Puts a dentry at the end of the list.
     fn list(&mut self, name: Name) {
-        let place = Some(self.lru.push(name));
+        let Some(node) = self.get_mut(name).map(|dentry| dentry.node) else { return };
+        let place = Some(self.lru.push(node, name));
         if let Some(dentry) = self.get_mut(name) {
             dentry.place = place;
         }
@@ -116,17 +123,17 @@ impl Dentries {
         self.of_files.get(file).is_some_and(|dentry| dentry.positive)
     }
 
-    /// Dentries on the list: those that could be freed, and some that are held.
-    pub fn unused(&self) -> u64 {
-        self.lru.len() as u64
+    /// Dentries of a node on the list: those that could be freed, and some that are held.
+    pub fn unused(&self, node: NodeId) -> u64 {
+        self.lru.len(node)
     }
 
-    /// Looks at the oldest `nr`: frees those not used since the last look, and unlists those that are held (`dentry_lru_isolate`). Files whose
+    /// Looks at the oldest `nr` of a node: frees those not used since the last look, and unlists those that are held (`dentry_lru_isolate`). Files whose
     /// inodes they held.
-    pub fn prune(&mut self, nr: u64, slabs: &mut Slabs) -> Vec<u32> {
+    pub fn prune(&mut self, node: NodeId, nr: u64, slabs: &mut Slabs) -> Vec<u32> {
         let mut files = Vec::new();
-        for _ in 0..nr.min(self.unused()) {
-            let Some(name) = self.lru.pop_first() else { break };
+        for _ in 0..nr.min(self.unused(node)) {
+            let Some(name) = self.lru.pop_first(node) else { break };
             let Some(dentry) = self.get_mut(name) else { continue };
             dentry.place = None;
             if dentry.held {
@@ -157,8 +164,8 @@ impl Dentries {
         }
         match lost {
             Some(name) => Err(format!("{name:?} is neither held nor on the list")),
-            None if self.lru.len() != listed => {
-                Err(format!("{listed} listed dentries, {} on their list", self.lru.len()))
+            None if self.lru.total() != listed => {
+                Err(format!("{listed} listed dentries, {} on their lists", self.lru.total()))
             }
             None => Ok(()),
         }
@@ -173,12 +180,14 @@ mod tests {
     use crate::state::slab::Cache;
     use pagealloc::{CpuId, NodeId};
 
+    const NODE: NodeId = NodeId(0);
+
     /// One dentry, of file 1, in the first slab.
     fn with_file_1() -> (Slabs, Dentries) {
         let mut slabs = Slabs::on_one_cpu(PageSize::new(12));
-        let mut dentries = Dentries::default();
-        let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NodeId(0)), 0);
-        dentries.insert(Name::File(1), first, true);
+        let mut dentries = Dentries::new(1);
+        let first = slabs.grow(Cache::Dentry, CpuId(0), (FolioId(0), NODE), 0);
+        dentries.insert(Name::File(1), (first, NODE), true);
         (slabs, dentries)
     }
 
@@ -187,11 +196,11 @@ mod tests {
         let (mut slabs, mut dentries) = with_file_1();
         for name in 0..3 {
             let object = slabs.take(Cache::Dentry, CpuId(0)).unwrap();
-            dentries.insert(Name::Absent(name), object, false);
+            dentries.insert(Name::Absent(name), (object, NODE), false);
         }
         assert!(dentries.find(Name::Absent(0)) && !dentries.find(Name::Absent(9)));
-        assert_eq!(dentries.prune(3, &mut slabs), [1], "file 1 goes, name 0 stays, name 1 goes");
-        assert_eq!((dentries.unused(), slabs.objects(Cache::Dentry)), (2, 2));
+        assert_eq!(dentries.prune(NODE, 3, &mut slabs), [1], "file 1 goes, name 0 stays, name 1 goes");
+        assert_eq!((dentries.unused(NODE), slabs.objects(Cache::Dentry)), (2, 2));
         dentries.check().unwrap();
     }
 
@@ -199,9 +208,9 @@ mod tests {
     fn the_end_of_its_first_use_earns_a_dentry_no_second_round() {
         let (mut slabs, mut dentries) = with_file_1();
         dentries.hold(Name::File(1));
-        assert_eq!(dentries.unused(), 0, "opened by the call that made it");
+        assert_eq!(dentries.unused(NODE), 0, "opened by the call that made it");
         dentries.release(Name::File(1));
-        assert_eq!((dentries.unused(), dentries.prune(1, &mut slabs)), (1, vec![1]));
+        assert_eq!((dentries.unused(NODE), dentries.prune(NODE, 1, &mut slabs)), (1, vec![1]));
         dentries.check().unwrap();
     }
 
@@ -209,17 +218,17 @@ mod tests {
     fn a_held_dentry_keeps_its_place_until_the_shrinker_meets_it() {
         let (mut slabs, mut dentries) = with_file_1();
         let second = slabs.take(Cache::Dentry, CpuId(0)).unwrap();
-        dentries.insert(Name::File(2), second, true);
+        dentries.insert(Name::File(2), (second, NODE), true);
         for file in [1, 2] {
             assert!(dentries.find(Name::File(file)), "a later call opens it");
             dentries.hold(Name::File(file));
         }
-        assert_eq!((dentries.unused(), dentries.prune(1, &mut slabs), dentries.unused()), (2, vec![], 1));
+        assert_eq!((dentries.unused(NODE), dentries.prune(NODE, 1, &mut slabs), dentries.unused(NODE)), (2, vec![], 1));
         dentries.check().unwrap();
         dentries.release(Name::File(2));
         dentries.release(Name::File(1));
-        assert_eq!(dentries.prune(2, &mut slabs), Vec::<u32>::new(), "both had been used when they were opened");
-        assert_eq!(dentries.prune(2, &mut slabs), [2, 1], "in the order of their places");
+        assert_eq!(dentries.prune(NODE, 2, &mut slabs), Vec::<u32>::new(), "both had been used when they were opened");
+        assert_eq!(dentries.prune(NODE, 2, &mut slabs), [2, 1], "in the order of their places");
         dentries.check().unwrap();
     }
 }

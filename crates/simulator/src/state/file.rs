@@ -2,7 +2,7 @@
 
 use crate::state::address_space::Pid;
 use crate::state::folio::FolioId;
-use crate::state::line::Ticket;
+use crate::state::node_lines::Place;
 use crate::state::page_size::PageSize;
 use crate::state::page_tree::{PageTree, Slot};
 use crate::state::readahead::Readahead;
@@ -41,7 +41,7 @@ pub(crate) struct File {
     /// Address spaces that it is mapped in.
     pub mapped: Vec<MappedAt>,
     /// Place on the LRU of unused inodes.
-    pub unused: Option<Ticket>,
+    pub unused: Option<Place>,
     pub readahead: Readahead,
     /// The page that the last read through an open file ended with.
     pub last_read: Option<u32>,

@@ -154,8 +154,8 @@ impl PageTree {
         self.nodes().filter(|(_, node)| node.object.is_some()).map(|(number, _)| number)
     }
 
-    pub fn has_object(&self, node: u32) -> bool {
-        self.node(node).is_some_and(|node| node.object.is_some())
+    pub fn object(&self, node: u32) -> Option<Object> {
+        self.node(node)?.object
     }
 
     pub fn add_object(&mut self, node: u32, object: Object) {

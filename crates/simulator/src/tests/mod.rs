@@ -221,6 +221,8 @@ fn nodes_hold_what_was_written() {
 /// A task fills its node and the next, gives up what it has on its own, and goes on using the rest: that is moved to it.
 async fn move_in(sim: &Sim) -> Result<(), workload::Errno> {
     let pid = started(sim).await?;
+    // Sleep ends with the run.
+    sim.roots_left.set(1);
     let mut task = Task::new(sim, pid);
     let (half, access) = (80 << 20, Access::Write);
     for region in [RegionId(1), RegionId(2)] {
@@ -237,7 +239,7 @@ async fn move_in(sim: &Sim) -> Result<(), workload::Errno> {
 }
 
 /// Lets everything happen until this is so.
-fn run_until(sim: &Sim, executor: &mut Executor<'_>, done: impl Fn() -> bool) {
+pub(crate) fn run_until(sim: &Sim, executor: &mut Executor<'_>, done: impl Fn() -> bool) {
     while !done() {
         if !executor.run_next(sim.env()) {
             sim.settle();

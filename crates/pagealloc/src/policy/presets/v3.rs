@@ -93,6 +93,7 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     slab_minimum: false,
     workingset: false,
     writes_refault: true,
+    shrinkers_know_nodes: false,
     inodes_with_cache: true,
     journal_release: JournalRelease::Migration,
     swaps_huge_pages: SwapsHugePages::Never,
@@ -195,14 +196,15 @@ pub(super) fn linux_3_10_fair() -> Policy {
     }
 }
 
-/// 3.12.0: fair zone allocation over all nodes (7.10), kswapd wakes unless the zone is balanced at high (9.12), and the
-/// extfrag event learns whether the block changed hands (4.10).
+/// 3.12.0: fair zone allocation over all nodes (7.10), kswapd wakes unless the zone is balanced at high (9.12), the
+/// extfrag event learns whether the block changed hands (4.10), and shrinkers know nodes.
 pub(super) fn linux_3_12() -> Policy {
     let base = linux_3_11();
     Policy {
         name: "linux-3.12",
         extfrag_ownership: ExtfragOwnership::RequestIsBlock,
         fair_zones: FairZones::AllNodes,
+        reclaim: ReclaimRules { shrinkers_know_nodes: true, ..base.reclaim },
         kswapd: KswapdRules { wake: KswapdWake::ZoneNotBalanced, ..base.kswapd },
         ..base
     }

@@ -183,6 +183,11 @@ impl Slabs {
         self.vacant.push(slab);
     }
 
+    /// Node that an object lies on.
+    pub fn node(&self, object: Object) -> NodeId {
+        self.slabs[object.0 as usize].node
+    }
+
     /// Folio of a slab.
     pub fn folio(&self, slab: u32) -> Option<FolioId> {
         self.slabs.get(slab as usize).filter(|slab| slab.on != On::Gone).map(|slab| slab.folio)
