@@ -5,7 +5,7 @@ use crate::event::{MmEvent, MmObserver};
 use crate::owner::Owner;
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
-use pagealloc::policy::SlowpathScheme;
+use pagealloc::policy::OomKills;
 use pagealloc::{AllocFlags, Counter, CpuId, Gfp, NodeMask, PAGE_ALLOC_COSTLY_ORDER, Pfn, Policy, Request, ZoneType};
 
 /// What the OOM step came to.
@@ -34,13 +34,12 @@ fn licence(policy: &Policy, request: &Request, task: &TaskContext) -> Licence {
         || request.order > PAGE_ALLOC_COSTLY_ORDER
         || gfp.intersects(Gfp::RETRY_MAYFAIL | Gfp::THISNODE)
         || gfp.highest_zone() < ZoneType::Normal;
-    let is_3x = policy.slowpath.scheme == SlowpathScheme::AsyncThenSync3x;
-    match () {
-        // 3.x let a request that must not fail kill whatever it asked for (8.13; own knowledge).
-        () if spared && !(is_3x && gfp.contains(Gfp::NOFAIL)) => Licence::Refused,
-        // Own knowledge: reclaim without __GFP_FS left too much untried to kill for; such requests go on looping.
-        () if !gfp.contains(Gfp::FS) && !is_3x => Licence::Wait,
-        () => Licence::Kill,
+    match policy.slowpath.oom_kills {
+        OomKills::NofailAndNofs if spared && !gfp.contains(Gfp::NOFAIL) => Licence::Refused,
+        OomKills::NofailAndNofs => Licence::Kill,
+        OomKills::WithFs if spared => Licence::Refused,
+        OomKills::WithFs if !gfp.contains(Gfp::FS) => Licence::Wait,
+        OomKills::WithFs => Licence::Kill,
     }
 }
 

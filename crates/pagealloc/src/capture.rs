@@ -5,7 +5,7 @@ use crate::event::{Extfrag, Observer};
 use crate::frames::FrameState;
 use crate::ids::{Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::ListTypes;
+use crate::policy::CompactCapture;
 
 /// Order that no block has: nothing is being captured.
 pub(crate) const NO_CAPTURE: Order = Order::MAX;
@@ -29,18 +29,18 @@ impl<O: Observer> PageAllocator<O> {
     pub(crate) fn capture(&mut self, zone: ZoneId, pfn: Pfn, order: Order, list: Migratetype) -> bool {
         let Some(capture) = &mut self.capturing else { return false };
         let wanted = capture.migratetype;
-        // A small request of another type would put its page into a Movable block; before 6.10's strict lists every small one was refused.
+        let rule = self.policy.compaction.capture;
+        // A small request of another type would put its page into a Movable block.
         let pollutes = order < self.geometry.pageblock_order
             && list == Migratetype::Movable
-            && (wanted != Migratetype::Movable || self.policy.list_types == ListTypes::Mixed);
+            && (wanted != Migratetype::Movable || rule == CompactCapture::SparesMovable);
         if capture.zone != zone || matches!(list, Migratetype::Cma | Migratetype::Isolate) || pollutes {
             return false;
         }
         capture.page = Some(pfn);
         self.capture_order = NO_CAPTURE;
         self.frames.set_page(pfn, order, FrameState::USED);
-        // An event since 6.15, which brought defrag_mode (read in 6.16; stable updates that claim and steal alike have none).
-        if list != wanted && self.policy.defrag.is_some() {
+        if list != wanted && rule == CompactCapture::Traced {
             self.trace_extfrag(Extfrag {
                 pfn,
                 alloc_order: order,

@@ -56,7 +56,7 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
         }
     };
     let env = VirtualEnv::new(clock, costs.speeds, seed)
-        .with_cpus(spec.cpus, policy.scheduler, costs.cpu_percent)
+        .with_cpus(spec.cpus, policy.computer.scheduler, costs.cpu_percent)
         .with_context_switches(costs.context_switch)
         .with_nodes(&spec.machine().cpu_node)
         .with_devices(device(false), (!spec.disks.swap_on_disk).then(|| device(true)));
@@ -93,14 +93,14 @@ fn scale_pcp(alloc: &mut PageAllocator<Watch>, full: &PageAllocator<()>, scale: 
 }
 
 fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
-    let lines = if policy.reclaim.shrinkers_know_nodes { usize::from(spec.nodes) } else { 1 };
+    let lines = if policy.computer.shrinkers_know_nodes { usize::from(spec.nodes) } else { 1 };
     Computer {
         folios: Folios::default(),
         page_size: spec.page_size(),
         processes: ProcessTable::default(),
         handles: Rows::default(),
         files: FromIterator::from_iter([(BLOCK_DEVICE, File::default())]),
-        slabs: Slabs::new(spec.machine().cpu_node, spec.page_size(), Layouts::of(policy.xfs)),
+        slabs: Slabs::new(spec.machine().cpu_node, spec.page_size(), Layouts::of(policy.computer.xfs)),
         dentries: Dentries::new(lines),
         unused_inodes: NodeLines::new(lines),
         shadow_nodes: ShadowNodes::new(lines, spec.frames()),
@@ -112,7 +112,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         swapped_gone: Vec::new(),
         busy_pages: spec.costs.speeds.busy_pages,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
-        inodes_with_cache: policy.reclaim.inodes_with_cache,
+        inodes_with_cache: policy.computer.inodes_with_cache,
         journal: Journal::default(),
         journal_release: policy.reclaim.journal_release,
         swaps_huge_pages: match policy.reclaim.swaps_huge_pages {
@@ -129,7 +129,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
                 usize::from(spec.nodes.max(1)),
                 seed,
                 spec.scale,
-                policy.xfs,
+                policy.computer.xfs,
             ))
         }),
     }

@@ -5,6 +5,7 @@ use crate::env::{TaskContext, TaskFlags};
 use crate::state::{State, World};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use pagealloc::policy::CompactCapture;
 use pagealloc::{
     AllocFlags, BlockId, Geometry, Gfp, Migratetype, NR_ORDERS, NodeId, Order, Pfn, Request, ZoneId, ZoneType,
 };
@@ -225,7 +226,8 @@ impl<W: World> State<W> {
         let full = priority == CompactPriority::SyncFull;
         let mode = if priority == CompactPriority::Async { CompactMode::Async } else { CompactMode::SyncLight };
         // Kernel threads have what they free taken by whoever comes, as khugepaged does (`task_capc`).
-        let captures = self.alloc.policy.compaction.capture && !task.flags.contains(TaskFlags::KTHREAD);
+        let captures =
+            self.alloc.policy.compaction.capture != CompactCapture::Never && !task.flags.contains(TaskFlags::KTHREAD);
         CompactControl {
             order: Some(order),
             capture_order: captures.then_some(request.order),

@@ -7,7 +7,7 @@ use crate::env::{Env, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::reclaim::ThrottleReason;
 use crate::state::{Mm, State, World};
-use pagealloc::policy::{CompactDrains, FailedBatch, SkipOnFailure, SlowpathScheme};
+use pagealloc::policy::{CompactDrains, FailedBatch, SkipOnFailure};
 use pagealloc::{Capture, Counter, Gfp, Pfn};
 
 /// What one step did: isolate a batch, move it, drain.
@@ -199,12 +199,12 @@ impl<W: World> State<W> {
         step
     }
 
-    /// What a run ends with that lacks targets, or finds too many pages isolated. Up to 4.6 only a taken lock or another task's turn is contention, for
-    /// which a request for a huge page gives up.
+    /// What a run ends with that lacks targets, or finds too many pages isolated.
     fn gives_up(&self) -> CompactResult {
-        match self.alloc.policy.slowpath.scheme {
-            SlowpathScheme::AsyncThenSync3x | SlowpathScheme::AsyncThenSync => CompactResult::NoSuitablePage,
-            SlowpathScheme::Priorities => CompactResult::Contended,
+        if self.alloc.policy.compaction.lack_contends {
+            CompactResult::Contended
+        } else {
+            CompactResult::NoSuitablePage
         }
     }
 

@@ -3,7 +3,7 @@
 use crate::support::*;
 use mm::compaction::{CompactPriority, CompactResult};
 use mm::{MmEvent, PageFlags, TaskContext, TaskFlags};
-use pagealloc::policy::HandOver;
+use pagealloc::policy::{CompactCapture, HandOver};
 use pagealloc::{AllocFlags, Counter, FrameState, Geometry, Gfp, Machine, Pfn, Policy, ZoneId, ZoneType};
 use std::cell::Cell;
 use std::rc::Rc;
@@ -45,7 +45,7 @@ fn every_kernel_makes_a_huge_page_of_a_checkerboard() {
     for preset in pagealloc::policy::PRESETS {
         let mut machine = checkerboard(policy(preset.name, |_| ()), PageFlags::ANON);
         assert_eq!(free_blocks(&machine), 0, "{}", preset.name);
-        let captures = machine.mm.state.borrow().alloc.policy.compaction.capture;
+        let captures = machine.mm.state.borrow().alloc.policy.compaction.capture != CompactCapture::Never;
         let (result, page) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
         assert_eq!(result, CompactResult::Success, "{}", preset.name);
         assert!(page.is_some() || free_blocks(&machine) >= 512, "{}", preset.name);

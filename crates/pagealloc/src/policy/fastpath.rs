@@ -106,15 +106,6 @@ pub enum FairZones {
     LocalNode,
 }
 
-/// Automatic NUMA balancing: when address spaces are scanned, and which pages a hint fault migrates (14.2 to 14.7).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NumaBalancing {
-    /// 3.x: a scan each 100 to 5000 ms once a task has run on a second node; a node takes 128 MB in 100 ms (14.7).
-    RateLimited,
-    /// 3.13+: each 1000 to 60000 ms, slower while faults are local; a page moves on the second fault from a node (14.2 to 14.5).
-    TwoStage,
-}
-
 /// Judging free blocks for a high-order request (6.6, 6.8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatermarkTest {
@@ -225,72 +216,6 @@ pub enum PcpBatch {
     Managed1024,
     /// 6.19.
     Managed4096,
-}
-
-/// Filesystems with folios of several pages in the page cache. Guests of 6.1 and 6.12 ask for single pages only to write to files of ext4,
-/// those of 6.18 and 7.3 for up to 16 at once; versions are own knowledge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LargeFolios {
-    /// None (up to 5.17).
-    None,
-    /// XFS (5.18+).
-    Xfs,
-    /// Ext4, too (6.16+).
-    XfsAndExt4,
-}
-
-/// What XFS keeps in memory for its metadata. Sizes are those of /proc/slabinfo.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct XfsRules {
-    /// Bytes of an inode (`xfs_inode`): 960 as of 2016, 1024 on guests of 6.1, 6.12 and 6.18.
-    pub inode_bytes: u16,
-    /// Bytes of an inode's log item (`xfs_ili`): 168 as of 2016, 200 on guests of 6.1 and 6.12, 208 on one of 6.18.
-    pub log_item_bytes: u16,
-    /// Which of its caches count as reclaimable beside that of inodes.
-    pub reclaimable: XfsReclaimable,
-    /// Memory of a buffer of several pages.
-    pub buffers: XfsBuffers,
-    /// Each CPU counts what is to be logged for itself, up to its share of a checkpoint (`xlog_cil_insert_items`, 6.0: read in 6.18.15).
-    pub log_counts_by_cpu: bool,
-}
-
-/// Caches of XFS with `SLAB_RECLAIM_ACCOUNT`, whose slabs lie in reclaimable pageblocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum XfsReclaimable {
-    /// Inodes only.
-    Inodes,
-    /// Their log items ("xfs: correctly acount for reclaimable slabs", 5.8) and descriptions of buffers ("xfs: Improve metadata buffer
-    /// reclaim accountability", of the same months; versions are own knowledge).
-    AllThatIsCached,
-}
-
-/// Memory of a buffer of several pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum XfsBuffers {
-    /// Single pages.
-    Pages,
-    /// One folio, if there is one without reclaim, else single pages (`xfs_buf_alloc_backing_mem`, 6.15: read in 6.18.15).
-    Folio,
-}
-
-/// How the stack of a task is allocated on x86-64. Own knowledge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KernelStacks {
-    /// One block of this order: 1 up to 3.14 (8 KiB), 2 up to 4.8 (16 KiB).
-    Block(crate::Order),
-    /// Four single pages that `vmalloc` maps (4.9+).
-    Mapped,
-    /// The same memory in the largest blocks that can be had without reclaim, then single pages (6.19, by a later patch's message; read in 7.3.4).
-    MappedInBlocks,
-}
-
-/// How the tasks of a CPU share it. Own knowledge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduler {
-    /// Completely fair scheduler: who has had least (up to 6.5).
-    Cfs,
-    /// Earliest eligible virtual deadline first (6.6+).
-    Eevdf,
 }
 
 /// `ALLOC_FRAGMENT_STALL` (7.9).

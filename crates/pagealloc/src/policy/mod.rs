@@ -5,6 +5,7 @@
 //! which names the kernel trees that each rule was checked in.
 
 mod closest;
+mod computer;
 mod fastpath;
 mod presets;
 mod reclaim;
@@ -16,6 +17,7 @@ mod versions;
 use crate::migratetype::Migratetype;
 
 pub use closest::closest;
+pub use computer::*;
 pub use fastpath::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use reclaim::*;
@@ -58,8 +60,6 @@ pub struct Policy {
     pub boost: Boost,
     /// Fair zone allocation (7.10, 7.11).
     pub fair_zones: FairZones,
-    /// Automatic NUMA balancing (14.2 to 14.7).
-    pub numa_balancing: NumaBalancing,
     /// Skip nodes whose kswapd is awake in the first scan of the zonelist (7.1d).
     pub skip_kswapd_nodes: bool,
     /// How a high-order watermark test judges free blocks (6.6, 6.8).
@@ -77,17 +77,6 @@ pub struct Policy {
     pub lowmem_zones: LowmemZones,
     /// Largest `min_free_kbytes` that is computed from the size of memory, KiB (6.1): 65536 up to 5.4, 262144 from 5.10 on.
     pub min_free_kbytes_limit: u32,
-    /// How the stack of a task is allocated.
-    pub stacks: KernelStacks,
-    /// Page tables that an unmap frees have a list of their own, and do not lie on those of pages (x86: 6.15+, "x86/mm: make
-    /// MMU_GATHER_RCU_TABLE_FREE unconditional"), which the simulated computer asks.
-    pub page_tables_apart: bool,
-    /// Which filesystems keep files in memory in folios of several pages, which the simulated computer asks.
-    pub large_folios: LargeFolios,
-    /// What XFS keeps in memory, which the simulated computer asks.
-    pub xfs: XfsRules,
-    /// How tasks share a CPU, which the simulated computer asks.
-    pub scheduler: Scheduler,
     /// Per-CPU page lists (chapter 5).
     pub pcp: PcpRules,
     /// `ALLOC_FRAGMENT_STALL` of the 4.20 series (7.9). `None` where the kernel lacks it.
@@ -104,6 +93,8 @@ pub struct Policy {
     pub slowpath: SlowpathRules,
     /// Splits and collapses of huge pages (chapter 12).
     pub thp: ThpRules,
+    /// What is decided around memory management.
+    pub computer: ComputerRules,
     /// Sysctls whose presence or range no other field tells.
     pub sysctl_rules: SysctlRules,
     /// Values of the sysctls.

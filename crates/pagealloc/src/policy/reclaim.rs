@@ -44,24 +44,10 @@ pub struct ReclaimRules {
     /// Page cache that is brought back to be written to is a refault as well (up to 4.6), and to write to a page is to use it. Since 4.7 (f0281a00fe80) it is not:
     /// what had been there is replaced, so keeping it would have saved nothing.
     pub writes_refault: bool,
-    /// A shrinker of objects that lie on nodes sees those of the node that reclaim works on (3.12+), else all there are.
-    pub shrinkers_know_nodes: bool,
-    /// The shrinker of inodes also sees those that have page cache, and drops its clean pages with them (up to 5.15). Own
-    /// knowledge.
-    pub inodes_with_cache: bool,
     /// Who makes a filesystem's journal let go of metadata that is in its place, before a commit does.
     pub journal_release: JournalRelease,
     /// To which devices a huge page is written as it is, so that its frame is free as a block then; for others it is split first.
     pub swaps_huge_pages: SwapsHugePages,
-    /// What is read along with a page that is missed.
-    pub swap_readahead: SwapReadahead,
-    /// How far files are read ahead at most where the disk says that it rotates, KiB (`read_ahead_kb`): 128, as on any other; since 6.17
-    /// twice the largest request ("block: improve read ahead size for rotational devices"; 9b8b84879d4a raises that to 4 MiB). Measured on
-    /// guests of 6.18 and 7.3, whose virtio disks say so; those of 6.1 have 128.
-    pub rotating_readahead_kib: u32,
-    /// A fault on a program reads from its page on to the window's or the mapping's end, and nothing ahead of that (6.17+). Before, it reads
-    /// around the page, as a fault on any mapped file does.
-    pub programs_read_forward: bool,
     /// A page that is read back from swap is activated when it is mapped (4.8 to 5.8). Before, it starts on the inactive list, and so do
     /// those read ahead in all of these kernels (own knowledge).
     pub swap_in_activates: bool,
@@ -124,18 +110,6 @@ pub enum BatchFrees {
     LastFirst,
     /// In turn, 31 at a time and the rest at the end; of those the sizes that per-CPU lists don't hold come first (6.9+).
     InTurn,
-}
-
-/// How far swap is read ahead (own knowledge).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SwapReadahead {
-    /// The aligned eight slots around each miss, whether the last ones were of use or not (up to 3.13).
-    Always,
-    /// More slots the more pages read ahead were used since the last miss (3.14+).
-    ByHits,
-    /// The same where a swap device rotates; else so many pages around the address of the miss, or to the side to which misses go on, by each
-    /// mapping's own hits (4.14+, read in 6.1.192).
-    ByMapping,
 }
 
 /// How far a pass over a set of lists goes on that reclaims for compaction (`should_continue_reclaim`, 10.13).

@@ -178,8 +178,8 @@ pub struct CompactionRules {
     pub fast_search: bool,
     /// A source that the search finds gets its skip hint at once, so that isolation passes over it (5.1 to 6.2).
     pub search_marks_source: bool,
-    /// Freed pages go straight to the compacting task (5.1+).
-    pub capture: bool,
+    /// Which freed blocks go straight to the compacting task (11.13).
+    pub capture: CompactCapture,
     /// Base mark of the suitability test (11.10).
     pub suitable_mark: SuitableMark,
     /// Which blocks direct compaction for whole blocks takes pages from, if the request isn't movable (11.7).
@@ -210,6 +210,9 @@ pub struct CompactionRules {
     pub finish: CompactFinish,
     /// Where a run goes on after a page that it could not move.
     pub failed_batch: FailedBatch,
+    /// A run that lacks targets, or finds too many pages isolated, ends as contended, for which a request for a huge page gives up (4.8+). Before,
+    /// only a taken lock or another task's turn is contention.
+    pub lack_contends: bool,
     /// Deferral is kept per zone that is scanned (4.x+), or judged on the preferred zone (3.x).
     pub defer_per_zone: bool,
     /// What kcompactd makes of its requests.
@@ -382,8 +385,19 @@ pub struct SlowpathRules {
     pub compact_stalls: CompactStalls,
     /// Form of should_compact_retry.
     pub compact_retry: CompactRetry,
+    /// For which requests the OOM killer may kill.
+    pub oom_kills: OomKills,
     /// How much of the reserves a task that the OOM killer has chosen may use.
     pub victim_reserve: VictimReserve,
+}
+
+/// For which requests the OOM killer may kill, beside those that it kills for in every kernel (8.13; own knowledge).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OomKills {
+    /// Any that must not fail, whatever it asks for, and those without `__GFP_FS` (3.x).
+    NofailAndNofs,
+    /// None: reclaim without `__GFP_FS` left too much untried, so such requests go on looping (4.x+).
+    WithFs,
 }
 
 /// What a victim of the OOM killer has of the reserves below the min mark (2.9).
@@ -393,6 +407,20 @@ pub enum VictimReserve {
     All,
     /// Half: `ALLOC_OOM` (4.14+).
     Half,
+}
+
+/// What compaction takes for its request as it is freed (`compaction_capture`, 11.13), of the request's order and outside of CMA and isolated blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompactCapture {
+    /// Nothing (up to 5.0).
+    Never,
+    /// Nothing below a pageblock out of movable blocks (5.1 to 6.9).
+    SparesMovable,
+    /// The same, but for movable requests (6.10+).
+    SparesMovableOfOthers,
+    /// The same, and a page of another type's block is a fragmentation event (6.15+: read in 6.16; stable updates that claim and steal alike
+    /// have none).
+    Traced,
 }
 
 /// When a request with `__GFP_NORETRY` leaves after an initial compaction that gave no page (8.1.4). Who stays has one round of reclaim and

@@ -1,7 +1,7 @@
 //! The operations, applied to the engine and, in lock-step, to the model.
 
 use super::{Driver, Page};
-use pagealloc::policy::{FairZones, NoFragment, WatermarkReserve};
+use pagealloc::policy::{CompactCapture, FairZones, NoFragment, WatermarkReserve};
 use pagealloc::*;
 
 const MASKS: &[Gfp] = &[
@@ -271,7 +271,7 @@ impl Driver {
 
     /// Direct compaction's capture around some frees and a drain.
     fn capture(&mut self) {
-        if !self.engine.policy.compaction.capture {
+        if self.engine.policy.compaction.capture == CompactCapture::Never {
             return;
         }
         let migratetype = *self.rng.pick(&Migratetype::MERGEABLE);

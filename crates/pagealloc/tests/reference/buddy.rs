@@ -124,19 +124,19 @@ impl Model {
 
     /// 11.13, asked at each step of a merge.
     fn captured(&mut self, zone: usize, pfn: Pfn, order: Order, ours: Migratetype) -> bool {
-        let Some(capture) = &mut self.capture else { return false };
+        let (rule, Some(capture)) = (self.policy.compaction.capture, &mut self.capture) else { return false };
         let wanted = capture.page.is_none() && capture.zone.index() == zone && capture.order == order;
         let allowed = !matches!(ours, Migratetype::Cma | Migratetype::Isolate)
             && (order >= self.geometry.pageblock_order
                 || ours != Migratetype::Movable
-                || capture.migratetype == Migratetype::Movable && self.policy.list_types == ListTypes::Strict);
+                || capture.migratetype == Migratetype::Movable && rule != CompactCapture::SparesMovable);
         if !wanted || !allowed {
             return false;
         }
         capture.page = Some(pfn);
         let alloc_migratetype = capture.migratetype;
         self.prepare(pfn, order);
-        if alloc_migratetype != ours && self.policy.defrag.is_some() {
+        if alloc_migratetype != ours && rule == CompactCapture::Traced {
             self.extfrag(pfn, order, order, alloc_migratetype, ours);
         }
         true

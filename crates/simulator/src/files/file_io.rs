@@ -140,7 +140,7 @@ impl Sim {
 
     /// Order of the largest folio that the filesystem has.
     pub fn largest_folio(&self) -> Order {
-        let has_some = match self.mm.state.borrow().alloc.policy.large_folios {
+        let has_some = match self.mm.state.borrow().alloc.policy.computer.large_folios {
             LargeFolios::None => false,
             LargeFolios::Xfs => self.spec.disks.filesystem == Filesystem::Xfs,
             LargeFolios::XfsAndExt4 => true,

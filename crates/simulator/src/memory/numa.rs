@@ -33,7 +33,7 @@ impl Sim {
         let now = self.env().now();
         let State { alloc, owner, .. } = &mut *self.mm.state.borrow_mut();
         let here = alloc.node_of_cpu(self.env().cpu());
-        let rules = alloc.policy.numa_balancing;
+        let rules = alloc.policy.computer.numa_balancing;
         let Some(process) = owner.processes.get_mut(pid) else { return 0 };
         if !process.numa.is_due(rules, here, now) || rules == NumaBalancing::RateLimited && self.is_limited(here, now) {
             return 0;
@@ -79,7 +79,7 @@ impl Sim {
         }
         state.alloc.vmstat.bump(Counter::NumaHintFaults);
         state.alloc.vmstat.add(Counter::NumaHintFaultsLocal, local.into());
-        let rules = state.alloc.policy.numa_balancing;
+        let rules = state.alloc.policy.computer.numa_balancing;
         let sequence = state.owner.processes.get(pid).map_or(0, |process| process.numa.sequence);
         let again = folio.used_on == 0 || folio.used_on == here.0 + 1;
         let wanted = !local

@@ -272,7 +272,7 @@ impl Sim {
     async fn gather_table(&self, pid: Pid, gather: &mut Gather, table: Option<FolioId>) {
         let Some(table) = table else { return };
         gather.tables.push(table);
-        let apart = self.mm.state.borrow().alloc.policy.page_tables_apart;
+        let apart = self.mm.state.borrow().alloc.policy.computer.page_tables_apart;
         if !apart {
             // On the lists of pages.
             gather.kept += 1;

@@ -14,7 +14,7 @@ const STACK: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::ZERO.0);
 impl Sim {
     /// Gives a process its stack (`alloc_thread_stack_node`).
     pub async fn make_stack(&self, pid: Pid) -> Result<(), Errno> {
-        let rule = self.mm.state.borrow().alloc.policy.stacks;
+        let rule = self.mm.state.borrow().alloc.policy.computer.stacks;
         let pages = self.page_size().fill(BYTES);
         let left = match rule {
             KernelStacks::Block(order) => {
@@ -33,7 +33,7 @@ impl Sim {
 
     /// The stack of a process that is gone: its CPU keeps it, or it is freed (`free_thread_stack`).
     pub fn leave_stack(&self, stack: Vec<FolioId>) {
-        let mapped = !matches!(self.mm.state.borrow().alloc.policy.stacks, KernelStacks::Block(_));
+        let mapped = !matches!(self.mm.state.borrow().alloc.policy.computer.stacks, KernelStacks::Block(_));
         // One that could not be had whole is nobody's to keep.
         let whole = || {
             let owner = &self.mm.state.borrow().owner;

@@ -64,7 +64,7 @@ impl Sim {
     /// Slots that are read for a miss: those beside its own, or those of its neighbours in the address space.
     fn read_along(&self, at: At, of: FolioId) -> Vec<u32> {
         let state = &mut *self.mm.state.borrow_mut();
-        let (rule, by_mapping) = (state.alloc.policy.reclaim.swap_readahead, self.reads_by_mapping(state));
+        let (rule, by_mapping) = (state.alloc.policy.computer.swap_readahead, self.reads_by_mapping(state));
         let owner = &mut state.owner;
         let Some(missed) = owner.swapped_at(of) else { return Vec::new() };
         if self.spec.rotates(true) {
@@ -80,7 +80,7 @@ impl Sim {
 
     /// Whether the hits of mappings tell how far swap is read ahead, and not those of slots.
     fn reads_by_mapping(&self, state: &State<SimWorld>) -> bool {
-        state.alloc.policy.reclaim.swap_readahead == SwapReadahead::ByMapping && !self.spec.rotates(true)
+        state.alloc.policy.computer.swap_readahead == SwapReadahead::ByMapping && !self.spec.rotates(true)
     }
 
     /// Starts reading a slot into a page, unless another task was faster or the content is gone.

@@ -20,7 +20,6 @@ pub(super) fn linux_3_11() -> Policy {
         bulk_requests: BulkRequests::OneByOne,
         boost: Boost::Never,
         fair_zones: FairZones::Off,
-        numa_balancing: NumaBalancing::RateLimited,
         skip_kswapd_nodes: false,
         watermark_test: WatermarkTest::Halving,
         reserve_for_nonblocking: false,
@@ -29,17 +28,6 @@ pub(super) fn linux_3_11() -> Policy {
         watermark_gap: WatermarkGap::QuarterOfMin,
         lowmem_zones: LowmemZones::AllButHighMem,
         min_free_kbytes_limit: 65536,
-        stacks: KernelStacks::Block(1),
-        page_tables_apart: false,
-        large_folios: LargeFolios::None,
-        xfs: XfsRules {
-            inode_bytes: 960,
-            log_item_bytes: 168,
-            reclaimable: XfsReclaimable::Inodes,
-            buffers: XfsBuffers::Pages,
-            log_counts_by_cpu: false,
-        },
-        scheduler: Scheduler::Cfs,
         pcp: PcpRules {
             orders: PcpOrders::Zero,
             high: PcpHigh::SixBatches,
@@ -64,6 +52,7 @@ pub(super) fn linux_3_11() -> Policy {
             always_noretry: true,
             scan_progress: ScanProgress::WholeRanges,
         },
+        computer: COMPUTER_3_11,
         sysctl_rules: SysctlRules {
             compact_unevictable_allowed: false,
             watermark_scale_factor_max: 1000,
@@ -93,13 +82,8 @@ const RECLAIM_3_11: ReclaimRules = ReclaimRules {
     slab_minimum: false,
     workingset: false,
     writes_refault: true,
-    shrinkers_know_nodes: false,
-    inodes_with_cache: true,
     journal_release: JournalRelease::Migration,
     swaps_huge_pages: SwapsHugePages::Never,
-    swap_readahead: SwapReadahead::Always,
-    rotating_readahead_kib: 128,
-    programs_read_forward: false,
     swap_in_activates: false,
     anon_dirtyable: true,
     slab_pressure: SlabPressure::EachZone,
@@ -140,7 +124,8 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
     async_same_type: false,
     fast_search: false,
     search_marks_source: false,
-    capture: false,
+    capture: CompactCapture::Never,
+    lack_contends: false,
     suitable_mark: SuitableMark::Low,
     sources_of_blocks: BlockSources::OwnType,
     gap: CompactGap::TwiceOrder,
@@ -171,7 +156,28 @@ const SLOWPATH_3_11: SlowpathRules = SlowpathRules {
     noretry_leaves: NoRetryLeaves::OnDeferred,
     compact_stalls: CompactStalls::Attempts,
     compact_retry: CompactRetry::Classified,
+    oom_kills: OomKills::NofailAndNofs,
     victim_reserve: VictimReserve::All,
+};
+
+const COMPUTER_3_11: ComputerRules = ComputerRules {
+    scheduler: Scheduler::Cfs,
+    numa_balancing: NumaBalancing::RateLimited,
+    stacks: KernelStacks::Block(1),
+    page_tables_apart: false,
+    large_folios: LargeFolios::None,
+    xfs: XfsRules {
+        inode_bytes: 960,
+        log_item_bytes: 168,
+        reclaimable: XfsReclaimable::Inodes,
+        buffers: XfsBuffers::Pages,
+        log_counts_by_cpu: false,
+    },
+    shrinkers_know_nodes: false,
+    inodes_with_cache: true,
+    swap_readahead: SwapReadahead::Always,
+    rotating_readahead_kib: 128,
+    programs_read_forward: false,
 };
 
 /// 3.10.0: 3.11 without its series "Reduce system disruption due to kswapd" (M. Gorman). Everything else of 3.11 is taken as it is.
@@ -204,7 +210,7 @@ pub(super) fn linux_3_12() -> Policy {
         name: "linux-3.12",
         extfrag_ownership: ExtfragOwnership::RequestIsBlock,
         fair_zones: FairZones::AllNodes,
-        reclaim: ReclaimRules { shrinkers_know_nodes: true, ..base.reclaim },
+        computer: ComputerRules { shrinkers_know_nodes: true, ..base.computer },
         kswapd: KswapdRules { wake: KswapdWake::ZoneNotBalanced, ..base.kswapd },
         ..base
     }

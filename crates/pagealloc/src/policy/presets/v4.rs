@@ -13,14 +13,11 @@ pub(super) fn linux_4_6() -> Policy {
         reserve: Reserve::HighAtomic,
         fallback: Fallback::HalfMoved,
         fair_zones: FairZones::LocalNode,
-        numa_balancing: NumaBalancing::TwoStage,
-        stacks: KernelStacks::Block(2),
         watermark_test: WatermarkTest::OneSuitableBlock,
         watermark_reserve: WatermarkReserve::HighHarder,
         watermark_gap: WatermarkGap::ScaleFactor,
         reclaim: ReclaimRules {
             workingset: true,
-            swap_readahead: SwapReadahead::ByHits,
             anon_dirtyable: false,
             dirty_pages: DirtyPages::Stay,
             pass_end: PassEnd::ScansProportion,
@@ -43,9 +40,16 @@ pub(super) fn linux_4_6() -> Policy {
         slowpath: SlowpathRules {
             scheme: SlowpathScheme::AsyncThenSync,
             compact_stalls: CompactStalls::Runs,
+            oom_kills: OomKills::WithFs,
             ..base.slowpath
         },
         thp: ThpRules { defers_split: true, collapses_anywhere: false, fault_nodes: FaultNodes::Local, ..base.thp },
+        computer: ComputerRules {
+            numa_balancing: NumaBalancing::TwoStage,
+            stacks: KernelStacks::Block(2),
+            swap_readahead: SwapReadahead::ByHits,
+            ..base.computer
+        },
         sysctl_rules: SysctlRules { compact_unevictable_allowed: true, ..base.sysctl_rules },
         ..base
     }
@@ -110,6 +114,7 @@ pub(super) fn linux_4_8() -> Policy {
             skip_on_failure: SkipOnFailure::On,
             target_scan: TargetScan::ToTheMark,
             light_isolates_writeback: false,
+            lack_contends: true,
             ..base.compaction
         },
         slowpath: SlowpathRules { scheme: SlowpathScheme::Priorities, ..base.slowpath },
@@ -125,7 +130,7 @@ pub(super) fn linux_4_9_rc1() -> Policy {
     let base = linux_4_8();
     Policy {
         name: "linux-4.9-rc1",
-        stacks: KernelStacks::Mapped,
+        computer: ComputerRules { stacks: KernelStacks::Mapped, ..base.computer },
         reclaim: ReclaimRules { compaction_ready: CompactionReady::HighAndGap, ..base.reclaim },
         compaction: CompactionRules {
             suitable_mark: SuitableMark::LowIfCostly,
@@ -156,10 +161,10 @@ pub(super) fn linux_4_20() -> Policy {
     let base = linux_4_9_rc1();
     Policy {
         name: "linux-4.20",
+        computer: ComputerRules { swap_readahead: SwapReadahead::ByMapping, ..base.computer },
         fallback: Fallback::FreeAndAlike,
         pcp: PcpRules { batch: PcpBatch::Managed1024, ..base.pcp },
         reclaim: ReclaimRules {
-            swap_readahead: SwapReadahead::ByMapping,
             dirty_pages: DirtyPages::MoveAway,
             scan_balance: ScanBalance::ByListsKept,
             throttling: Throttling::Once,

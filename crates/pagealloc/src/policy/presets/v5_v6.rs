@@ -46,7 +46,7 @@ pub(super) fn linux_5_4() -> Policy {
         compaction: CompactionRules {
             fast_search: true,
             search_marks_source: true,
-            capture: true,
+            capture: CompactCapture::SparesMovable,
             finish: CompactFinish::AtBlockBoundary,
             target_mark: TargetMark::Min,
             async_yields: false,
@@ -74,7 +74,10 @@ pub(super) fn linux_5_10() -> Policy {
         boot_release: BootRelease::Tail,
         tail_placement: true,
         min_free_kbytes_limit: 262144,
-        xfs: XfsRules { reclaimable: XfsReclaimable::AllThatIsCached, ..base.xfs },
+        computer: ComputerRules {
+            xfs: XfsRules { reclaimable: XfsReclaimable::AllThatIsCached, ..base.computer.xfs },
+            ..base.computer
+        },
         reclaim: ReclaimRules {
             anon_workingset: true,
             swap_in_activates: false,
@@ -120,11 +123,14 @@ pub(super) fn linux_6_1() -> Policy {
     Policy {
         name: "linux-6.1",
         merge_types: MergeTypes::Mergeable,
-        large_folios: LargeFolios::Xfs,
-        xfs: XfsRules { inode_bytes: 1024, log_item_bytes: 200, log_counts_by_cpu: true, ..base.xfs },
+        computer: ComputerRules {
+            large_folios: LargeFolios::Xfs,
+            xfs: XfsRules { inode_bytes: 1024, log_item_bytes: 200, log_counts_by_cpu: true, ..base.computer.xfs },
+            inodes_with_cache: false,
+            ..base.computer
+        },
         pcp: PcpRules { empties: PcpEmpties::WhileOnlyFreed, ..base.pcp },
         reclaim: ReclaimRules {
-            inodes_with_cache: false,
             throttling: Throttling::ByReason,
             compacts_by_mask: false,
             idle_zones: IdleZones::PassedOver,
@@ -227,7 +233,7 @@ pub(super) fn linux_6_6() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.6",
-        scheduler: Scheduler::Eevdf,
+        computer: ComputerRules { scheduler: Scheduler::Eevdf, ..base.computer },
         lowmem_zones: LowmemZones::AllButHighMemAndMovable,
         watermark_reserve: WatermarkReserve::MinReserve,
         reserve_for_nonblocking: true,
@@ -281,6 +287,7 @@ pub(super) fn linux_6_12() -> Policy {
         pcp: PcpRules { high: PcpHigh::AutoTuned, empties: PcpEmpties::AfterBatch, ..base.pcp },
         kswapd: KswapdRules { failures_end: FailuresEnd::OnProgress, retries_without_trim: true, ..base.kswapd },
         compaction: CompactionRules {
+            capture: CompactCapture::SparesMovableOfOthers,
             moves_compound: true,
             targets_by_order: true,
             targets_below_order: true,
@@ -370,13 +377,20 @@ pub(super) fn linux_6_15_rc1() -> Policy {
     let base = linux_6_14();
     Policy {
         name: "linux-6.15-rc1",
-        page_tables_apart: true,
-        xfs: XfsRules { buffers: XfsBuffers::Folio, ..base.xfs },
+        computer: ComputerRules {
+            page_tables_apart: true,
+            xfs: XfsRules { buffers: XfsBuffers::Folio, ..base.computer.xfs },
+            ..base.computer
+        },
         fallback: Fallback::ClaimThenSteal { batch_mode: false },
         boost: Boost::ClaimAttempt,
         defrag: Some(defrag_mode::RELEASED),
         reclaim: ReclaimRules { compaction_ready: CompactionReady::SuitableAboveHigh, ..base.reclaim },
-        compaction: CompactionRules { suitable_mark: SuitableMark::Caller, ..base.compaction },
+        compaction: CompactionRules {
+            suitable_mark: SuitableMark::Caller,
+            capture: CompactCapture::Traced,
+            ..base.compaction
+        },
         ..base
     }
 }
@@ -398,7 +412,7 @@ pub(super) fn linux_6_16() -> Policy {
     Policy {
         name: "linux-6.16",
         pcp: PcpRules { empties: PcpEmpties::AfterBatchAndHalfHighMin, ..base.pcp },
-        large_folios: LargeFolios::XfsAndExt4,
+        computer: ComputerRules { large_folios: LargeFolios::XfsAndExt4, ..base.computer },
         ..base
     }
 }
@@ -410,12 +424,8 @@ pub(super) fn linux_6_17() -> Policy {
     Policy {
         name: "linux-6.17",
         reserve_for_nonblocking: false,
-        reclaim: ReclaimRules {
-            rotating_readahead_kib: 8192,
-            programs_read_forward: true,
-            generations: Some(GENERATIONS_6_17),
-            ..base.reclaim
-        },
+        reclaim: ReclaimRules { generations: Some(GENERATIONS_6_17), ..base.reclaim },
+        computer: ComputerRules { rotating_readahead_kib: 8192, programs_read_forward: true, ..base.computer },
         ..base
     }
 }
@@ -427,7 +437,7 @@ pub(super) fn linux_6_18() -> Policy {
     Policy {
         name: "linux-6.18",
         skip_kswapd_nodes: true,
-        xfs: XfsRules { log_item_bytes: 208, ..base.xfs },
+        computer: ComputerRules { xfs: XfsRules { log_item_bytes: 208, ..base.computer.xfs }, ..base.computer },
         reclaim: ReclaimRules {
             swap_tables: SwapTableRule::PerCluster,
             idle_zones: IdleZones::ReserveCountsIfFull,
@@ -457,7 +467,7 @@ pub(super) fn linux_6_19() -> Policy {
         name: "linux-6.19",
         merge_retype: MergeRetype::WholeRange,
         pcp: PcpRules { batch: PcpBatch::Managed4096, steps: PcpSteps::All, ..base.pcp },
-        stacks: KernelStacks::MappedInBlocks,
+        computer: ComputerRules { stacks: KernelStacks::MappedInBlocks, ..base.computer },
         reclaim: ReclaimRules { kswapd_file_writes: FileWrites::Never, ..base.reclaim },
         kswapd: KswapdRules { boosted_run_may_fail: false, ..base.kswapd },
         slowpath: SlowpathRules { noretry_leaves: NoRetryLeaves::AlsoOnThisNode, ..base.slowpath },

@@ -269,7 +269,7 @@ impl Sim {
 
     /// Memory of a buffer of so many pages.
     async fn buffer_memory(&self, pid: Pid, count: u32) -> Vec<FolioId> {
-        let as_folio = count > 1 && self.mm.state.borrow().alloc.policy.xfs.buffers == XfsBuffers::Folio;
+        let as_folio = count > 1 && self.mm.state.borrow().alloc.policy.computer.xfs.buffers == XfsBuffers::Folio;
         if as_folio && count.is_power_of_two() {
             let order = count.trailing_zeros() as Order;
             if let Some(folio) = self.kernel_page(order, BUFFER_FOLIO | Gfp::COMP, pid, KernelUse::Buffer).await {

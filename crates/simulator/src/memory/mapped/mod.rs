@@ -209,7 +209,7 @@ impl Sim {
 
     /// Where reading for a fault on a program ends: with the mapping. `None` of other mappings.
     fn ends(&self, region: Region, backing: Backing) -> Option<u32> {
-        let forward = self.mm.state.borrow().alloc.policy.reclaim.programs_read_forward;
+        let forward = self.mm.state.borrow().alloc.policy.computer.programs_read_forward;
         (forward && backing.mapping == FileMapping::Exec).then_some(region.pages)
     }
 
