@@ -8,7 +8,7 @@ use lab::outcome::Outcome;
 use lab::timeline::{Sampling, Timeline};
 use pagealloc::Policy;
 use recording::occupancy::kernel_timeline as kernel_timeline_of;
-use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise};
+use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise, tick_cut_short};
 use recording::replay::{RecordedPolicyError, ReplayError, ReplayOptions, Replayed, recorded_caveats, recorded_policy};
 use recording::{CutPoint, Recording};
 use std::path::Path;
@@ -81,6 +81,8 @@ pub struct Truth {
     pub settings: Settings,
     /// Policy of the recorded kernel with the sysctls that were in force.
     pub policy: Policy,
+    /// What is to be said of that policy, and of a tick that is left out.
+    pub caveats: Vec<String>,
 }
 
 /// Reads a recording for comparison only; it needs no page-level trace.
@@ -92,7 +94,8 @@ pub fn load_truth(path: &Path) -> Result<Truth, Failure> {
     let name = name_of(path);
     let policy = recorded_policy(&recording).map_err(|error| Failure::Input(unknown_policy(&recording, &error)))?;
     let kernel = kernel_alone(&recording).map_err(bad_input)?;
-    Ok(Truth { name, kernel, settings: settings::of(&recording), policy })
+    let caveats = recorded_caveats(&recording).into_iter().chain(tick_cut_short(&recording)).collect();
+    Ok(Truth { name, kernel, settings: settings::of(&recording), policy, caveats })
 }
 
 /// What the kernel of a recording did, over all of it, whichever kernel it was.

@@ -295,6 +295,9 @@ fn what_a_recording_lacks_is_said_by_all_that_replay_it() {
         assert!(said[1].starts_with("start.pagestate is not in the recording: "), "{said:?}");
         assert!(said[2].starts_with("start.pageblocks is not in the recording: "), "{said:?}");
     }
+    let name = dir.path().file_name().expect("it has one").to_string_lossy();
+    let said = warnings(&["validate", "../../recordings/demo", "--seeds", "1", "--pair"]);
+    assert_eq!(said, [format!("{name}: vm.defrag_mode is not in the recording: taken as 0")]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::load;
 use crate::backend::{Truth, load_truth};
 use crate::column_spec::RECORDED;
-use crate::failure::Failure;
+use crate::failure::{Failure, warn};
 #[cfg(feature = "machines")]
 use crate::machine_commands::grid;
 use crate::output::{self, Format};
@@ -65,7 +65,7 @@ fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {
 }
 
 fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Prediction, Failure> {
-    let (loaded, truth) = (load(path)?, load_truth(other)?);
+    let (loaded, truth) = (load(path)?, truth_of(other)?);
     let [like_before, like_after] = again(args, [&loaded.settings, &truth.settings])?;
     let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, replay_seeds(args), &args.engine)?;
     let after = over_seeds(
@@ -98,11 +98,18 @@ fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Predi
     })
 }
 
+/// Loads a recording that others are compared with; says what is to be said of it.
+fn truth_of(path: &Path) -> Result<Truth, Failure> {
+    let truth = load_truth(path)?;
+    truth.caveats.iter().for_each(|said| warn(&format!("{}: {said}", truth.name)));
+    Ok(truth)
+}
+
 /// The recordings of `--spread`, sorted by which of the settings they were made with.
 fn again<const N: usize>(args: &ValidateArgs, settings: [&Settings; N]) -> Result<[Vec<Truth>; N], Failure> {
     let mut sorted = std::array::from_fn(|_| Vec::new());
     for path in &args.spread {
-        let truth = load_truth(path)?;
+        let truth = truth_of(path)?;
         match settings.iter().position(|settings| changes(settings, &truth.settings).is_empty()) {
             Some(at) => sorted[at].push(truth),
             None => return Err(not_again(&truth, settings[0])),

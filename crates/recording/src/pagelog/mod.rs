@@ -45,6 +45,7 @@ pub use cached::StartCached;
 pub(crate) use epoch::since_epoch;
 pub(crate) use late::ends as task_ends;
 pub(crate) use moves::PageArray;
+pub use notes::tick_cut_short;
 pub use start::{InUse, StartFrame, StartState, StartUse};
 pub(crate) use truth::zones as zones_of;
 pub use truth::{ProcTexts, between};

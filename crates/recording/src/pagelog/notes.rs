@@ -8,13 +8,14 @@ use crate::Recording;
 
 /// All that is to be said, a sentence each.
 pub(super) fn of(recording: &Recording, start: &Start<'_>, beside: &Beside) -> Vec<String> {
-    let cut_short = recording.tick_cut_short.map(|line| {
-        format!(
-            "{}:{line}: the file ends inside the tick that begins here, which is left out",
-            recording.name_of("ticks.txt").display()
-        )
-    });
-    start.notes().chain(cut_short).chain(unmarked(recording, beside)).chain(crowded(beside)).collect()
+    start.notes().chain(tick_cut_short(recording)).chain(unmarked(recording, beside)).chain(crowded(beside)).collect()
+}
+
+/// What is to be said if the last tick was cut short.
+pub fn tick_cut_short(recording: &Recording) -> Option<String> {
+    let line = recording.tick_cut_short?;
+    let path = recording.name_of("ticks.txt");
+    Some(format!("{}:{line}: the file ends inside the tick that begins here, which is left out", path.display()))
 }
 
 /// What the log has not enough places for.
