@@ -1,10 +1,7 @@
 //! One figure over several runs of the same thing: what is typical, how far they lie apart, how well the mean is known.
 
-use crate::stats::{mean, mean_interval};
+use crate::stats::{CONFIDENCE, mean, mean_interval};
 use serde::Serialize;
-
-/// Probability that a confidence interval holds what it is an interval of.
-pub const CONFIDENCE: f64 = 0.95;
 
 /// Seeds that a policy needs at least for a difference to be told from chance (Mann-Whitney, p < 0.05).
 pub(crate) const ENOUGH: usize = 4;

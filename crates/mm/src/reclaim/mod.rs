@@ -71,7 +71,7 @@ use pagealloc::{Counter, Gfp, Order, Pfn, ZoneType};
 pub const SWAP_CLUSTER_MAX: u32 = 32;
 /// Priority that every run starts with: a 4096th of each list.
 pub const DEF_PRIORITY: u8 = 12;
-/// Fruitless kswapd runs after which a node counts as hopeless (9.10).
+/// Fruitless kswapd runs after which a node counts as hopeless (9.10), and fruitless rounds of a request that are forgiven (1.3).
 pub const MAX_RECLAIM_RETRIES: u32 = 16;
 
 /// What one run of reclaim may do and has done (10.2 to 10.6, 9.5).

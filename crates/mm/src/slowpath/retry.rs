@@ -5,12 +5,11 @@ use crate::compaction::{CompactPriority, CompactResult};
 use crate::defrag;
 use crate::env::{Env, TaskFlags, Work};
 use crate::event::{MmEvent, MmObserver};
+use crate::reclaim::MAX_RECLAIM_RETRIES;
 use crate::state::{Mm, State, World};
 use pagealloc::policy::CompactRetry;
 use pagealloc::{AllocFlags, Order, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId};
 
-/// Fruitless reclaim rounds that are forgiven (1.3).
-const MAX_RECLAIM_RETRIES: u32 = 16;
 /// Compactions with success but without a page that are forgiven; a quarter of it for costly orders (1.3, 8.7).
 const MAX_COMPACT_RETRIES: u32 = 16;
 

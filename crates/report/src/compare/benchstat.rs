@@ -2,9 +2,9 @@
 //! benchstat itself reads.
 
 use super::layout::{banks, header, in_room};
-use super::rule::{ALPHA, CONFIDENCE, Rule};
+use super::rule::Rule;
 use super::{Comparison, change};
-use crate::stats::{self, Interval};
+use crate::stats::{self, ALPHA, CONFIDENCE, Interval};
 use crate::text::heading;
 use std::fmt::Write;
 

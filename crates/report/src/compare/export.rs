@@ -1,11 +1,10 @@
 //! The comparison for programs: JSON and CSV.
 
-use super::rule::CONFIDENCE;
 use super::{Comparison, Variant, change};
 use super::{setup, vmstat};
 use crate::csv::field;
 use crate::json::SCHEMA_VERSION;
-use crate::stats::{self, Interval, bootstrap};
+use crate::stats::{self, CONFIDENCE, Interval, bootstrap};
 use serde_json::{Value, json};
 use std::fmt::Write;
 

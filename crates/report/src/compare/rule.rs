@@ -1,7 +1,7 @@
 //! When a difference counts: the rules behind the stars, and the percentages beside them.
 
 use super::direction::Better;
-use crate::stats;
+use crate::stats::{self, ALPHA};
 
 /// The rule that a comparison is judged by; it also decides the layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,10 +18,6 @@ pub enum Rule {
 
 /// Level of the t-test of [`Rule::Mmtests2018`].
 const LEVEL_2018: f64 = 0.10;
-/// Level of [`Rule::Benchstat`].
-pub(super) const ALPHA: f64 = 0.05;
-/// Level of every confidence interval.
-pub(super) const CONFIDENCE: f64 = 0.95;
 /// Standard deviations that half an interval of [`Rule::Mmtests`] has.
 const HALF_WIDTH: f64 = 1.96;
 

@@ -1,10 +1,9 @@
 //! Does a row rise or fall: from run to run, or in the course of each run?
 
-use super::rule::{ALPHA, CONFIDENCE};
 use super::{Comparison, Run, Variant};
 use crate::pattern::fits;
 use crate::rows::SUMMED_OVER_ZONES;
-use crate::stats::{self, Interval, Trend};
+use crate::stats::{self, ALPHA, CONFIDENCE, Interval, Trend};
 use crate::text::heading;
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -17,6 +17,11 @@ pub use student::{one_sample, pooled_df, welch};
 pub use summary::{coefficient_of_variation, mean, median, stddev, variance};
 pub use trend::{Trend, trend};
 
+/// Probability that a confidence interval holds what it is an interval of.
+pub const CONFIDENCE: f64 = 0.95;
+/// Level of tests: a smaller p tells two samples apart.
+pub const ALPHA: f64 = 0.05;
+
 /// Result of a test of two samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Test {

@@ -2,8 +2,8 @@
 
 use super::expression::Expression;
 use super::results::{CellId, Results};
-use super::statistic::{ALPHA, Statistic, estimate, ratio, slope};
-use crate::stats::{self, Interval};
+use super::statistic::{Statistic, estimate, ratio, slope};
+use crate::stats::{self, ALPHA, Interval};
 use crate::text::number;
 use serde::Deserialize;
 

@@ -4,8 +4,8 @@
 
 use super::definition::{FACTOR, Row, Series, Study, Table};
 use super::results::{CellId, Results};
-use super::statistic::{ALPHA, estimate, ratio, slope};
-use crate::stats::Interval;
+use super::statistic::{estimate, ratio, slope};
+use crate::stats::{ALPHA, Interval};
 use crate::text::number;
 
 /// What fell to zero where it was published may be left with this share of the first column's.

@@ -1,12 +1,8 @@
 //! What is said of a figure over the runs of a cell, with its interval.
 
-use crate::stats::{self, Interval, bootstrap};
+use crate::stats::{self, CONFIDENCE, Interval, bootstrap};
 use serde::Deserialize;
 
-/// Level of the intervals.
-pub(super) const CONFIDENCE: f64 = 0.95;
-/// Level of tests.
-pub(super) const ALPHA: f64 = 0.05;
 /// Seed of intervals that are drawn: the same runs always give the same.
 const SEED: u64 = 1;
 

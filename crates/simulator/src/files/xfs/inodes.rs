@@ -7,17 +7,15 @@
 //! the log is forced, every 30 s (`xlog_cil_push_work`; in a guest of 6.18 the vectors of a checkpoint at 11 s were there until 29 s). Shadows
 //! stay until the inode is logged again, or leaves memory. Left out: vectors of directory blocks and inode trees.
 
+use super::SYNC;
 use crate::sim::Sim;
 use crate::state::address_space::Pid;
 use crate::state::computer::Computer;
 use crate::state::slab::Object;
 use crate::state::xfs::{CLUSTER_BYTES, INODES_A_CLUSTER, InodeCheckpoint, InodeLog, Logged};
 use lab::Stream;
-use mm::{Env, Nanos};
+use mm::Env;
 use workload::Filesystem;
-
-/// How often everything is written (`xfssyncd_centisecs`).
-const SYNC: Nanos = 30_000_000_000;
 
 impl Computer {
     /// The inode's item, with all its memory, goes when the inode does.

@@ -1,14 +1,14 @@
 //! The log: checkpoints, and the metadata that has to be written before the log can be used again.
 
+use super::SYNC;
 use crate::sim::Sim;
 use crate::state::slab::Object;
 use crate::state::xfs::{AIL_BYTES, BufferId, CIL_BYTES, Given, LogVector, Xfs};
 use lab::Stream;
 use mm::{Env, Nanos};
 
-/// How often the log's worker looks whether there is something to do, and how often it writes everything (`xfssyncd_centisecs`).
+/// How often the log's worker looks whether there is something to do.
 const LOOK: Nanos = 10_000_000;
-const SYNC: Nanos = 30_000_000_000;
 /// An inode's log vector: core and attributes.
 const INODE_BYTES: u64 = 400;
 /// How often inodes that nobody needs are looked for while there are some: a sixth of `xfssyncd_centisecs`.

@@ -19,3 +19,5 @@ use mm::Nanos;
 /// `congestion_wait(BLK_RW_ASYNC, HZ/50)` between two attempts at memory, and attempts between two messages.
 const RETRY: Nanos = 20_000_000;
 const ATTEMPTS_A_MESSAGE: u64 = 100;
+/// How often a log's worker writes everything (`xfssyncd_centisecs`).
+const SYNC: Nanos = 30_000_000_000;

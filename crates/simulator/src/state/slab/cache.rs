@@ -117,7 +117,7 @@ impl Layouts {
 
     #[cfg(test)]
     pub fn of_preset(name: &str) -> Layouts {
-        Layouts::of(pagealloc::policy::preset(name).unwrap().xfs)
+        Layouts::of(pagealloc::policy::preset(name).unwrap().computer.xfs)
     }
 }
 
