@@ -5,8 +5,12 @@
 //! which names the kernel trees that each rule was checked in.
 
 mod closest;
+mod compaction;
 mod computer;
+mod defrag;
 mod fastpath;
+mod generations;
+mod kswapd;
 mod presets;
 mod reclaim;
 mod slowpath;
@@ -17,8 +21,12 @@ mod versions;
 use crate::migratetype::Migratetype;
 
 pub use closest::closest;
+pub use compaction::*;
 pub use computer::*;
+pub use defrag::*;
 pub use fastpath::*;
+pub use generations::*;
+pub use kswapd::*;
 pub use presets::{PRESETS, Preset, preset};
 pub use reclaim::*;
 pub use slowpath::*;
