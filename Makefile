@@ -14,7 +14,7 @@ help:
 	@echo "make vm-test boot real kernels under QEMU and see that their results come back (skipped, with the reason, without QEMU)"
 	@echo "make bless   after a wanted change of the model: golden digests, snapshots and the README's table anew"
 	@echo "make papers  docs/papers and docs/questions: the documents and open questions, run again with $(PAPER_SEEDS) seeds a variant (resumable)"
-	@echo "make papers-full-size  docs/papers/full-size: weiner2025 with a whole kernel (40 minutes on two CPUs)"
+	@echo "make papers-full-size  docs/papers/full-size: weiner2025 with a whole kernel, $(PAPER_SEEDS) seeds a variant (80 minutes on two CPUs)"
 	@echo "make questions  docs/questions alone"
 	@echo "make validation  docs/validation.md and docs/validation: the model against real kernels, from $(RECORDINGS) and $(GRIDS)"
 	@echo "make validation-grids  boot real kernels for it, into $(GRIDS) (hours where they must be emulated; resumable)"
@@ -71,11 +71,11 @@ papers:
 	$(fraglab_release) paper all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/papers.txt
 	@$(MAKE) --no-print-directory questions
 
-# Forty minutes on two CPUs: the size decides much of weiner2025.
+# Eighty minutes on two CPUs: the size decides much of weiner2025.
 papers-full-size:
 	$(CARGO) build --locked --release --package fraglab
 	@mkdir -p target docs/papers/full-size
-	$(fraglab_release) paper weiner2025 --scale 1 --seeds 5 --cache $(PAPER_CACHE) -o target/full-size > target/papers-full-size.txt
+	$(fraglab_release) paper weiner2025 --scale 1 --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o target/full-size > target/papers-full-size.txt
 	@cp target/full-size/papers/* docs/papers/full-size/
 
 # From 4 seeds on a difference can be told from chance; runs that papers share are in their cache.
