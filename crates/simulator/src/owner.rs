@@ -112,7 +112,7 @@ impl Owner for Computer {
                 let files = self.xfs.as_ref().map_or(0, |xfs| xfs.count_files(node.index()));
                 (files * self.cache_pressure / 100, 2)
             }
-            XFS_BUFFERS => (self.xfs.as_ref().map_or(0, |xfs| xfs.count_buffers(node.index())), 2),
+            XFS_BUFFERS => (self.xfs.as_ref().map_or(0, |xfs| xfs.count_buffers(node)), 2),
             _ => (0, 2),
         }
     }
@@ -140,7 +140,7 @@ impl Owner for Computer {
                 released.extend(gone.into_iter().filter_map(|id| folios.frame(id)));
                 nr
             }
-            XFS_FILES | XFS_BUFFERS => self.shrink_xfs(shrinker == XFS_FILES, node.index(), nr, freed),
+            XFS_FILES | XFS_BUFFERS => self.shrink_xfs(shrinker == XFS_FILES, node, nr, freed),
             _ => 0,
         };
         freed.extend(self.empty_slab_frames());

@@ -2,8 +2,7 @@
 
 use crate::failure::Failure;
 use crate::machine_commands::run_args::ScenariosArgs;
-use crate::machine_commands::scenarios::DEFAULT_POLICY;
-use crate::machine_commands::scenarios::read;
+use crate::machine_commands::scenarios::{DEFAULT_POLICY, read};
 use crate::output::{self, Format};
 use report::{SCHEMA_VERSION, csv_field};
 use serde_json::{Value, json};

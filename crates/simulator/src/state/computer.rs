@@ -255,9 +255,9 @@ impl Computer {
     }
 
     /// Takes names and inodes, or buffers, from XFS.
-    pub fn shrink_xfs(&mut self, files: bool, node: usize, nr: u64, freed: &mut Vec<Pfn>) -> u64 {
+    pub fn shrink_xfs(&mut self, files: bool, node: NodeId, nr: u64, freed: &mut Vec<Pfn>) -> u64 {
         let Some(xfs) = &mut self.xfs else { return 0 };
-        let given = if files { xfs.shrink_files(node, nr) } else { xfs.shrink_buffers(node, nr) };
+        let given = if files { xfs.shrink_files(node.index(), nr) } else { xfs.shrink_buffers(node, nr) };
         self.free_objects(given.objects);
         freed.extend(given.pages.into_iter().filter_map(|id| self.forget(id)));
         given.scanned

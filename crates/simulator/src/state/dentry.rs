@@ -1,7 +1,7 @@
 //! Dentries: names in memory, of files that exist and of some that don't. A name whose first use has ended is on one LRU list, where the
 //! end of a later use earns another round (`retain_dentry`).
 
-use crate::state::node_lines::{NodeLines, Place};
+use crate::state::node_lines::{NodeLines, NodeTicket};
 use crate::state::rows::Rows;
 use crate::state::slab::{Object, Slabs};
 use foldhash::HashMap;
@@ -19,8 +19,8 @@ pub(crate) enum Name {
 struct Dentry {
     object: Object,
     node: NodeId,
-    /// Place on the LRU list: none while its first use lasts, or if the shrinker has met it in use.
-    place: Option<Place>,
+    /// NodeTicket on the LRU list: none while its first use lasts, or if the shrinker has met it in use.
+    place: Option<NodeTicket>,
     /// A use has ended since it was listed.
     referenced: bool,
     /// An open file or a mapping has it.

@@ -2,7 +2,7 @@
 
 use crate::state::address_space::Pid;
 use crate::state::folio::FolioId;
-use crate::state::node_lines::Place;
+use crate::state::node_lines::NodeTicket;
 use crate::state::page_size::PageSize;
 use crate::state::page_tree::{PageTree, Slot};
 use crate::state::readahead::Readahead;
@@ -40,8 +40,8 @@ pub(crate) struct File {
     pub opened: u32,
     /// Address spaces that it is mapped in.
     pub mapped: Vec<MappedAt>,
-    /// Place on the LRU of unused inodes.
-    pub unused: Option<Place>,
+    /// NodeTicket on the LRU of unused inodes.
+    pub unused: Option<NodeTicket>,
     pub readahead: Readahead,
     /// The page that the last read through an open file ended with.
     pub last_read: Option<u32>,

@@ -3,20 +3,21 @@
 use crate::state::line::{Line, Ticket};
 use pagealloc::NodeId;
 
-/// Where an entry stands. Good until it has left.
+/// What an entry leaves by. Good until it has left.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Place {
+pub(crate) struct NodeTicket {
     line: u8,
     ticket: Ticket,
 }
 
-/// A line for each node, or a single one where shrinkers know no nodes.
+/// A line for each node, or a single one where nodes are not told apart.
+#[derive(Clone)]
 pub(crate) struct NodeLines<T> {
     lines: Vec<Line<T>>,
 }
 
 impl<T: Copy> NodeLines<T> {
-    /// `lines`: as many as shrinkers tell nodes apart, 1 or more.
+    /// `lines`: as many as nodes are told apart, 1 or more.
     pub fn new(lines: usize) -> NodeLines<T> {
         NodeLines { lines: vec![Line::default(); lines.max(1)] }
     }
@@ -26,22 +27,22 @@ impl<T: Copy> NodeLines<T> {
     }
 
     /// Joins its node's line at the end.
-    pub fn push(&mut self, node: NodeId, what: T) -> Place {
+    pub fn push(&mut self, node: NodeId, what: T) -> NodeTicket {
         let line = self.line(node);
-        Place { line: line as u8, ticket: self.lines[line].push(what) }
+        NodeTicket { line: line as u8, ticket: self.lines[line].push(what) }
     }
 
     /// Leaves from where it stands.
-    pub fn remove(&mut self, place: Place) -> T {
+    pub fn remove(&mut self, place: NodeTicket) -> T {
         self.lines[usize::from(place.line)].remove(place.ticket)
     }
 
     /// The entry of a place.
-    pub fn get(&self, place: Place) -> Option<T> {
+    pub fn get(&self, place: NodeTicket) -> Option<T> {
         self.lines[usize::from(place.line)].get(place.ticket)
     }
 
-    /// The entry that came first of those that a node's shrinker sees.
+    /// The entry of a node that came first.
     pub fn first(&self, node: NodeId) -> Option<T> {
         self.lines[self.line(node)].first()
     }
@@ -52,7 +53,7 @@ impl<T: Copy> NodeLines<T> {
         self.lines[line].pop_first()
     }
 
-    /// Entries that a node's shrinker sees.
+    /// Entries of a node.
     pub fn len(&self, node: NodeId) -> u64 {
         self.lines[self.line(node)].len() as u64
     }

@@ -1,6 +1,6 @@
 //! Nodes of file trees that hold nothing but what evictions left, as the kernel lists them (`shadow_nodes` of mm/workingset.c).
 
-use crate::state::node_lines::{NodeLines, Place};
+use crate::state::node_lines::{NodeLines, NodeTicket};
 use foldhash::HashMap;
 use pagealloc::NodeId;
 
@@ -10,7 +10,7 @@ pub(crate) type TreeNode = (u32, u32);
 /// The list, oldest first.
 pub(crate) struct ShadowNodes {
     lines: NodeLines<TreeNode>,
-    places: HashMap<TreeNode, Place>,
+    places: HashMap<TreeNode, NodeTicket>,
     /// As many as may stay, of those that a shrinker sees.
     kept: u64,
 }

@@ -11,7 +11,7 @@ use crate::state::xfs::{
 };
 use mm::Env;
 use pagealloc::policy::XfsBuffers;
-use pagealloc::{Gfp, Order};
+use pagealloc::{Gfp, NodeId, Order};
 use workload::Errno;
 
 /// A buffer's page, one of an array.
@@ -284,10 +284,10 @@ impl Sim {
         pages
     }
 
-    fn node_of_folio(&self, id: FolioId) -> usize {
+    fn node_of_folio(&self, id: FolioId) -> NodeId {
         let state = self.mm.state.borrow();
         let pfn = state.owner.folios.frame(id);
-        pfn.map_or(0, |pfn| state.alloc.zone_info(state.alloc.zone_of(pfn)).node.index())
+        pfn.map_or(NodeId(0), |pfn| state.alloc.zone_info(state.alloc.zone_of(pfn)).node)
     }
 
     /// Copies what is logged of a buffer to its log vector, after taking a larger one if it no longer fits. That is the scheme up to

@@ -8,7 +8,7 @@ mod cache;
 pub(crate) use cache::{Cache, Layouts};
 
 use crate::state::folio::FolioId;
-use crate::state::line::{Line, Ticket};
+use crate::state::node_lines::{NodeLines, NodeTicket};
 use crate::state::page_size::PageSize;
 use pagealloc::{CpuId, Gfp, NodeId, Order};
 use smallvec::SmallVec;
@@ -22,13 +22,13 @@ pub(crate) struct Object(u32);
 pub(crate) type Objects = SmallVec<[Object; 4]>;
 
 /// Empty slabs that a cache keeps before it gives pages back (`min_partial`).
-const MIN_PARTIAL: usize = 5;
+const MIN_PARTIAL: u64 = 5;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum On {
     Cpu,
     /// With room, at this place of the cache's list.
-    Partial(Ticket),
+    Partial(NodeTicket),
     Full,
     /// Given back.
     Gone,
@@ -43,20 +43,23 @@ struct Slab {
     on: On,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct CacheState {
     /// Slab that each CPU fills.
     cpu: Vec<Option<u32>>,
     /// Slabs with room by node, longest there first.
-    partial: Vec<Line<u32>>,
+    partial: NodeLines<u32>,
     objects: u64,
 }
 
 impl CacheState {
     /// A slab with room: of the CPU's node, else of the first node that has more of them than it keeps anyway.
     fn with_room(&mut self, node: NodeId) -> Option<u32> {
-        let own = self.partial[node.index()].pop_first();
-        own.or_else(|| self.partial.iter_mut().find(|slabs| slabs.len() > MIN_PARTIAL).and_then(Line::pop_first))
+        let own = self.partial.pop_first(node);
+        own.or_else(|| {
+            let other = self.partial.nodes().find(|&node| self.partial.len(node) > MIN_PARTIAL)?;
+            self.partial.pop_first(other)
+        })
     }
 }
 
@@ -76,7 +79,7 @@ impl Slabs {
     /// `cpu_node`: the node of each CPU.
     pub fn new(cpu_node: Vec<NodeId>, page: PageSize, layouts: Layouts) -> Slabs {
         let nodes = 1 + cpu_node.iter().map(|node| node.index()).max().unwrap_or(0);
-        let cache = CacheState { cpu: vec![None; cpu_node.len()], partial: vec![Line::default(); nodes], objects: 0 };
+        let cache = CacheState { cpu: vec![None; cpu_node.len()], partial: NodeLines::new(nodes), objects: 0 };
         let caches = vec![cache; Cache::ALL.len()];
         Slabs { slabs: Vec::new(), vacant: Vec::new(), caches, cpu_node, page, layouts, emptied: Vec::new() }
     }
@@ -133,7 +136,7 @@ impl Slabs {
 
     fn enlist(&mut self, slab: u32) {
         let of = &mut self.slabs[slab as usize];
-        of.on = On::Partial(self.caches[of.cache as usize].partial[of.node.index()].push(slab));
+        of.on = On::Partial(self.caches[of.cache as usize].partial.push(of.node, slab));
     }
 
     /// Number that the next slab will have: its folio is named after it.
@@ -168,8 +171,8 @@ impl Slabs {
         state.objects -= 1;
         match on {
             On::Full => self.enlist(object.0),
-            On::Partial(place) if in_use == 0 && state.partial[node.index()].len() > MIN_PARTIAL => {
-                state.partial[node.index()].remove(place);
+            On::Partial(place) if in_use == 0 && state.partial.len(node) > MIN_PARTIAL => {
+                state.partial.remove(place);
                 self.discard(object.0);
             }
             On::Cpu | On::Partial(_) | On::Gone => {}
@@ -206,7 +209,7 @@ impl Slabs {
                 return Err(format!("{name}: {} objects in a slab for {}", slab.in_use, slab.capacity));
             }
             let listed = slabs().filter(|slab| matches!(slab.on, On::Partial(_))).count();
-            let lists: usize = state.partial.iter().map(Line::len).sum();
+            let lists = state.partial.total();
             if listed != lists {
                 return Err(format!("{name}: {listed} slabs say that they are listed, {lists} are"));
             }

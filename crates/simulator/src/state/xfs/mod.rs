@@ -9,9 +9,10 @@ pub(crate) use items::{InodeCheckpoint, InodeItem, InodeLog, Logged};
 pub(crate) use shrink::Given;
 
 use crate::state::folio::FolioId;
-use crate::state::line::{Line, Ticket};
+use crate::state::node_lines::{NodeLines, NodeTicket};
 use crate::state::slab::Object;
 use foldhash::HashMap;
+use pagealloc::NodeId;
 use pagealloc::policy::XfsRules;
 use std::collections::{BTreeMap, VecDeque};
 use workload::Scale;
@@ -71,8 +72,8 @@ pub(crate) struct Buffer {
     /// Place in the list of what the log still needs.
     pub in_ail: Option<(u64, u64)>,
     /// Node of its memory, place on the node's LRU list, and rounds that it stays there.
-    pub node: usize,
-    pub place: Option<Ticket>,
+    pub node: NodeId,
+    pub place: Option<NodeTicket>,
     pub rounds: u8,
     /// Off the list: reclaim wanted it while it was busy.
     pub doomed: bool,
@@ -115,7 +116,7 @@ pub(crate) struct Xfs {
     pub buffers: Vec<Buffer>,
     pub vacant: Vec<BufferId>,
     /// Buffers by node, longest unused first.
-    pub lru: Vec<Line<BufferId>>,
+    pub lru: NodeLines<BufferId>,
     pub directories: BTreeMap<u32, Directory>,
     /// Buffers of files that are known by name.
     pub of_files: HashMap<Holds, BufferId>,
@@ -153,7 +154,7 @@ impl Xfs {
             page,
             buffers: Vec::new(),
             vacant: Vec::new(),
-            lru: vec![Line::default(); nodes],
+            lru: NodeLines::new(nodes),
             directories: BTreeMap::new(),
             of_files: HashMap::default(),
             inodes: InodeLog::new(scale, rules.log_counts_by_cpu),
@@ -200,11 +201,10 @@ impl Xfs {
     /// The buffer is used: it goes to the young end of its list, for so many rounds.
     pub fn touch(&mut self, id: BufferId, rounds: u8) {
         let buffer = &mut self.buffers[id as usize];
-        let lru = &mut self.lru[buffer.node];
         if let Some(place) = buffer.place.take() {
-            lru.remove(place);
+            self.lru.remove(place);
         }
-        (buffer.place, buffer.rounds, buffer.doomed) = (Some(lru.push(id)), rounds, false);
+        (buffer.place, buffer.rounds, buffer.doomed) = (Some(self.lru.push(buffer.node, id)), rounds, false);
     }
 
     /// Bytes of the log that are taken.

@@ -3,6 +3,7 @@
 use super::{BufferId, Inode, LogVector, Xfs};
 use crate::state::folio::FolioId;
 use crate::state::slab::Object;
+use pagealloc::NodeId;
 use std::collections::VecDeque;
 
 /// What a shrinker gives back.
@@ -81,22 +82,22 @@ impl Xfs {
     }
 
     /// Buffers of a node.
-    pub fn count_buffers(&self, node: usize) -> u64 {
-        self.lru.get(node).map_or(0, |lru| lru.len() as u64)
+    pub fn count_buffers(&self, node: NodeId) -> u64 {
+        self.lru.len(node)
     }
 
     /// Looks at the buffers that were unused for longest: each round that they have left keeps them. What is in use or not on disk yet
     /// leaves the list and is freed as soon as it can be, unless somebody asks for it before.
-    pub fn shrink_buffers(&mut self, node: usize, nr: u64) -> Given {
+    pub fn shrink_buffers(&mut self, node: NodeId, nr: u64) -> Given {
         let mut given = Given::default();
         for _ in 0..nr.min(self.count_buffers(node)) {
-            let Some(id) = self.lru[node].pop_first() else { break };
+            let Some(id) = self.lru.pop_first(node) else { break };
             given.scanned += 1;
             let buffer = &mut self.buffers[id as usize];
             buffer.place = None;
             if buffer.rounds > 0 {
                 buffer.rounds -= 1;
-                buffer.place = Some(self.lru[node].push(id));
+                buffer.place = Some(self.lru.push(node, id));
             } else if buffer.is_busy() {
                 buffer.doomed = true;
             } else {
