@@ -26,7 +26,7 @@ use std::path::PathBuf;
     about,
     after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in \
         fraglab), 5 the virtual machine, or the command in it, failed, 6 not possible on this host, 7 the \
-        simulated computer hung in a livelock."
+        simulated computer hung in a livelock, 130 or 143 ended by a signal."
 )]
 pub struct Cli {
     /// What to do.
