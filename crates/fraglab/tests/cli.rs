@@ -124,6 +124,28 @@ fn assert_snapshot(name: &str, actual: &str) {
 
 #[test]
 fn policies_are_listed() {
+/// The trace was there already when its companion turned out to be damaged, and what was left passed for a recording.
+#[test]
+fn what_cannot_be_cut_whole_leaves_nothing() {
+    let tiny = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../recording/tests/fixtures/tiny");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (recording, target) = (dir.path().join("tiny"), dir.path().join("cuts/part"));
+    std::fs::create_dir(&recording).expect("made");
+    for file in std::fs::read_dir(tiny).expect("shipped").flatten() {
+        std::fs::copy(file.path(), recording.join(file.file_name())).expect("copied");
+    }
+    let cut =
+        || fraglab(&["cut", recording.to_str().expect("UTF-8"), "--tick", "0", "-o", target.to_str().expect("UTF-8")]);
+    let packed = std::fs::read(recording.join("rare.dat.xz")).expect("shipped");
+    std::fs::write(recording.join("rare.dat.xz"), &packed[..packed.len() / 2]).expect("written");
+    cut().code(3).stdout("").stderr(contains("rare.dat.xz"));
+    assert_eq!(std::fs::read_dir(dir.path().join("cuts")).expect("made").count(), 0);
+    std::fs::write(recording.join("rare.dat.xz"), &packed).expect("written");
+    cut().success();
+    fraglab(&["inspect", target.to_str().expect("UTF-8")]).success();
+    assert_eq!(std::fs::read_dir(dir.path().join("cuts")).expect("made").count(), 1);
+}
+
     assert_snapshot("policies.txt", &stdout(&["policies"]));
     assert_snapshot("policies.csv", &stdout(&["policies", "--format", "csv"]));
     assert_snapshot("linux-6.18.txt", &stdout(&["policies", "linux-6.18"]));
