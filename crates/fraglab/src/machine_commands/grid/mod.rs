@@ -99,7 +99,7 @@ fn plan(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<Plan, F
     fs::create_dir_all(directory).map_err(at(directory))?;
     let path = directory.join(SCENARIO_FILE);
     fs::write(&path, &chosen.text).map_err(at(&path))?;
-    plan.write(directory)?;
+    plan.write(directory).map_err(|error| Failure::Output(error.to_string()))?;
     Ok(plan)
 }
 
