@@ -63,6 +63,19 @@ fn what_is_wrong_with_a_number_is_said() {
         .stderr(contains("fraglab takes 0 to 1000000, but not 1 to 7"));
 }
 
+/// They were taken, and left out.
+#[test]
+fn options_that_would_change_nothing_are_refused() {
+    fraglab(&["watch", "--width", "80"]).code(2).stderr(contains("--once"));
+    fraglab(&["watch", "run", "--proc", "/proc"]).code(2).stderr(contains("cannot be used with"));
+    let grid = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(grid.path().join("grid.json"), "{}").expect("written");
+    for option in ["--pair", "--spread"] {
+        let arguments = ["validate", grid.path().to_str().expect("UTF-8"), option, "other"];
+        fraglab(&arguments).code(2).stderr(contains("--pair and --spread are for one recording"));
+    }
+}
+
 #[test]
 fn recorded_is_no_preset() {
     fraglab(&["policies", "recorded"])
@@ -111,19 +124,6 @@ fn cut_never_overwrites() {
     fraglab(&["cut", "no-such-recording", "--tick", "3", "-o", target]).code(2).stderr(contains("exists"));
 }
 
-/// Compares with `tests/snapshots/NAME`; `FRAGLAB_BLESS=1` writes it anew.
-fn assert_snapshot(name: &str, actual: &str) {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
-    if std::env::var_os("FRAGLAB_BLESS").is_some() {
-        std::fs::create_dir_all(path.parent().expect("has one")).expect("created");
-        std::fs::write(&path, actual).expect("written");
-    }
-    let expected = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(actual, expected, "{name} changed; if that is meant: FRAGLAB_BLESS=1 cargo test -p fraglab");
-}
-
-#[test]
-fn policies_are_listed() {
 /// The trace was there already when its companion turned out to be damaged, and what was left passed for a recording.
 #[test]
 fn what_cannot_be_cut_whole_leaves_nothing() {
@@ -146,6 +146,19 @@ fn what_cannot_be_cut_whole_leaves_nothing() {
     assert_eq!(std::fs::read_dir(dir.path().join("cuts")).expect("made").count(), 1);
 }
 
+/// Compares with `tests/snapshots/NAME`; `FRAGLAB_BLESS=1` writes it anew.
+fn assert_snapshot(name: &str, actual: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snapshots").join(name);
+    if std::env::var_os("FRAGLAB_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().expect("has one")).expect("created");
+        std::fs::write(&path, actual).expect("written");
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(actual, expected, "{name} changed; if that is meant: FRAGLAB_BLESS=1 cargo test -p fraglab");
+}
+
+#[test]
+fn policies_are_listed() {
     assert_snapshot("policies.txt", &stdout(&["policies"]));
     assert_snapshot("policies.csv", &stdout(&["policies", "--format", "csv"]));
     assert_snapshot("linux-6.18.txt", &stdout(&["policies", "linux-6.18"]));

@@ -40,6 +40,9 @@ pub fn run(args: &ValidateArgs) -> Option<Result<(), Failure>> {
         );
     }
     match Plan::is_in(recording) {
+        true if args.pair.is_some() || !args.spread.is_empty() => wrong(
+            "a grid's plan says which recordings are compared: --pair and --spread are for one recording (name a cell's)",
+        ),
         true if args.seeds.is_some() => wrong("a grid's recordings are replayed with --replays N; --seeds is for one"),
         true => Some(report(recording, args)),
         false if args.grid.replays.is_some() => {
