@@ -99,7 +99,7 @@ pub enum Command {
 /// Arguments of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// Recording: a directory, a .tar or .tar.xz of one, or a trace file beside its snapshots
+    /// Recording: a directory, a .tar or .tar.xz of one, or a trace alone
     pub recording: PathBuf,
     /// How to print
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub struct InspectArgs {
 /// Arguments of `cut`.
 #[derive(Debug, Args)]
 pub struct CutArgs {
-    /// Recording: a directory, a .tar or .tar.xz of one, or a trace file beside its snapshots
+    /// Recording: a directory, a .tar or .tar.xz of one, or a trace alone
     pub recording: PathBuf,
     /// Keep everything up to the end of this tick: they are numbered from 0 (`fraglab inspect` says how many there are). Traces in text
     /// can be cut with head(1)
