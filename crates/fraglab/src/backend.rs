@@ -9,7 +9,9 @@ use lab::timeline::{Sampling, Timeline};
 use pagealloc::Policy;
 use recording::occupancy::kernel_timeline as kernel_timeline_of;
 use recording::pagelog::{Normalised, PageLog, kernel_alone, normalise, tick_cut_short};
-use recording::replay::{RecordedPolicyError, ReplayError, ReplayOptions, Replayed, recorded_caveats, recorded_policy};
+use recording::replay::{
+    Progress, RecordedPolicyError, ReplayError, ReplayOptions, Replayed, recorded_caveats, recorded_policy,
+};
 use recording::{CutPoint, Recording};
 use std::path::Path;
 use std::sync::Arc;
@@ -137,12 +139,12 @@ pub fn timeline_of_pages(path: &Path) -> Result<Option<Timeline>, Failure> {
     seen.map(Some).map_err(bad_input)
 }
 
-/// Replays a recording under a policy. `advance` hears how far it is, 0 to 1.
+/// Replays a recording under a policy. `advance` hears how far it is, 0 to 1, and may end it: then there is no result.
 ///
 /// # Errors
 /// [`Failure::Input`] when no machine can be built from the recording, [`Failure::Invariant`] when the model contradicts
 /// itself.
-pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, advance: &mut dyn FnMut(f64)) -> Result<Replayed, Failure> {
+pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, advance: &mut Progress) -> Result<Option<Replayed>, Failure> {
     let options = ReplayOptions {
         recorded_watermarks: loaded.recorded.as_ref().is_ok_and(|recorded| same_watermarks(recorded, policy)),
         policy: policy.clone(),
@@ -150,10 +152,12 @@ pub fn replay(loaded: &Loaded, policy: &Policy, run: Run, advance: &mut dyn FnMu
         check: run.check,
         sampling: run.sampling,
     };
-    recording::replay::replay(&loaded.log, &options, advance).map_err(|error| match error {
-        ReplayError::Machine(_) => Failure::Input(format!("{}: {error}", loaded.zoneinfo)),
-        ReplayError::Broken { .. } => Failure::Invariant(error.to_string()),
-    })
+    match recording::replay::replay(&loaded.log, &options, advance) {
+        Ok(replayed) => Ok(Some(replayed)),
+        Err(ReplayError::Stopped) => Ok(None),
+        Err(error @ ReplayError::Machine(_)) => Err(Failure::Input(format!("{}: {error}", loaded.zoneinfo))),
+        Err(error @ ReplayError::Broken { .. }) => Err(Failure::Invariant(error.to_string())),
+    }
 }
 
 /// The recorded kernel's memory over time, of a recording that was loaded.

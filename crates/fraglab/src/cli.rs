@@ -26,7 +26,7 @@ use std::path::PathBuf;
     about,
     after_help = "Exit codes: 0 done, 1 result not written, 2 usage, 3 bad input, 4 broken invariant (a bug in \
         fraglab), 5 the virtual machine, or the command in it, failed, 6 not possible on this host, 7 the \
-        simulated computer hung in a livelock."
+        simulated computer hung in a livelock, 130 or 143 ended by a signal."
 )]
 pub struct Cli {
     /// What to do.
@@ -99,7 +99,7 @@ pub enum Command {
 /// Arguments of `inspect`.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// Recording: a directory, a .tar or .tar.xz of one, or a trace file beside its snapshots
+    /// Recording: a directory, a .tar or .tar.xz of one, or a trace alone
     pub recording: PathBuf,
     /// How to print
     #[command(flatten)]
@@ -109,7 +109,7 @@ pub struct InspectArgs {
 /// Arguments of `cut`.
 #[derive(Debug, Args)]
 pub struct CutArgs {
-    /// Recording: a directory, a .tar or .tar.xz of one, or a trace file beside its snapshots
+    /// Recording: a directory, a .tar or .tar.xz of one, or a trace alone
     pub recording: PathBuf,
     /// Keep everything up to the end of this tick: they are numbered from 0 (`fraglab inspect` says how many there are). Traces in text
     /// can be cut with head(1)

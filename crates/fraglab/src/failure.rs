@@ -10,8 +10,10 @@
 //! | 5 | a virtual machine, or the command in it, failed |
 //! | 6 | this host does not allow it, or lacks what it needs |
 //! | 7 | the simulated computer hung in a livelock |
+//! | 130, 143 | a signal ended it, as a shell reports it |
 
 use crate::column_spec::SpecError;
+use crate::interrupt;
 use anstyle::{AnsiColor, Style};
 #[cfg(feature = "machines")]
 use linux::vm::VmError;
@@ -47,6 +49,16 @@ pub enum Failure {
     /// The host doesn't allow it.
     #[error("{0}")]
     Host(String),
+    /// A signal came before all seeds were replayed. What is complete was reported.
+    #[error("{}", of_seeds(*done, *asked))]
+    Interrupted {
+        /// Its number.
+        signal: i32,
+        /// Seeds that are complete.
+        done: usize,
+        /// Seeds that were asked for.
+        asked: usize,
+    },
     /// The reader of stdout went away.
     #[error("nobody reads the output any more")]
     ReaderGone,
@@ -55,18 +67,20 @@ pub enum Failure {
 impl Failure {
     /// Prints the failure and gives its exit code.
     pub fn report(&self) -> ExitCode {
-        let code = match self {
-            Failure::ReaderGone => return ExitCode::SUCCESS,
-            Failure::Output(_) => 1,
-            Failure::Usage(_) => 2,
-            Failure::Input(_) => 3,
-            Failure::Invariant(_) => 4,
-            Failure::Guest(_) => 5,
-            Failure::Host(_) => 6,
-            Failure::Hang(_) => 7,
-        };
-        say!("{RED}error:{RED:#} {self}");
-        ExitCode::from(code)
+        if !matches!(self, Failure::ReaderGone) {
+            say!("{RED}error:{RED:#} {self}");
+        }
+        match self {
+            Failure::ReaderGone => ExitCode::SUCCESS,
+            Failure::Output(_) => ExitCode::from(1),
+            Failure::Usage(_) => ExitCode::from(2),
+            Failure::Input(_) => ExitCode::from(3),
+            Failure::Invariant(_) => ExitCode::from(4),
+            Failure::Guest(_) => ExitCode::from(5),
+            Failure::Host(_) => ExitCode::from(6),
+            Failure::Hang(_) => ExitCode::from(7),
+            Failure::Interrupted { signal, .. } => interrupt::end_by(*signal),
+        }
     }
 
     /// A failure to write to stdout.
@@ -104,6 +118,13 @@ impl From<RunDirError> for Failure {
             RunDirError::Io { .. } => Failure::Output(error.to_string()),
             _ => Failure::Usage(format!("{error}; name another directory with -o")),
         }
+    }
+}
+
+fn of_seeds(done: usize, asked: usize) -> String {
+    match done {
+        0 => format!("interrupted before a seed was complete ({asked} asked for): there is no result"),
+        _ => format!("interrupted: {done} of {asked} seeds are complete, and the result is of these alone"),
     }
 }
 

@@ -18,6 +18,7 @@ mod describe;
 mod facts;
 mod failure;
 mod flight;
+mod interrupt;
 #[cfg(feature = "machines")]
 mod machine_commands;
 #[cfg(feature = "manual")]

@@ -31,6 +31,15 @@ pub fn print(text: &str) -> Result<(), Failure> {
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| Failure::stdout(&error))
 }
 
+/// What comes of a command after its result was `printed`. That nobody reads it may be the work of the signal that kept it from being
+/// `whole`: Ctrl-C ends all of a pipe.
+pub fn then(printed: Result<(), Failure>, whole: Result<(), Failure>) -> Result<(), Failure> {
+    match printed {
+        Ok(()) | Err(Failure::ReaderGone) => whole,
+        failed => failed,
+    }
+}
+
 /// Prints JSON to stdout, indented.
 pub fn print_json(value: &Value) -> Result<(), Failure> {
     print(&format!("{value:#}\n"))

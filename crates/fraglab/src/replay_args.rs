@@ -28,7 +28,7 @@ pub struct EngineArgs {
     --policy recorded --policy recorded,vm.defrag_mode=1"
 )]
 pub struct ReplayArgs {
-    /// Recording: a directory, a .tar or .tar.xz of one, or a trace file beside its snapshots
+    /// Recording: a directory with a trace and its snapshots, or a .tar or .tar.xz of one
     pub recording: PathBuf,
     /// Policy to replay under: a preset (see `fraglab policies`) or `recorded`, with changes attached by commas
     #[arg(long = "policy", value_name = "PRESET[,vm.NAME=VALUE]...")]

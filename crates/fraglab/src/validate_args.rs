@@ -34,7 +34,7 @@ pub struct ValidateArgs {
     #[arg(long, value_enum, value_name = "SET")]
     pub bars: Option<Bars>,
     /// Further recordings of the same settings: how far runs of the kernel itself lie apart
-    #[arg(long, value_name = "RECORDING", value_delimiter = ',')]
+    #[arg(long, value_name = "RECORDING,...", value_delimiter = ',')]
     pub spread: Vec<PathBuf>,
     /// Many recordings at once
     #[cfg(feature = "machines")]

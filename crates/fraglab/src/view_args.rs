@@ -135,10 +135,10 @@ pub struct WatchArgs {
     #[arg(long, default_value = "1", value_name = "SECONDS", value_parser = interval)]
     pub interval: f32,
     /// Characters in a line of a frame that is printed
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(40..=1000), requires = "once")]
     pub width: Option<u16>,
     /// Where /proc is
-    #[arg(long, default_value = "/proc", value_name = "DIR")]
+    #[arg(long, default_value = "/proc", value_name = "DIR", conflicts_with = "run")]
     pub proc: PathBuf,
 }
 

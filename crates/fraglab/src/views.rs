@@ -3,6 +3,7 @@
 use crate::backend::{self, Loaded};
 use crate::column_spec::ColumnSpec;
 use crate::failure::{Failure, warn};
+use crate::interrupt::Interrupt;
 use crate::replay_args::EngineArgs;
 use crate::replays::{Done, Wanted, replay_all};
 use lab::timeline::Sampling;
@@ -50,8 +51,9 @@ fn of_recording(path: &Path) -> Result<View, Failure> {
 fn replay(loaded: &Loaded, column: &ColumnSpec) -> Result<Option<Done>, Failure> {
     let policy = column.resolve(|| loaded.recorded().cloned())?;
     let wanted = Wanted { name: column.to_string(), policy, sampling: Some(Sampling::default()) };
-    let replays = replay_all(loaded, &[wanted], &[SEED], &EngineArgs::default(), &|_, _| {})?;
-    Ok(replays.into_iter().flatten().next())
+    let (how, interrupt) = (EngineArgs::default(), Interrupt::none());
+    let replays = replay_all(loaded, &[wanted], &[SEED], &how, &interrupt, &|_, _| {})?;
+    Ok(replays.by_policy.into_iter().flatten().next())
 }
 
 /// The run of that name, or all of them.

@@ -63,6 +63,19 @@ fn what_is_wrong_with_a_number_is_said() {
         .stderr(contains("fraglab takes 0 to 1000000, but not 1 to 7"));
 }
 
+/// They were taken, and left out.
+#[test]
+fn options_that_would_change_nothing_are_refused() {
+    fraglab(&["watch", "--width", "80"]).code(2).stderr(contains("--once"));
+    fraglab(&["watch", "run", "--proc", "/proc"]).code(2).stderr(contains("cannot be used with"));
+    let grid = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(grid.path().join("grid.json"), "{}").expect("written");
+    for option in ["--pair", "--spread"] {
+        let arguments = ["validate", grid.path().to_str().expect("UTF-8"), option, "other"];
+        fraglab(&arguments).code(2).stderr(contains("--pair and --spread are for one recording"));
+    }
+}
+
 #[test]
 fn recorded_is_no_preset() {
     fraglab(&["policies", "recorded"])
@@ -109,6 +122,28 @@ fn cut_never_overwrites() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let target = dir.path().to_str().expect("UTF-8");
     fraglab(&["cut", "no-such-recording", "--tick", "3", "-o", target]).code(2).stderr(contains("exists"));
+}
+
+/// The trace was there already when its companion turned out to be damaged, and what was left passed for a recording.
+#[test]
+fn what_cannot_be_cut_whole_leaves_nothing() {
+    let tiny = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../recording/tests/fixtures/tiny");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (recording, target) = (dir.path().join("tiny"), dir.path().join("cuts/part"));
+    std::fs::create_dir(&recording).expect("made");
+    for file in std::fs::read_dir(tiny).expect("shipped").flatten() {
+        std::fs::copy(file.path(), recording.join(file.file_name())).expect("copied");
+    }
+    let cut =
+        || fraglab(&["cut", recording.to_str().expect("UTF-8"), "--tick", "0", "-o", target.to_str().expect("UTF-8")]);
+    let packed = std::fs::read(recording.join("rare.dat.xz")).expect("shipped");
+    std::fs::write(recording.join("rare.dat.xz"), &packed[..packed.len() / 2]).expect("written");
+    cut().code(3).stdout("").stderr(contains("rare.dat.xz"));
+    assert_eq!(std::fs::read_dir(dir.path().join("cuts")).expect("made").count(), 0);
+    std::fs::write(recording.join("rare.dat.xz"), &packed).expect("written");
+    cut().success();
+    fraglab(&["inspect", target.to_str().expect("UTF-8")]).success();
+    assert_eq!(std::fs::read_dir(dir.path().join("cuts")).expect("made").count(), 1);
 }
 
 /// Compares with `tests/snapshots/NAME`; `FRAGLAB_BLESS=1` writes it anew.

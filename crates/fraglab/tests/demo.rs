@@ -90,19 +90,24 @@ fn the_mirror_error_stands_above_the_answer() {
 
 /// docs/cli.md says where unpacked files are kept, and how to have none kept.
 #[test]
-fn a_file_in_the_place_of_the_cache_switches_it_off() {
+fn the_cache_of_unpacked_files_can_be_switched_off() {
     let Some(demo) = demo() else { return };
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let cache = temporary.path().join("fraglab-cache");
-    let inspect = || {
+    let inspect = |unpacked: &str| {
         let mut command = Command::cargo_bin("fraglab").expect("built by cargo");
-        command.env("TMPDIR", temporary.path()).arg("inspect").arg(&demo).assert().success().get_output().stdout.clone()
+        command.env("TMPDIR", temporary.path()).env("FRAGLAB_UNPACKED", unpacked).arg("inspect").arg(&demo);
+        command.assert().success().get_output().stdout.clone()
     };
+    let without = inspect("off");
+    assert!(!cache.exists());
     std::fs::write(&cache, "").expect("written");
-    let without = inspect();
-    assert!(cache.is_file() && cache.metadata().expect("it is there").len() == 0);
+    assert_eq!(inspect("on"), without);
+    assert!(cache.is_file() && cache.metadata().expect("it is there").len() == 0, "what is no directory is left alone");
     std::fs::remove_file(&cache).expect("removed");
-    assert_eq!(inspect(), without);
-    assert!(std::fs::read_dir(&cache).expect("made").count() > 0);
-    assert_eq!(inspect(), without);
+    assert_eq!(inspect("on"), without);
+    let kept = || std::fs::read_dir(&cache).expect("made").count();
+    let files = kept();
+    assert!(files > 0);
+    assert_eq!((inspect("on"), kept()), (without, files));
 }

@@ -8,6 +8,7 @@ use recording::Recording;
 use recording::pagelog::{PageLog, normalise};
 use recording::replay::{ReplayOptions, Replayed, recorded_policy, replay};
 use std::error::Error;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +26,7 @@ fn load(path: &str) -> Result<(Arc<PageLog>, ReplayOptions), Box<dyn Error>> {
 }
 
 fn run(log: &Arc<PageLog>, options: &ReplayOptions) -> Replayed {
-    replay(log, options, &mut |_| {}).expect("a recording that can be replayed")
+    replay(log, options, &mut |_| ControlFlow::Continue(())).expect("a recording that can be replayed")
 }
 
 fn main() {

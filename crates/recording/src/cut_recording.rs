@@ -93,10 +93,11 @@ impl Recording {
                 }
             }
         }
+        let has = last_tick.map_or_else(|| "it has no ticks".to_owned(), |last| format!("its last tick is {last}"));
         Err(Error::Missing {
             path: self.path.clone(),
-            what: format!("{point} in the page trace").into(),
-            advice: "choose one that `inspect` shows",
+            what: format!("{point} in the page trace ({has})").into(),
+            advice: "cut before its end",
         })
     }
 

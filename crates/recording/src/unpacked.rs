@@ -14,6 +14,9 @@ const MIN_CACHED: u64 = 1 << 20;
 /// What may lie there in all, in bytes; beyond it, what was not used for longest goes.
 const CAPACITY: u64 = 2 << 30;
 
+/// Whether anything is kept: anything but `on` means that nothing is.
+const VARIABLE: &str = "FRAGLAB_UNPACKED";
+
 /// Files unpacked before, by the contents that they were unpacked from.
 pub(crate) struct UnpackedFiles {
     directory: PathBuf,
@@ -21,11 +24,14 @@ pub(crate) struct UnpackedFiles {
 }
 
 impl UnpackedFiles {
-    /// Those of the user that runs this program, if there is a directory that only they can write to: on a shared
-    /// machine, others must not be able to slip us recordings.
+    /// Those of the user that runs this program, unless they want none, and if there is a directory that only they can write to:
+    /// on a shared machine, others must not be able to slip us recordings.
     #[cfg(unix)]
     pub(crate) fn of_this_user() -> Option<Self> {
         use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+        if std::env::var_os(VARIABLE).is_some_and(|value| value != "on") {
+            return None;
+        }
         let directory = std::env::temp_dir().join("fraglab-cache");
         // If it exists already, what counts is whose it is.
         let _ = fs::DirBuilder::new().mode(0o700).create(&directory);

@@ -4,7 +4,11 @@ mod common;
 
 use common::{fixture, tiny_trace};
 use recording::gfp::GfpNames;
+use recording::pagelog::normalise;
+use recording::replay::{ReplayError, ReplayOptions, recorded_policy, replay};
 use recording::{CutPoint, Event, EventKind, Mark, Record, Recording, Trace, TraceDat};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
 #[test]
 fn a_directory_is_a_recording_with_all_its_parts() {
@@ -104,6 +108,23 @@ fn a_cut_holds_every_event_up_to_its_time_and_can_be_cut_again() {
     assert_eq!((cut.cut_tag.as_deref(), cut.ticks.len()), (Some("tick0"), 1));
     assert_eq!(cut.frames(), recording.frames());
     let beyond = recording.cut(CutPoint::Tick(77), &out).unwrap_err().to_string();
-    assert!(beyond.contains("the end of tick 77 in the page trace is missing"), "{beyond}");
+    assert!(beyond.contains("the end of tick 77 in the page trace (its last tick is 0) is missing; "), "{beyond}");
     std::fs::remove_dir_all(out).unwrap();
+}
+
+/// It went on to its end, whoever wanted it to stop.
+#[test]
+fn a_replay_ends_when_who_hears_of_its_progress_says_so() {
+    let demo = concat!(env!("CARGO_MANIFEST_DIR"), "/../../recordings/demo");
+    let recording = Recording::open(demo).unwrap();
+    let log = Arc::new(normalise(&recording).unwrap().log);
+    let policy = recorded_policy(&recording).unwrap();
+    let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: false, sampling: None };
+    let mut heard = Vec::new();
+    let stopped = replay(&log, &options, &mut |share| {
+        heard.push(share);
+        ControlFlow::Break(())
+    });
+    assert!(matches!(stopped, Err(ReplayError::Stopped)), "{stopped:?}");
+    assert_eq!(heard, [0.0]);
 }

@@ -10,6 +10,7 @@ use recording::occupancy::kernel_timeline;
 use recording::pagelog::{Normalised, kernel_alone, normalise};
 use recording::replay::{ReplayOptions, replay};
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -103,7 +104,7 @@ fn follow(place: &Path) -> Result<String, String> {
     let log = Arc::new(log);
     let policy = preset("linux-6.18").expect("a preset");
     let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: true, sampling: None };
-    let replayed = replay(&log, &options, &mut |_| {}).map_err(|error| error.to_string())?;
+    let replayed = replay(&log, &options, &mut |_| ControlFlow::Continue(())).map_err(|error| error.to_string())?;
     kernel_timeline(&recording, &log, &kernel, Default::default()).map_err(|error| error.to_string())?;
     Ok(format!("{} page events, digest {:x}, kernel {kernel:?}", replayed.page_events, replayed.digest))
 }

@@ -10,6 +10,7 @@ use recording::pagelog::{Normalised, kernel_alone, normalise};
 use recording::replay::{ReplayOptions, replay};
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::ControlFlow;
 
 /// A recording of the fixture's machine, with its parts unpacked: what a test changes is one of them.
 struct Parts(BTreeMap<String, Vec<u8>>);
@@ -337,5 +338,5 @@ fn an_endless_number_of_uses_is_over_once_each_page_was_used() {
     let mut policy = preset("linux-6.18").expect("a preset");
     policy.sysctl.set("lru_gen/enabled", 0).expect("a setting");
     let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: true, sampling: None };
-    replay(&std::sync::Arc::new(log), &options, &mut |_| {}).expect("a sound replay");
+    replay(&std::sync::Arc::new(log), &options, &mut |_| ControlFlow::Continue(())).expect("a sound replay");
 }

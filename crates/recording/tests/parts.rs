@@ -9,6 +9,7 @@ use recording::container::read_file;
 use recording::pagelog::{OpKind, PageLog, normalise};
 use recording::replay::{ReplayOptions, Replayed, replay};
 use std::fs;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Head of the huge page.
@@ -71,7 +72,7 @@ impl Trace {
         let log = Arc::new(normalise(&Recording::open(dir.path()).expect("readable")).expect("complete").log);
         let policy = preset("linux-6.18").expect("a preset");
         let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: true, sampling: None };
-        let replayed = replay(&log, &options, &mut |_| {}).expect("a sound replay");
+        let replayed = replay(&log, &options, &mut |_| ControlFlow::Continue(())).expect("a sound replay");
         (log, replayed)
     }
 }

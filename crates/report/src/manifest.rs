@@ -74,6 +74,7 @@ pub(crate) fn of_seeds(report: &SeedsReport, runs: &[String], provenance: &Prove
     let mut manifest = together(SCHEMA_OF_SEEDS, &seeds, report.calibration.as_ref(), provenance);
     manifest["runs"] = runs.into();
     manifest["seeds"] = report.numbers().into();
+    manifest["seeds_asked"] = report.asked.into();
     manifest
 }
 

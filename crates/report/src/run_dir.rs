@@ -101,10 +101,15 @@ pub fn write_scenario(
 /// Whether a run directory could be written there: to be asked before work that would be lost.
 ///
 /// # Errors
-/// [`RunDirError`] for a place that holds something else.
+/// [`RunDirError`] for a place that holds something else, or where no directory can be made.
 pub fn check_place(target: &Path) -> Result<(), RunDirError> {
-    target.file_name().ok_or_else(|| RunDirError::NoName(target.into()))?;
-    check_target(target).map(drop)
+    let probe = sibling(target, "check")?;
+    check_target(target)?;
+    // What is missing above it will be made when it is written.
+    let here = |above| if above == Path::new("") { Path::new(".") } else { above };
+    let Some(above) = target.ancestors().skip(1).map(here).find(|above| above.exists()) else { return Ok(()) };
+    let probe = above.join(probe.file_name().unwrap_or_default());
+    fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).map_err(at(target))
 }
 
 /// A file of the directory: name and content.
@@ -116,9 +121,7 @@ fn pretty(value: &serde_json::Value) -> String {
 
 fn write_dir(target: &Path, fill: impl FnOnce(&Path) -> Result<(), RunDirError>) -> Result<(), RunDirError> {
     let replaces = check_target(target)?;
-    let name = target.file_name().ok_or_else(|| RunDirError::NoName(target.into()))?.to_string_lossy();
-    let sibling = |suffix: &str| target.with_file_name(format!(".{name}.{suffix}-{}", std::process::id()));
-    let (fresh, old) = (sibling("new"), sibling("old"));
+    let (fresh, old) = (sibling(target, "new")?, sibling(target, "old")?);
     fs::create_dir_all(&fresh).map_err(at(&fresh))?;
     let written = fill(&fresh).and_then(|()| swap(&fresh, target, replaces.then_some(&old)));
     if written.is_err() {
@@ -126,6 +129,12 @@ fn write_dir(target: &Path, fill: impl FnOnce(&Path) -> Result<(), RunDirError>)
         let _ = fs::remove_dir_all(&fresh);
     }
     written
+}
+
+/// A hidden name beside the directory, of this process alone.
+fn sibling(target: &Path, suffix: &str) -> Result<PathBuf, RunDirError> {
+    let name = target.file_name().ok_or_else(|| RunDirError::NoName(target.into()))?.to_string_lossy();
+    Ok(target.with_file_name(format!(".{name}.{suffix}-{}", std::process::id())))
 }
 
 /// Whether an older run is there to be replaced.
@@ -143,7 +152,11 @@ fn swap(fresh: &Path, target: &Path, old: Option<&PathBuf>) -> Result<(), RunDir
     if let Some(old) = old {
         fs::rename(target, old).map_err(at(target))?;
     }
-    fs::rename(fresh, target).map_err(at(target))?;
+    if let Err(error) = fs::rename(fresh, target) {
+        // The error that is reported is this one; what was there shall not be missing for it.
+        let _ = old.map(|old| fs::rename(old, target));
+        return Err(at(target)(error));
+    }
     match old {
         Some(old) => fs::remove_dir_all(old).map_err(at(old)),
         None => Ok(()),
@@ -310,6 +323,17 @@ mod tests {
             assert!(target.join(name).is_file(), "{name}");
         }
         assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), 1, "no leftovers");
+    }
+
+    /// Hours of replays were lost to a place that no directory can be made in.
+    #[test]
+    fn a_place_that_cannot_be_written_is_found_out_before() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        fs::write(dir.path().join("file"), "").expect("written");
+        let refused = check_place(&dir.path().join("file/below/run")).expect_err("there is a file in the way");
+        assert!(matches!(refused, RunDirError::Io { .. }), "{refused}");
+        check_place(&dir.path().join("new/below/run")).expect("they can be made");
+        assert_eq!(fs::read_dir(dir.path()).expect("readable").count(), 1, "nothing is made yet");
     }
 
     #[test]

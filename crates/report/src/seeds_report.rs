@@ -15,9 +15,16 @@ pub struct SeedsReport<'a> {
     pub calibration: Option<Calibration>,
     /// One a seed.
     pub seeds: Vec<Report<'a>>,
+    /// Seeds that were asked for: more than there are reports if the replays were interrupted.
+    pub asked: usize,
 }
 
-impl SeedsReport<'_> {
+impl<'a> SeedsReport<'a> {
+    /// The report, if one seed is all that was asked for.
+    pub fn only(&self) -> Option<&Report<'a>> {
+        if self.asked == 1 { self.seeds.first() } else { None }
+    }
+
     /// The seeds.
     pub fn numbers(&self) -> Vec<u64> {
         self.seeds
@@ -30,8 +37,8 @@ impl SeedsReport<'_> {
     /// The table. Of a single seed it is that seed's; of several, figures are medians with the lowest and the highest beside them.
     pub fn to_table(&self) -> String {
         let Some(first) = self.seeds.first() else { return String::new() };
-        if self.seeds.len() == 1 {
-            return first.to_table();
+        if let Some(only) = self.only() {
+            return only.to_table();
         }
         let mut text = first.legend();
         self.legend(&mut text);
@@ -44,6 +51,10 @@ impl SeedsReport<'_> {
     fn legend(&self, text: &mut String) {
         let seeds = span(&self.numbers());
         let _ = writeln!(text, "Seeds      {seeds}: median [lowest..highest]; no brackets: all the same");
+        if self.seeds.len() < self.asked {
+            let (done, asked) = (self.seeds.len(), self.asked);
+            let _ = writeln!(text, "           INTERRUPTED: {done} of the {asked} seeds that were asked for");
+        }
         let columns = self.seeds.first().into_iter().flat_map(|report| &report.columns);
         let policies: Vec<&str> = columns.filter(|c| c.facts.is_some()).map(|column| column.name.as_str()).collect();
         match policies.as_slice() {
@@ -75,6 +86,7 @@ impl SeedsReport<'_> {
             "version": SCHEMA_VERSION,
             "recording": self.recording(),
             "seeds": self.numbers(),
+            "seeds_asked": self.asked,
             "base": first.map(|first| first.name),
             "calibration": self.calibration.as_ref().map(Calibration::to_json),
             "columns": columns.iter().map(column).collect::<Vec<_>>(),
@@ -118,12 +130,13 @@ impl SeedsReport<'_> {
     }
 }
 
-/// Seeds in words.
-pub(crate) fn span(seeds: &[u64]) -> String {
+/// Rising seeds in words.
+fn span(seeds: &[u64]) -> String {
     match seeds {
         [] => String::new(),
         [only] => only.to_string(),
-        [first, .., last] => format!("{first} to {last}"),
+        [first, .., last] if last - first + 1 == seeds.len() as u64 => format!("{first} to {last}"),
+        [first, .., last] => format!("{} from {first} to {last}", seeds.len()),
     }
 }
 
@@ -222,7 +235,8 @@ mod tests {
                 let columns = vec![Column::kernel(&self.kernel), column("recorded", 0), column("b", 1)];
                 Report { recording: "demo".into(), calibration: None, columns }
             };
-            SeedsReport { calibration: None, seeds: (0..self.policies[0].len()).map(seed).collect() }
+            let seeds: Vec<Report> = (0..self.policies[0].len()).map(seed).collect();
+            SeedsReport { calibration: None, asked: seeds.len(), seeds }
         }
     }
 
@@ -252,6 +266,28 @@ mod tests {
         let one = Made::of([&[1], &[100]]);
         let report = one.report();
         assert_eq!(report.to_table(), report.seeds[0].to_table());
+    }
+
+    /// A third seed would look as if it had been the only one, and a second and a fourth as if the third had been among them.
+    #[test]
+    fn what_was_interrupted_does_not_look_whole() {
+        let made = Made::of([&[48, 42, 51, 47], &[59, 75, 56, 61]]);
+        let interrupted = |kept: &[usize]| {
+            let mut report = made.report();
+            report.seeds = kept.iter().map(|&at| report.seeds[at].clone()).collect();
+            report
+        };
+        let three = interrupted(&[0, 1, 3]);
+        let head = "\nSeeds      3 from 1 to 4: median [lowest..highest]; no brackets: all the same\n\
+            \x20          INTERRUPTED: 3 of the 4 seeds that were asked for\n";
+        assert!(three.to_table().contains(head), "{}", three.to_table());
+        let json = three.to_json();
+        assert_eq!((&json["seeds"], &json["seeds_asked"]), (&json!([1, 2, 4]), &json!(4)));
+        let one = interrupted(&[2]);
+        assert!(one.only().is_none() && one.to_table().contains("\nSeeds      3: median"), "{}", one.to_table());
+        assert!(one.to_table().contains("\n           INTERRUPTED: 1 of the 4 seeds"), "{}", one.to_table());
+        let whole = made.report();
+        assert!(!whole.to_table().contains("INTERRUPTED") && whole.to_json()["seeds_asked"] == 4);
     }
 
     #[test]

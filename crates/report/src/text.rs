@@ -23,13 +23,7 @@ pub fn heading(text: &mut String, title: &str) {
 
 /// One line: label, then cells right-aligned to `width`.
 pub fn line(text: &mut String, label: &str, width: usize, cells: impl IntoIterator<Item = String>) {
-    marked_line(text, label, width, cells, "");
-}
-
-/// The same, with a mark behind the last cell.
-pub fn marked_line(text: &mut String, label: &str, width: usize, cells: impl IntoIterator<Item = String>, mark: &str) {
-    let last = (mark.to_owned(), mark.len() + 1);
-    line_at(text, label, LABEL_WIDTH, cells.into_iter().map(|cell| (cell, width)).chain([last]));
+    line_at(text, label, LABEL_WIDTH, cells.into_iter().map(|cell| (cell, width)));
 }
 
 /// One line: a label of `label_width`, then every cell right-aligned to its own width.

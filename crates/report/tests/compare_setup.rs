@@ -59,3 +59,17 @@ fn machines_that_differ_are_no_seeds_of_each_other() {
     let named = compare(&[Selection::Named { name: "mixed".into(), dirs }], Options::default());
     assert_eq!(named.caveats, ["the runs of mixed differ in more than their seed: memory_mib"]);
 }
+
+/// It was `vm.lru_gen/enabled`, which no kernel has.
+#[test]
+fn settings_that_tell_policies_apart_have_the_kernels_names() {
+    let runs = Runs::new();
+    let mut all = vec![runs.add("a", &DEMO, &[])];
+    for (name, setting) in [("b", "lru_gen/enabled"), ("c", "swappiness")] {
+        all.push(runs.add(name, &DEMO, &[]));
+        runs.edit(name, |manifest| manifest["runs"][0]["sysctls"][setting] = 7.into());
+    }
+    let comparison = compare(&all, Options::default());
+    let names: Vec<_> = comparison.variants.iter().map(|variant| variant.name.as_str()).collect();
+    assert_eq!(names, ["recorded", "recorded,lru_gen/enabled=7", "recorded,vm.swappiness=7"]);
+}

@@ -119,7 +119,7 @@ fn seeds_table() {
         Report { recording: "made-up".into(), calibration: None, columns }
     };
     let calibration = Some(Calibration::of(&kernel, &outcomes[0].each_ref(), vec![1, 2, 3, 4, 5]));
-    let report = SeedsReport { calibration, seeds: (0..5).map(seed).collect() };
+    let report = SeedsReport { calibration, seeds: (0..5).map(seed).collect(), asked: 5 };
     let table = report.to_table();
     assert!(table.is_ascii() && table.lines().all(|line| line.len() <= 100), "{table}");
     assert_snapshot("replay-seeds.txt", &table);
@@ -133,13 +133,14 @@ fn validation_tables() {
     let spread = KernelSpread::of([("made-up", &kernel), ("again", &again)], None);
     let rows = mirror(&kernel, &[model.clone(), prediction.clone()], &MIRROR_3, &spread);
     let (recording, spread_of) = ("made-up".to_owned(), spread.names.clone());
-    let validation = Mirror { recording: recording.clone(), bars: MIRROR_3.name, seeds: 2, spread_of, rows };
-    assert_snapshot("mirror.txt", &Validation::Mirror(validation).to_table());
+    let mirror_of = |seeds, rows| {
+        let (recording, spread_of) = (recording.clone(), spread_of.clone());
+        Mirror { recording, bars: MIRROR_3.name, seeds, seeds_asked: seeds, spread_of, rows }
+    };
+    assert_snapshot("mirror.txt", &Validation::Mirror(mirror_of(2, rows)).to_table());
     let seeds = [4, 2, 3, 3, 90].map(outcome);
     let rows = mirror(&kernel, &seeds, &MIRROR_3, &spread);
-    let validation =
-        Mirror { recording: recording.clone(), bars: MIRROR_3.name, seeds: 5, spread_of: spread.names.clone(), rows };
-    let table = Validation::Mirror(validation).to_table();
+    let table = Validation::Mirror(mirror_of(5, rows)).to_table();
     assert!(table.is_ascii() && table.lines().all(|line| line.len() <= 100), "{table}");
     assert_snapshot("mirror-luck.txt", &table);
     let pair = Pair {
@@ -155,6 +156,7 @@ fn validation_tables() {
         changes: vec![Change { name: "vm.defrag_mode".into(), before: Some("0".into()), after: Some("1".into()) }],
         window_seconds: Some(10.0),
         seeds: 1,
+        seeds_asked: 1,
         spread_of: Vec::new(),
         rows: predict(pair, &[]),
     };

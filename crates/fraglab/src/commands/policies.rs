@@ -90,11 +90,13 @@ fn list_json() -> Value {
 /// Sysctls only: the list that programs want to walk.
 fn list_csv() -> String {
     let line = |info: &SysctlInfo| {
-        let (unit, kernels) = (csv_field(info.unit), csv_field(info.kernels));
+        let [unit, kernels, in_replays] = [info.unit, info.kernels, info.in_replays.unwrap_or_default()].map(csv_field);
         let SysctlRange { min, max, .. } = info.range;
-        format!("{},{},{min},{max},{unit},{kernels}\n", info.full_name(), default(info))
+        format!("{},{},{min},{max},{unit},{kernels},{in_replays}\n", info.full_name(), default(info))
     };
-    std::iter::once("sysctl,default,min,max,unit,kernels\n".to_owned()).chain(SYSCTLS.iter().map(line)).collect()
+    std::iter::once("sysctl,default,min,max,unit,kernels,in_replays\n".to_owned())
+        .chain(SYSCTLS.iter().map(line))
+        .collect()
 }
 
 fn show(policy: &Policy, format: Format) -> Result<(), Failure> {

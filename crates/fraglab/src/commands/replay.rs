@@ -5,9 +5,10 @@ use crate::backend::{self, Loaded};
 use crate::column_spec::{ColumnSpec, columns};
 use crate::failure::{Failure, warn};
 use crate::flight::{Told, waiting};
+use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
 use crate::replay_args::ReplayArgs;
-use crate::replays::{Done, Wanted, replay_all};
+use crate::replays::{Done, Replays, Wanted, replay_all};
 use crate::seeds;
 use lab::timeline::{Sampling, Timeline};
 use report::flight::LegState;
@@ -22,31 +23,36 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         spec.check()?;
     }
     BTreeSet::from_iter(specs.iter().flat_map(ColumnSpec::left_out_of_replays)).iter().for_each(|said| warn(said));
-    let seeds = seeds_of(args);
+    let asked = seeds_of(args);
     args.output.as_deref().map_or(Ok(()), report::check_place)?;
     let loaded = load(&args.recording)?;
     let (wanted, mirror) = wanted(&loaded, &specs, args)?;
-    let replays = replays(&loaded, &specs, &wanted, &seeds, args)?;
+    let Replays { seeds, by_policy, whole } = replays(&loaded, &specs, &wanted, &asked, args)?;
     let followed = args.output.is_some();
     let seen = followed.then(|| backend::kernel_timeline(&args.recording, &loaded)).transpose()?;
-    let columns = &replays[..specs.len()];
-    let with = |of: &[usize]| mirror.calibration(&loaded, &replays, of, &seeds);
+    let columns = &by_policy[..specs.len()];
+    let with = |of: &[usize]| mirror.calibration(&loaded, &by_policy, of, &seeds);
     let of_seed = |at| of_seed(&loaded, &specs, columns, at, seen.as_ref(), with(&[at]));
     let all: Vec<usize> = (0..seeds.len()).collect();
-    let report = SeedsReport { calibration: Some(with(&all)), seeds: all.iter().map(|&at| of_seed(at)).collect() };
+    let report = SeedsReport {
+        calibration: Some(with(&all)),
+        seeds: all.iter().map(|&at| of_seed(at)).collect(),
+        asked: asked.len(),
+    };
     let provenance = Provenance::of_this_process(env!("CARGO_PKG_VERSION"));
-    match (&args.output, report.seeds.as_slice()) {
-        (Some(dir), [only]) => write_run(dir, only, &provenance)?,
-        (Some(dir), _) => write_seeds(dir, &report, &provenance)?,
+    match (&args.output, report.only()) {
+        (Some(dir), Some(only)) => write_run(dir, only, &provenance)?,
+        (Some(dir), None) => write_seeds(dir, &report, &provenance)?,
         (None, _) => {}
     }
-    match (args.format.format, report.seeds.as_slice()) {
+    let printed = match (args.format.format, report.only()) {
         (Format::Table, _) => output::print(&report.to_table()),
-        (Format::Json, [only]) => output::print_json(&only.to_json()),
-        (Format::Json, _) => output::print_json(&report.to_json()),
-        (Format::Csv, [only]) => output::print(&only.to_csv()),
-        (Format::Csv, _) => output::print(&report.to_csv()),
-    }
+        (Format::Json, Some(only)) => output::print_json(&only.to_json()),
+        (Format::Json, None) => output::print_json(&report.to_json()),
+        (Format::Csv, Some(only)) => output::print(&only.to_csv()),
+        (Format::Csv, None) => output::print(&report.to_csv()),
+    };
+    output::then(printed, whole)
 }
 
 fn seeds_of(args: &ReplayArgs) -> Vec<u64> {
@@ -95,10 +101,10 @@ fn replays(
     wanted: &[Wanted],
     seeds: &[u64],
     args: &ReplayArgs,
-) -> Result<Vec<Vec<Done>>, Failure> {
+) -> Result<Replays, Failure> {
     let legs = specs.iter().map(|spec| waiting(spec.to_string(), Some(100.0), "percent")).collect();
     let told = Told::beside(args.output.as_deref(), &loaded.name, legs);
-    replay_all(loaded, wanted, seeds, &args.engine, &|column, share| {
+    replay_all(loaded, wanted, seeds, &args.engine, &Interrupt::watch(), &|column, share| {
         if column < specs.len() {
             told.tell(column, |leg| {
                 leg.state = if share < 1.0 { LegState::Running } else { LegState::Done };

@@ -1,17 +1,19 @@
 //! `fraglab validate`: how far is the model from the kernel?
 
 use super::load;
-use crate::backend::{Truth, load_truth};
+use crate::backend::{Loaded, Truth, load_truth};
 use crate::column_spec::RECORDED;
 use crate::failure::{Failure, warn};
+use crate::interrupt::Interrupt;
 #[cfg(feature = "machines")]
 use crate::machine_commands::grid;
 use crate::output::{self, Format};
-use crate::replays::over_seeds;
+use crate::replays::{OverSeeds, over_seeds};
 use crate::seeds::{self, Seeds};
 use crate::settings::{Settings, changes};
 use crate::validate_args::ValidateArgs;
 use lab::outcome::Outcome;
+use pagealloc::Policy;
 use report::validate::{KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
 use report::window;
 use std::ops::RangeInclusive;
@@ -31,50 +33,51 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
             format!("--seed {seed} says where the seeds begin, and --seeds {from}..{to} does: give one of them");
         return Err(Failure::Usage(advice));
     }
-    let validation = match &args.pair {
-        None => Validation::Mirror(mirror_of(recording, args)?),
+    let (validation, whole) = match &args.pair {
+        None => mirror_of(recording, args)?,
         Some(_) if args.bars.is_some() => {
             return Err(Failure::Usage("--bars is for a mirror: a prediction has bars of its own".to_owned()));
         }
-        Some(other) => Validation::Prediction(prediction_of(recording, other, args)?),
+        Some(other) => prediction_of(recording, other, args)?,
     };
-    match args.format.format {
+    let printed = match args.format.format {
         Format::Table => output::print(&validation.to_table()),
         Format::Json => output::print_json(&validation.to_json()),
         Format::Csv => output::print(&validation.to_csv()),
-    }
+    };
+    output::then(printed, whole)
 }
+
+/// What was found, and whether all seeds are in it.
+type Found = (Validation, Result<(), Failure>);
 
 fn replay_seeds(args: &ValidateArgs) -> RangeInclusive<u64> {
     args.seeds.unwrap_or(seeds::OF_REPLAYS).from(args.first_seed())
 }
 
-fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Mirror, Failure> {
+fn mirror_of(path: &Path, args: &ValidateArgs) -> Result<Found, Failure> {
     let loaded = load(path)?;
     let [others] = again(args, [&loaded.settings])?;
     let spread = spread((&loaded.name, &loaded.kernel), &others, window::length_ns(&loaded.kernel));
-    let models = over_seeds(&loaded, loaded.recorded()?, RECORDED, replay_seeds(args), &args.engine)?;
+    let OverSeeds { outcomes: [models], whole } = replayed(&loaded, [(RECORDED, loaded.recorded()?)], args)?;
     let bars = args.bars.unwrap_or_default().set();
-    Ok(Mirror {
+    let mirror = Mirror {
         rows: mirror(&loaded.kernel, &models, bars, &spread),
         recording: loaded.name,
         bars: bars.name,
         seeds: models.len(),
+        seeds_asked: replay_seeds(args).count(),
         spread_of: names_of(&[spread]),
-    })
+    };
+    Ok((Validation::Mirror(mirror), whole))
 }
 
-fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Prediction, Failure> {
+fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Found, Failure> {
     let (loaded, truth) = (load(path)?, truth_of(other)?);
     let [like_before, like_after] = again(args, [&loaded.settings, &truth.settings])?;
-    let before = over_seeds(&loaded, loaded.recorded()?, RECORDED, replay_seeds(args), &args.engine)?;
-    let after = over_seeds(
-        &loaded,
-        &truth.policy,
-        &format!("the settings of {}", truth.name),
-        replay_seeds(args),
-        &args.engine,
-    )?;
+    let theirs = format!("the settings of {}", truth.name);
+    let policies = [(RECORDED, loaded.recorded()?), (theirs.as_str(), &truth.policy)];
+    let OverSeeds { outcomes: [before, after], whole } = replayed(&loaded, policies, args)?;
     let pair = Pair {
         kernel_before: &loaded.kernel,
         model_before: &before,
@@ -87,15 +90,25 @@ fn prediction_of(path: &Path, other: &Path, args: &ValidateArgs) -> Result<Predi
         spread((&loaded.name, &loaded.kernel), &like_before, window),
         spread((&truth.name, &truth.kernel), &like_after, window),
     ];
-    Ok(Prediction {
+    let prediction = Prediction {
         rows: predict(pair, &spreads),
         changes: changes(&loaded.settings, &truth.settings),
         recording: loaded.name,
         pair: truth.name,
         window_seconds: window.map(|length| length as f64 / 1e9),
         seeds: before.len(),
+        seeds_asked: replay_seeds(args).count(),
         spread_of: names_of(&spreads),
-    })
+    };
+    Ok((Validation::Prediction(prediction), whole))
+}
+
+fn replayed<const N: usize>(
+    loaded: &Loaded,
+    policies: [(&str, &Policy); N],
+    args: &ValidateArgs,
+) -> Result<OverSeeds<N>, Failure> {
+    over_seeds(loaded, policies, replay_seeds(args), &args.engine, &Interrupt::watch())
 }
 
 /// Loads a recording that others are compared with; says what is to be said of it.

@@ -24,7 +24,7 @@ pub struct GridArgs {
     #[arg(long, value_name = "SCALE", requires = "scenario")]
     pub scale: Option<Scale>,
     /// Kernels: versions of Debian's (6.12 is the newest of 6.12), or paths of bzImages
-    #[arg(long, value_name = "VERSION|PATH", value_delimiter = ',', requires = "scenario")]
+    #[arg(long, value_name = "VERSION|PATH,...", value_delimiter = ',', requires = "scenario")]
     pub kernels: Vec<String>,
     /// A sysctl and the values that it takes in turn; every combination of several is run
     #[arg(long = "set", value_name = "vm.NAME=VALUE,VALUE...")]

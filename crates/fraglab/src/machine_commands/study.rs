@@ -17,7 +17,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -80,11 +80,12 @@ pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
     let (studies, left_out) = with_scenarios(find(&args.name, shelf)?, args)?;
     let cells = cells(&studies);
     let known = known(&cells, args)?;
+    let pages = args.output.as_deref().map(|directory| pages(directory, shelf)).transpose()?;
     let runs = runs(&cells, args)?;
     let all: Vec<(&Study, Results)> =
         studies.iter().map(|study| (study, results(study, &runs, &known, args))).collect();
-    if let Some(directory) = &args.output {
-        write(directory, &all, args, shelf)?;
+    if let Some(pages) = &pages {
+        write(pages, &all, args, shelf)?;
     }
     match args.format {
         StudyFormat::Json => {
@@ -238,14 +239,20 @@ fn results(study: &Study, all: &Runs, known: &Known, args: &StudyArgs) -> Result
     results
 }
 
+/// The directory of pages, made before hours of work: a place where it can't be is told in time.
+fn pages(directory: &Path, shelf: &Shelf) -> Result<PathBuf, Failure> {
+    let pages = directory.join(shelf.plural);
+    let failed = |error| Failure::Output(format!("{}: {error}", pages.display()));
+    fs::create_dir_all(&pages).map_err(failed)?;
+    Ok(pages)
+}
+
 /// Pages, plots, and the list of pages if all were run.
 fn write(directory: &Path, all: &[(&Study, Results)], args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
-    let directory = directory.join(shelf.plural);
     let write = |name: String, text: String| {
         let path = directory.join(name);
         fs::write(&path, text).map_err(|error| Failure::Output(format!("{}: {error}", path.display())))
     };
-    fs::create_dir_all(&directory).map_err(|error| Failure::Output(format!("{}: {error}", directory.display())))?;
     for (study, results) in all {
         write(format!("{}.md", study.name), study::page(study, results, &command(&study.name, args, shelf)))?;
         for plot in &study.plots {

@@ -37,8 +37,8 @@ impl<'a> Start<'a> {
     /// # Errors
     /// When there is none, or it describes no machine that a log can follow.
     pub fn of(recording: &'a Recording) -> Result<Start<'a>, Error> {
-        let advice =
-            "record a snapshot named `start` with pagestate, kpageflags, pageblocks and zoneinfo beside the trace";
+        let advice = "give the directory that has one beside the trace, or record one: `start` with pagestate, kpageflags, pageblocks and \
+                      zoneinfo";
         let start = recording.snapshots.get("start").ok_or_else(|| missing(recording, "a start snapshot", advice))?;
         let zones =
             start.zoneinfo.as_ref().ok_or_else(|| missing(recording, "the start snapshot's zoneinfo", advice))?;

@@ -16,6 +16,7 @@ use pagealloc::{CpuId, FrameList, NR_ORDERS, NodeId, Observer, PageAllocator, Pf
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,6 +27,9 @@ const SWAP_PAGES: u64 = 262_144;
 const PROGRESS_OPS: usize = 1 << 17;
 /// Operations whose objects, and whose frames, are loaded together, ahead of their turn.
 pub(super) const LOAD_AHEAD: usize = 16;
+
+/// Who hears how far a replay is, and may end it.
+pub type Progress<'a> = dyn FnMut(f64) -> ControlFlow<()> + 'a;
 
 /// A finished slow request, for the driver to act on.
 pub(super) struct Served {
@@ -100,15 +104,11 @@ pub(super) struct Driver<'a> {
     pub torn: BTreeMap<u32, usize>,
 }
 
-/// Replays a log. `progress` hears the share done, 0 to 1.
+/// Replays a log. `progress` hears the share done, 0 to 1, several times a second, and may end the replay.
 ///
 /// # Errors
-/// When the machine can't be built, or, with `check` set, when an invariant breaks.
-pub fn replay(
-    log: &Arc<PageLog>,
-    options: &ReplayOptions,
-    progress: &mut dyn FnMut(f64),
-) -> Result<Replayed, ReplayError> {
+/// When the machine can't be built, when `progress` ends it, or, with `check` set, when an invariant breaks.
+pub fn replay(log: &Arc<PageLog>, options: &ReplayOptions, progress: &mut Progress) -> Result<Replayed, ReplayError> {
     let clock = Rc::new(Cell::new(log.window.0));
     let objects = Objects::new(Arc::clone(log), SWAP_PAGES, &options.policy, options.seed);
     let mut state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
@@ -171,20 +171,27 @@ impl<'a> Driver<'a> {
         }
     }
 
-    fn run(&mut self, options: &ReplayOptions, progress: &mut dyn FnMut(f64)) -> Result<Vec<Sample>, ReplayError> {
+    fn run(&mut self, options: &ReplayOptions, progress: &mut Progress) -> Result<Vec<Sample>, ReplayError> {
         let flushes =
             self.mm.stats_flush_interval().map_or(0, |interval| stats_flushes::phase(&self.log.noticed, interval));
         start_daemons(&mut self.executor, self.mm, flushes);
         let mut samples = self.log.samples.iter().copied();
         let mut next_sample = samples.next();
         let mut series = Vec::new();
-        for (index, op) in self.log.ops.iter().enumerate() {
+        let ops = &self.log.ops;
+        let mut tell = |done: usize| match progress(done as f64 / ops.len() as f64) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(ReplayError::Stopped),
+        };
+        for (index, op) in ops.iter().enumerate() {
             if index % LOAD_AHEAD == 0 {
-                std::hint::black_box(load_ahead(&self.mm.state.borrow(), &self.log.ops[index..]));
+                std::hint::black_box(load_ahead(&self.mm.state.borrow(), &ops[index..]));
             }
             while let Some(at) = next_sample.filter(|at| *at < op.ts) {
                 self.run_until(at);
                 series.push(self.sample(at, options)?);
+                // Between two operations any time may lie, and reclaim that works all through it.
+                tell(index)?;
                 next_sample = samples.next();
             }
             if self.follow.next() < op.ts {
@@ -198,12 +205,13 @@ impl<'a> Driver<'a> {
             self.tally.page_events += 1;
             self.operation(*op);
             if index % PROGRESS_OPS == 0 {
-                progress(index as f64 / self.log.ops.len() as f64);
+                tell(index)?;
             }
         }
         for at in next_sample.into_iter().chain(samples) {
             self.run_until(at);
             series.push(self.sample(at, options)?);
+            tell(ops.len())?;
         }
         Ok(series)
     }

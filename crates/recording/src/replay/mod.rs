@@ -31,7 +31,7 @@ mod used_again;
 mod uses;
 mod waiting;
 
-pub use driver::replay;
+pub use driver::{Progress, replay};
 pub use policy::{RecordedPolicyError, policy_of, recorded_policy, setting_value};
 pub use policy_caveats::{recorded_caveats, recorded_stand_in};
 
@@ -77,6 +77,9 @@ pub enum ReplayError {
     /// The start snapshot describes no possible machine.
     #[error("the start snapshot describes no machine that can be built: {0}")]
     Machine(#[from] pagealloc::MachineError),
+    /// Who heard of its progress ended it.
+    #[error("the replay was stopped")]
+    Stopped,
     /// An invariant of the model does not hold: a bug of fraglab's.
     #[error(
         "an invariant of the model broke {at_ms} ms into the recording: {what}; please report it with the recording"

@@ -8,7 +8,9 @@ use pagealloc::policy::{neighbours, version_of};
 #[derive(Debug, thiserror::Error)]
 pub enum RecordedPolicyError {
     /// The kernel's version is not in the recording, or older than all presets.
-    #[error("the recording does not say which kernel it is of (or one older than 3.10): name a policy with --policy")]
+    #[error(
+        "the recording does not say which kernel it is of (or one older than 3.10): `fraglab replay --policy NAME` replays it under one"
+    )]
     UnknownKernel,
 }
 

@@ -276,16 +276,6 @@ impl TraceDat {
         self.comms.get(&pid).map(|name| &**name)
     }
 
-    /// The formats of the recorded kernel's `trace_printk` calls.
-    pub fn printk_formats(&self) -> &[u8] {
-        &self.metadata.printk_formats
-    }
-
-    /// The recorded kernel's symbols, often empty.
-    pub fn kallsyms(&self) -> &[u8] {
-        &self.metadata.kallsyms
-    }
-
     /// All records of the main buffer in the order of time.
     ///
     /// # Errors

@@ -4,6 +4,7 @@ use super::error::{CompareError, other_name};
 use super::run::{self, KERNEL, Run};
 use super::setup;
 use super::variant::Variant;
+use pagealloc::policy::full_name;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -191,8 +192,8 @@ fn differences(first: &Variant, other: &Variant) -> Option<String> {
     }
     for (name, value) in &other.sysctls {
         if first.sysctls.get(name) != Some(value) {
-            differ
-                .push(format!("vm.{name}={}", value.map_or_else(|| "computed".to_owned(), |value| value.to_string())));
+            let value = value.map_or_else(|| "computed".to_owned(), |value| value.to_string());
+            differ.push(format!("{}={value}", full_name(name)));
         }
     }
     differ.extend(setup::differences(first, other).into_iter().map(|it| format!("{}={}", it.name, it.other)));

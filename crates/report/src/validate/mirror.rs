@@ -1,7 +1,7 @@
 //! The mirror: the model under the recorded settings, row by row.
 
 use super::luck::OverSeeds;
-use super::{KernelSpread, csv_field, percent, plus_minus, relative_error};
+use super::{KernelSpread, csv_field, interrupted, percent, plus_minus, relative_error};
 use crate::bars::BarSet;
 use crate::json::SCHEMA_VERSION;
 use crate::over_runs::Summary;
@@ -65,6 +65,8 @@ pub struct Mirror {
     pub bars: &'static str,
     /// Replays whose median was taken.
     pub seeds: usize,
+    /// Seeds that were asked for: more than that if the replays were interrupted.
+    pub seeds_asked: usize,
     /// Names of the recordings that the kernel's spread was taken from.
     pub spread_of: Vec<String>,
     /// Rows.
@@ -177,7 +179,8 @@ impl Mirror {
     pub(super) fn to_json(&self) -> Value {
         json!({
             "schema": "fraglab.validate", "version": SCHEMA_VERSION, "recording": self.recording, "bars": self.bars,
-            "seeds": self.seeds, "spread_of": self.spread_of, "summary": Within::of(&self.rows),
+            "seeds": self.seeds, "seeds_asked": self.seeds_asked, "spread_of": self.spread_of,
+            "summary": Within::of(&self.rows),
             "top_cells_in_order": top_cells_in_order(&self.rows), "rows": self.rows,
         })
     }
@@ -198,6 +201,7 @@ impl Mirror {
         if !self.spread_of.is_empty() {
             let _ = writeln!(text, "Spread of  {}", self.spread_of.join(", "));
         }
+        text.push_str(&interrupted(self.seeds, self.seeds_asked));
         heading(&mut text, "Mirror: the model under the recorded settings");
         let titles = ["kernel", "model", "error", "+-95%", "bar", "", "luck", "spread"];
         self.line(&mut text, "", titles.map(str::to_owned));
@@ -293,7 +297,8 @@ mod tests {
             |[alloc, fallback]: [u64; 2]| outcome(&[("thp_fault_alloc", alloc), ("thp_fault_fallback", fallback)]);
         let models: Vec<Outcome> = seeds.iter().copied().map(made).collect();
         let rows = mirror(&made(kernel), &models, &MIRROR_3, &KernelSpread::default());
-        Mirror { recording: "made-up".into(), bars: MIRROR_3.name, seeds: seeds.len(), spread_of: Vec::new(), rows }
+        let (recording, bars, seeds) = ("made-up".into(), MIRROR_3.name, seeds.len());
+        Mirror { recording, bars, seeds, seeds_asked: seeds, spread_of: Vec::new(), rows }
     }
 
     const SEEDS: [[u64; 2]; 5] = [[10, 7], [20, 7], [30, 7], [40, 8], [200, 9]];
@@ -379,12 +384,14 @@ mod tests {
     #[test]
     fn json_has_the_promised_shape() {
         let rows = mirror(&outcome(&[]), &[outcome(&[])], &MIRROR_3, &KernelSpread::default());
-        let mirror = Mirror { recording: "demo".into(), bars: MIRROR_3.name, seeds: 1, spread_of: Vec::new(), rows };
+        let (recording, bars) = ("demo".into(), MIRROR_3.name);
+        let mirror = Mirror { recording, bars, seeds: 1, seeds_asked: 8, spread_of: Vec::new(), rows };
+        assert!(mirror.to_table().contains("\nSeeds      INTERRUPTED: 1 of the 8 that were asked for\n"));
         let json = Validation::Mirror(mirror).to_json();
         let first = json["rows"][0].as_object().expect("an object");
         assert_eq!(first.keys().take(4).collect::<Vec<_>>(), ["row", "kernel", "model", "error"]);
         assert_eq!(first["row"], "extfrag_total");
-        assert_eq!((&json["bars"], &json["seeds"]), (&json!("mirror-3"), &json!(1)));
+        assert_eq!((&json["bars"], &json["seeds"], &json["seeds_asked"]), (&json!("mirror-3"), &json!(1), &json!(8)));
     }
 
     #[test]

@@ -56,6 +56,14 @@ pub fn relative_error(kernel: u64, model: u64) -> Option<f64> {
     }
 }
 
+/// A line of the head that says how many of the seeds are in it, unless all are.
+fn interrupted(seeds: usize, asked: usize) -> String {
+    match seeds < asked {
+        true => format!("Seeds      INTERRUPTED: {seeds} of the {asked} that were asked for\n"),
+        false => String::new(),
+    }
+}
+
 /// An error as tables have it.
 fn percent(error: Option<f64>) -> String {
     error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1}%", 100.0 * error))

@@ -1,6 +1,6 @@
 //! The prediction: one recording's demand under another recording's settings, against what the kernel did there.
 
-use super::{KernelSpread, csv_field, percent, relative_error};
+use super::{KernelSpread, csv_field, interrupted, percent, relative_error};
 use crate::json::SCHEMA_VERSION;
 use crate::rows::Rows;
 use crate::text::{LABEL_WIDTH_NARROW, heading, line_at};
@@ -156,6 +156,8 @@ pub struct Prediction {
     pub window_seconds: Option<f64>,
     /// Replays under each of the settings whose median was taken.
     pub seeds: usize,
+    /// Seeds that were asked for: more than that if the replays were interrupted.
+    pub seeds_asked: usize,
     /// Names of the recordings that the kernel's spread was taken from.
     pub spread_of: Vec<String>,
     /// Rows.
@@ -227,7 +229,7 @@ impl Prediction {
         json!({
             "schema": "fraglab.validate", "version": SCHEMA_VERSION, "recording": self.recording, "pair": self.pair,
             "changes": self.changes, "window_seconds": self.window_seconds, "seeds": self.seeds,
-            "spread_of": self.spread_of, "checks": checks(&self.rows), "rows": self.rows,
+            "seeds_asked": self.seeds_asked, "spread_of": self.spread_of, "checks": checks(&self.rows), "rows": self.rows,
         })
     }
 
@@ -276,6 +278,7 @@ impl Prediction {
         if !self.spread_of.is_empty() {
             let _ = writeln!(text, "Spread of  {}", self.spread_of.join(", "));
         }
+        text.push_str(&interrupted(self.seeds, self.seeds_asked));
         text
     }
 
@@ -360,10 +363,13 @@ mod tests {
             changes: vec![change],
             window_seconds: None,
             seeds: 1,
+            seeds_asked: 2,
             spread_of: Vec::new(),
             rows: rows(&[]),
         };
         assert!(prediction.to_table().contains("\nChanged    vm.defrag_mode: 0 -> 1\n"));
+        assert!(prediction.to_table().contains("\nSeeds      INTERRUPTED: 1 of the 2 that were asked for\n"));
+        assert_eq!(prediction.to_json()["seeds_asked"], 2);
         assert_eq!(prediction.to_json()["changes"][0]["after"], "1");
     }
 }

@@ -3,10 +3,12 @@
 use super::cell_run::{self, Place};
 use crate::backend::{self, Loaded, Truth, load_truth};
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::replays::over_seeds;
 use crate::seeds::Seeds;
 use crate::validate_args::ValidateArgs;
 use lab::outcome::Outcome;
+use pagealloc::Policy;
 use report::bars::STREAM_3;
 use report::grid::plan::Planned;
 use report::grid::{Cell, CellId, Findings, Grid};
@@ -92,9 +94,16 @@ impl Evaluation<'_> {
         Ok(findings)
     }
 
+    /// A grid's recordings stay, and a command that a signal ends can be given again.
+    fn replays(&self, loaded: &Loaded, name: &str, policy: &Policy) -> Result<Vec<Outcome>, Failure> {
+        let [outcomes] =
+            over_seeds(loaded, [(name, policy)], self.seeds(), &self.args.engine, &Interrupt::none())?.outcomes;
+        Ok(outcomes)
+    }
+
     /// The mirror, and a prediction of every cell that differs in its settings only.
     fn of_replays(&self, one: &Known, loaded: &Loaded) -> Result<Findings, Failure> {
-        let before = over_seeds(loaded, loaded.recorded()?, "its own settings", self.seeds(), &self.args.engine)?;
+        let before = self.replays(loaded, "its own settings", loaded.recorded()?)?;
         let length = if self.knows_scenario() { None } else { window::length_ns(&loaded.kernel) };
         let bars = self.args.bars.unwrap_or_default().set();
         let rows = mirror(&loaded.kernel, &before, bars, &self.spread(&one.cell.id, length));
@@ -113,7 +122,7 @@ impl Evaluation<'_> {
         before: &[Outcome],
     ) -> Result<(String, Vec<PredictionRow>), Failure> {
         let to = &other.cell.id.setting;
-        let after = over_seeds(loaded, &other.truth.policy, to, self.seeds(), &self.args.engine)?;
+        let after = self.replays(loaded, to, &other.truth.policy)?;
         let pair = Pair {
             kernel_before: &loaded.kernel,
             model_before: before,

@@ -40,6 +40,9 @@ pub fn run(args: &ValidateArgs) -> Option<Result<(), Failure>> {
         );
     }
     match Plan::is_in(recording) {
+        true if args.pair.is_some() || !args.spread.is_empty() => wrong(
+            "a grid's plan says which recordings are compared: --pair and --spread are for one recording (name a cell's)",
+        ),
         true if args.seeds.is_some() => wrong("a grid's recordings are replayed with --replays N; --seeds is for one"),
         true => Some(report(recording, args)),
         false if args.grid.replays.is_some() => {
@@ -99,7 +102,7 @@ fn plan(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<Plan, F
     fs::create_dir_all(directory).map_err(at(directory))?;
     let path = directory.join(SCENARIO_FILE);
     fs::write(&path, &chosen.text).map_err(at(&path))?;
-    plan.write(directory)?;
+    plan.write(directory).map_err(|error| Failure::Output(error.to_string()))?;
     Ok(plan)
 }
 
