@@ -281,7 +281,10 @@ impl Run<'_> {
             // It will not do its share any more: it was killed, or never began.
             sim.root_is_done();
         }
-        sim.reports.borrow_mut().push(report);
+        // Who is killed tells nobody anything, as on a real kernel.
+        if !task.is_killed() {
+            sim.reports.borrow_mut().push(report);
+        }
         sim.exit(pid).await;
         sim.roles.borrow_mut().remove(&pid);
     }
