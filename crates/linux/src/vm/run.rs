@@ -277,6 +277,21 @@ mod tests {
     }
 
     #[test]
+    fn a_machine_is_waited_for_until_there_is_a_reason_not_to_and_then_ended() {
+        let machine = || Guarded(Command::new("sleep").arg("60").spawn().expect("started"));
+        let said = machine().wait(Duration::from_millis(1), || None).expect_err("too long");
+        assert!(said.contains("--timeout"), "{said}");
+        let mut child = machine();
+        assert_eq!(child.wait(Duration::MAX, || Some("a signal".to_owned())), Err("a signal".to_owned()));
+        let process = PathBuf::from(format!("/proc/{}", child.0.id()));
+        assert!(process.exists());
+        drop(child);
+        assert!(!process.exists(), "it is gone, and was waited for");
+        let ended = Guarded(Command::new("true").spawn().expect("started")).wait(Duration::MAX, || None);
+        assert!(ended.expect("it ends").success());
+    }
+
+    #[test]
     fn a_stuck_kvm_is_noticed() {
         let (_kept, path) = console("KVM internal error. Suberror: 1\n");
         assert!(stuck(&path).unwrap().contains("--accel tcg"));
