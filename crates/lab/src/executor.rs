@@ -37,11 +37,13 @@ impl<'a> Executor<'a> {
     }
 
     fn new_number(&mut self) -> TaskId {
-        self.vacant.pop().unwrap_or_else(|| {
+        let Some(task) = self.vacant.pop() else {
             self.tasks.push(None);
             self.daemons.push(false);
-            self.tasks.len() - 1
-        })
+            return self.tasks.len() - 1;
+        };
+        self.daemons[task] = false;
+        task
     }
 
     fn start(&mut self, env: &VirtualEnv, task: TaskId, future: Boxed<'a>) -> TaskId {
