@@ -3,6 +3,7 @@
 use crate::env::VirtualEnv;
 use crate::livelock::Livelock;
 use crate::task::TaskId;
+use mm::Nanos;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -14,6 +15,10 @@ type Boxed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 pub struct Executor<'a> {
     tasks: Vec<Option<Boxed<'a>>>,
     vacant: Vec<TaskId>,
+    /// Which of them are daemons.
+    daemons: Vec<bool>,
+    /// How often others have gone on.
+    steps: u64,
 }
 
 impl<'a> Executor<'a> {
@@ -26,15 +31,19 @@ impl<'a> Executor<'a> {
     /// The same for one that works for others: its comings and goings alone are no progress ([`Self::livelock`]).
     pub fn spawn_daemon(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) -> TaskId {
         let task = self.new_number();
+        self.daemons[task] = true;
         env.loops.borrow_mut().add_daemon(task);
         self.start(env, task, Box::pin(future))
     }
 
     fn new_number(&mut self) -> TaskId {
-        self.vacant.pop().unwrap_or_else(|| {
+        let Some(task) = self.vacant.pop() else {
             self.tasks.push(None);
-            self.tasks.len() - 1
-        })
+            self.daemons.push(false);
+            return self.tasks.len() - 1;
+        };
+        self.daemons[task] = false;
+        task
     }
 
     fn start(&mut self, env: &VirtualEnv, task: TaskId, future: Boxed<'a>) -> TaskId {
@@ -66,8 +75,18 @@ impl<'a> Executor<'a> {
         env.livelock(alive.map(|(number, _)| number))
     }
 
+    /// How often tasks that are no daemons have gone on so far, if each of them waits now to be woken, for as long as it takes: where
+    /// that stays the same, nobody wakes them.
+    pub fn all_wait(&self, env: &VirtualEnv) -> Option<u64> {
+        let alive =
+            self.tasks.iter().zip(&self.daemons).enumerate().filter(|(_, (task, daemon))| task.is_some() && !**daemon);
+        let mut numbers = alive.map(|(number, _)| number);
+        numbers.all(|task| env.waits_until(task) == Some(Nanos::MAX)).then_some(self.steps)
+    }
+
     fn poll(&mut self, env: &VirtualEnv, task: TaskId) {
         let Some(future) = self.tasks[task].as_mut() else { return };
+        self.steps += u64::from(!self.daemons[task]);
         let outer = env.current.replace(task);
         let done = matches!(future.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(()));
         env.current.set(outer);

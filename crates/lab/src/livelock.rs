@@ -196,6 +196,17 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_others_only_is_told_from_who_sleeps() {
+        let env = env();
+        let mut executor = Executor::default();
+        executor.spawn_daemon(&env, daemon(&env));
+        executor.spawn(&env, env.park(None));
+        assert_eq!(executor.all_wait(&env), Some(1));
+        executor.spawn(&env, env.park(Some(1_000_000)));
+        assert_eq!(executor.all_wait(&env), None);
+    }
+
+    #[test]
     fn whoever_sleeps_may_end_it() {
         let env = env();
         let mut executor = Executor::default();

@@ -2,33 +2,83 @@
 
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use signal_hook::flag::{register_conditional_default, register_usize};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
-/// `SIGINT`, `SIGTERM` and `SIGHUP`: while this lives, they are noted and do nothing else.
+/// What users and systems end programs with.
+const ENDING: [c_int; 3] = [SIGINT, SIGTERM, SIGHUP];
+
+/// How many watch.
+static WATCHING: Mutex<usize> = Mutex::new(0);
+/// Nobody does any more, and a signal ends the process: handlers of `signal_hook` stay for good, and would swallow it.
+static UNWATCHED: AtomicBool = AtomicBool::new(false);
+
+/// `SIGINT`, `SIGTERM`, and `SIGHUP` where it is not ignored: while this lives, they are noted and do nothing else.
 pub struct Signals {
-    came: Arc<AtomicBool>,
+    /// The last one that came; 0 for none.
+    came: Arc<AtomicUsize>,
     watched: Vec<SigId>,
 }
 
 impl Signals {
     /// From now on.
     pub fn watch() -> Self {
-        let came = Arc::new(AtomicBool::new(false));
-        let watched = [SIGINT, SIGTERM, SIGHUP].map(|signal| signal_hook::flag::register(signal, Arc::clone(&came)));
-        Self { came, watched: watched.into_iter().flatten().collect() }
+        static DEFAULTS: Once = Once::new();
+        let came = Arc::new(AtomicUsize::new(0));
+        let signals = ending();
+        let mut watching = watching();
+        let note = |&signal: &c_int| register_usize(signal, Arc::clone(&came), signal as usize);
+        let watched = signals.iter().map(note).filter_map(Result::ok).collect();
+        UNWATCHED.store(false, SeqCst);
+        *watching += 1;
+        DEFAULTS.call_once(|| {
+            // Whoever can't be given back its default action is not watched either: registering fails for both alike.
+            let _ = signals.iter().try_for_each(|&signal| register_conditional_default(signal, &UNWATCHED).map(drop));
+        });
+        Self { came, watched }
     }
 
     /// Whether one of them came.
     pub fn came(&self) -> bool {
-        self.came.load(Ordering::Acquire)
+        self.came.load(SeqCst) != 0
+    }
+
+    /// Ends watching. A signal that came takes its course now: it ends the process, unless somebody else watches, who hears of it.
+    pub fn pass_on(self) {
+        let came = self.came.load(SeqCst);
+        drop(self);
+        if came != 0 {
+            let _ = signal_hook::low_level::raise(came as c_int);
+        }
     }
 }
 
 impl Drop for Signals {
     fn drop(&mut self) {
+        let mut watching = watching();
+        *watching -= 1;
+        UNWATCHED.store(*watching == 0, SeqCst);
         for id in self.watched.drain(..) {
             signal_hook::low_level::unregister(id);
         }
+    }
+}
+
+fn watching() -> MutexGuard<'static, usize> {
+    WATCHING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The signals that end a program. Under `nohup`, `SIGHUP` is none of them.
+pub(crate) fn ending() -> Vec<c_int> {
+    ENDING.into_iter().filter(|&signal| signal != SIGHUP || !is_ignored(signal)).collect()
+}
+
+fn is_ignored(signal: c_int) -> bool {
+    // SAFETY: zeros are a value of every field, and without a new action the call only writes the present one.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0 && now.sa_sigaction == libc::SIG_IGN
     }
 }

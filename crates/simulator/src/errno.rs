@@ -12,3 +12,7 @@ pub(crate) const NOMEM: Errno = Errno(12);
 pub(crate) const FAULT: Errno = Errno(14);
 /// `EEXIST`
 pub(crate) const EXIST: Errno = Errno(17);
+/// `EINVAL`
+pub(crate) const INVAL: Errno = Errno(22);
+/// `EFBIG`
+pub(crate) const FBIG: Errno = Errno(27);

@@ -109,7 +109,7 @@ impl Owner for Computer {
             DEFERRED_SPLITS => (self.deferred.count(node), 2),
             JOURNAL if self.journal_release == JournalRelease::Shrinker => (self.journal.held(), 2),
             XFS_FILES => {
-                let files = self.xfs.as_ref().map_or(0, |xfs| xfs.count_files(node.index()));
+                let files = self.xfs.as_ref().map_or(0, |xfs| xfs.count_files(node));
                 (files * self.cache_pressure / 100, 2)
             }
             XFS_BUFFERS => (self.xfs.as_ref().map_or(0, |xfs| xfs.count_buffers(node)), 2),
@@ -140,7 +140,8 @@ impl Owner for Computer {
                 released.extend(gone.into_iter().filter_map(|id| folios.frame(id)));
                 nr
             }
-            XFS_FILES | XFS_BUFFERS => self.shrink_xfs(shrinker == XFS_FILES, node, nr, freed),
+            XFS_FILES => self.shrink_xfs(|xfs| xfs.shrink_files(node, nr), freed),
+            XFS_BUFFERS => self.shrink_xfs(|xfs| xfs.shrink_buffers(node, nr), freed),
             _ => 0,
         };
         freed.extend(self.empty_slab_frames());

@@ -83,7 +83,7 @@ pub enum SimulationError {
         /// The first broken invariant.
         what: String,
     },
-    /// Tasks are left, and nothing will ever wake them: a bug of fraglab's.
+    /// Tasks are left, and nobody has woken them for so long that nobody ever will: a bug of fraglab's.
     #[error("{tasks} tasks wait for each other {at_ms} ms into the run; please report it with the scenario")]
     Stuck {
         /// Virtual milliseconds since the start.
@@ -100,6 +100,8 @@ pub struct Simulation;
 const SMALLEST: u64 = 64 << 20;
 /// Interval of samples.
 const SECOND: Nanos = 1_000_000_000;
+/// Tasks that have all waited for others for so long will not be woken: no daemon sleeps longer.
+const HOPELESS: Nanos = 600 * SECOND;
 
 impl Simulation {
     /// Whether there can be such a machine, as far as its size tells: what takes no run to find out.
@@ -219,6 +221,7 @@ impl Run<'_> {
             executor.spawn_daemon(env, sim.end_writes_forever());
         }
         executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
+        let mut hope = Hope::default();
         while sim.alive.get() > 0 {
             let birth = sim.births.borrow_mut().pop_front();
             if let Some(birth) = birth {
@@ -230,6 +233,9 @@ impl Run<'_> {
             }
             if let Some(livelock) = executor.livelock(env) {
                 return Ok(Some(self.hang(sim, livelock)));
+            }
+            if hope.is_over(sim, &executor) {
+                return Err(SimulationError::Stuck { at_ms: env.now() / 1_000_000, tasks: sim.alive.get() });
             }
             self.between(sim, &broken, follow)?;
         }
@@ -255,9 +261,6 @@ impl Run<'_> {
             sim.wake_flusher();
         }
         sim.settle();
-        if env.next_due() == Nanos::MAX {
-            return Err(SimulationError::Stuck { at_ms, tasks: sim.alive.get() });
-        }
         follow.until(sim, env.next_due());
         env.advance().into_iter().for_each(|pfn| sim.end_write(pfn));
         Ok(())
@@ -278,7 +281,10 @@ impl Run<'_> {
             // It will not do its share any more: it was killed, or never began.
             sim.root_is_done();
         }
-        sim.reports.borrow_mut().push(report);
+        // Who is killed tells nobody anything, as on a real kernel.
+        if !task.is_killed() {
+            sim.reports.borrow_mut().push(report);
+        }
         sim.exit(pid).await;
         sim.roles.borrow_mut().remove(&pid);
     }
@@ -308,6 +314,31 @@ impl Run<'_> {
             sim.stop();
         }
         series.borrow_mut().push(sample);
+    }
+}
+
+/// Whether something may still happen in a run, looked at now and then.
+#[derive(Default)]
+struct Hope {
+    next_look: Nanos,
+    /// What tasks had done by the last look, if all of them waited for others then.
+    done: Option<u64>,
+    /// When one of them was last seen to do something, or to be about to.
+    alive_at: Nanos,
+}
+
+impl Hope {
+    fn is_over(&mut self, sim: &Sim, executor: &Executor) -> bool {
+        let now = sim.env().now();
+        if now < self.next_look {
+            return false;
+        }
+        self.next_look = now + HOPELESS / 10;
+        let done = executor.all_wait(sim.env());
+        if std::mem::replace(&mut self.done, done) != done || done.is_none() {
+            self.alive_at = now;
+        }
+        now - self.alive_at >= HOPELESS
     }
 }
 
@@ -348,5 +379,45 @@ fn finish(sim: &Sim, at_boot: &VmStat, series: Vec<Sample>, report: RunReport, s
         slabinfo: Cache::ALL.map(|cache| (cache.name(), state.owner.slabs.objects(cache))).to_vec(),
         hang: None,
         timeline: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::small_machine;
+    use mm::thp::ThpEnabled;
+    use pagealloc::policy::preset;
+
+    /// Nobody to run: what is left waits for ever.
+    struct Nothing;
+
+    impl Workload for Nothing {
+        fn roots(&self) -> Vec<workload::Root> {
+            Vec::new()
+        }
+
+        fn program(&self, _: &workload::Spawn) -> workload::Program {
+            Box::new(std::iter::empty())
+        }
+
+        fn roles(&self) -> Vec<&str> {
+            Vec::new()
+        }
+
+        fn labels(&self) -> Vec<&str> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn a_task_that_nobody_wakes_ends_the_run() {
+        let sim = boot(&small_machine(ThpEnabled::Never), &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
+        sim.alive.set(1);
+        let run = Run { workload: &Nothing, check: false, sampling: None, told: &|_| ControlFlow::Continue(()) };
+        let at_boot = sim.mm.state.borrow().alloc.vmstat.clone();
+        let ended = run.run_to_the_end(&sim, &at_boot, &RefCell::default(), &Follow::new(&sim, None));
+        assert!(matches!(ended, Err(SimulationError::Stuck { tasks: 1, .. })), "{ended:?}");
+        assert!((HOPELESS..2 * HOPELESS).contains(&sim.env().now()), "{}", sim.env().now());
     }
 }

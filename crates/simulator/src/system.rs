@@ -1,8 +1,10 @@
 //! The computer as its processes see it: operations become calls of the simulated kernel.
 
-use crate::errno::{BADF, FAULT, NOMEM};
+use crate::errno::{BADF, FAULT, FBIG, INVAL, NOMEM};
+use crate::memory::process::IMAGE;
 use crate::sim::Sim;
 use crate::state::address_space::{Backing, Pid};
+use crate::state::file::BLOCK_DEVICE;
 use crate::zone_scans::scans_by_zone;
 use mm::Env;
 use pagealloc::Gfp;
@@ -17,8 +19,6 @@ pub(crate) struct Task<'s> {
     beat: u64,
 }
 
-/// `EINVAL`
-const INVAL: Errno = Errno(22);
 /// Pages of an address space that a mapping may have: what page numbers have room for.
 const MAX_PAGES: u64 = 1 << 29;
 
@@ -35,12 +35,30 @@ fn mask(class: GfpClass) -> Gfp {
     gfp | Gfp::NOWARN
 }
 
+/// Whether a number is the simulated kernel's own: that of the region that stands for a program's image, or of the disk's own file.
+fn is_reserved(op: &Op) -> bool {
+    match *op {
+        Op::MapFile { region, file, .. } => region == IMAGE || file.0 == BLOCK_DEVICE,
+        Op::Map { region, .. } | Op::Advise { region, .. } | Op::Touch { region, .. } | Op::Unmap { region, .. } => {
+            region == IMAGE
+        }
+        Op::Create { file }
+        | Op::Write { file, .. }
+        | Op::Read { file, .. }
+        | Op::Sync { file }
+        | Op::Unlink { file }
+        | Op::Open { file, .. } => file.0 == BLOCK_DEVICE,
+        _ => false,
+    }
+}
+
 impl Task<'_> {
     pub fn new(sim: &Sim, pid: Pid) -> Task<'_> {
         Task { sim, pid, beat: sim.mm.env.now() }
     }
 
-    fn is_killed(&self) -> bool {
+    /// Whether the OOM killer has taken it.
+    pub fn is_killed(&self) -> bool {
         self.sim.with_process(self.pid, |process| process.killed).unwrap_or(true)
     }
 
@@ -58,6 +76,11 @@ impl Task<'_> {
         }
         let (first, end) = (size.at(offset), size.fill(offset + bytes));
         Ok((first, end - first))
+    }
+
+    /// How long a file can be: its pages have numbers of 32 bits, as ext4's blocks have.
+    fn longest_file(&self) -> u64 {
+        u64::from(u32::MAX) * self.sim.spec.page()
     }
 
     /// A number that is used again: what it stood for is unmapped.
@@ -94,6 +117,7 @@ impl Task<'_> {
                     .ok_or(FAULT)?;
                 sim.has_room_for_huge_pages(pid, region)?;
             }
+            Op::Unmap { bytes: 0, .. } => return Err(INVAL),
             Op::Unmap { region, offset, bytes } => {
                 let (first, count) = self.range(region, offset, bytes)?;
                 sim.zap(pid, region, first, count, true).await?;
@@ -117,8 +141,13 @@ impl Task<'_> {
             Op::Wait => sim.wait_for_children(pid).await,
             Op::Create { file } => sim.create(pid, file.0).await,
             Op::Write { bytes: 0, .. } | Op::Read { bytes: 0, .. } => Ok(()),
+            Op::Write { offset, bytes, .. } if offset + bytes > self.longest_file() => Err(FBIG),
             Op::Write { file, offset, bytes } => sim.write(pid, file.0, offset, bytes).await,
-            Op::Read { file, offset, bytes } => sim.read(pid, file.0, offset, bytes).await,
+            // Beyond the end of any file there is nothing to be read.
+            Op::Read { offset, .. } if offset >= self.longest_file() => Ok(()),
+            Op::Read { file, offset, bytes } => {
+                sim.read(pid, file.0, offset, bytes.min(self.longest_file() - offset)).await
+            }
             Op::Sync { file } => sim.sync(file.0).await,
             Op::Unlink { file } => sim.unlink(pid, file.0).await,
             Op::Lookup { name, count } => sim.look_up_absent(pid, name, count).await,
@@ -141,7 +170,7 @@ impl Task<'_> {
                 Ok(())
             }
             Op::Sleep { nanos } => {
-                sim.nap_until(sim.mm.env.now() + nanos).await;
+                sim.nap_until(sim.mm.env.now().saturating_add(nanos)).await;
                 Ok(())
             }
             Op::Compute { nanos } => {
@@ -157,7 +186,7 @@ impl Task<'_> {
     }
 
     async fn pace(&mut self, nanos: u64) {
-        self.beat = (self.beat + nanos).max(self.sim.mm.env.now());
+        self.beat = self.beat.saturating_add(nanos).max(self.sim.mm.env.now());
         self.sim.nap_until(self.beat).await;
     }
 }
@@ -167,6 +196,7 @@ impl System for Task<'_> {
         self.sim.spend(self.sim.spec.costs.syscall).await;
         self.sim.numa_tick(self.pid).await;
         let done = match op {
+            _ if is_reserved(op) => Err(INVAL),
             Op::Map { .. } | Op::MapFile { .. } | Op::Advise { .. } | Op::Unmap { .. } | Op::Touch { .. } => {
                 self.memory(op).await
             }

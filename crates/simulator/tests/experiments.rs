@@ -91,6 +91,16 @@ fn kernel_pages_fail_when_there_are_none_and_are_given_back() {
 }
 
 #[test]
+fn who_is_killed_leaves_no_report() {
+    let (region, bytes) = (RegionId(1), 256 << 20);
+    let ops = vec![Op::Map { region, bytes }, Op::Touch { region, offset: 0, bytes, access: Access::Write }];
+    let machine = MachineSpec { swap: 0, ..MachineSpec::guest(128 << 20) };
+    let simulated = Simulation::run_checked(&Given(vec![ops]), &machine, &preset("linux-6.18").unwrap(), 1).unwrap();
+    let report = simulated.report;
+    assert_eq!((report.killed, report.tasks.len(), report.digest()), (1, 0, None));
+}
+
+#[test]
 fn open_files_hold_their_dentries_and_dropping_caches_frees_the_rest() {
     let write = |file| [Op::Create { file: FileId(file) }, Op::Write { file: FileId(file), offset: 0, bytes: 65_536 }];
     let mut ops: Vec<Op> = (0..200).flat_map(write).collect();

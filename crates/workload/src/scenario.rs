@@ -7,7 +7,7 @@ use crate::{
     Khugepaged, Scale, Workload, fsmark, kbuild_mix, kbuild_thp, oom_loop, parallelio, stress_highalloc, thpfioscale,
     thpscale,
 };
-use pagealloc::policy::{SetSysctlError, Sysctl, closest};
+use pagealloc::policy::{SetSysctlError, Sysctl, closest, preset};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -73,7 +73,9 @@ pub struct Scenario {
     pub about: String,
     /// Seed of the workload's random numbers.
     pub seed: u64,
-    /// Preset of the policy on the simulated computer; the command line's, or its default, if there is none.
+    /// Preset of the policy on the simulated computer, perhaps with changes behind a comma; the command line's, or its default, if
+    /// there is none.
+    #[serde(default, deserialize_with = "policy")]
     pub policy: Option<String>,
     /// Seconds after which a run ends, whether or not the tasks have done their quotas.
     pub time_limit: NonZero<u32>,
@@ -113,6 +115,7 @@ pub struct Variant {
     /// Its name, a column of the table.
     pub name: String,
     /// Preset of the policy; the scenario's own if there is none.
+    #[serde(default, deserialize_with = "policy")]
     pub policy: Option<String>,
     /// Kernel settings beside the sysctls.
     #[serde(default)]
@@ -128,6 +131,19 @@ pub struct Variant {
 fn scale<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Scale>, D::Error> {
     let text = String::deserialize(from)?;
     text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+/// A policy whose preset there is. What else it says is read where it is used.
+fn policy<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    let text = String::deserialize(from)?;
+    let name = text.split(',').next().unwrap_or_default();
+    match preset(name) {
+        Ok(_) => Ok(Some(text)),
+        Err(suggestion) => Err(serde::de::Error::custom(format!(
+            "unknown policy `{name}`{}; `fraglab policies` lists all",
+            in_brackets(suggestion)
+        ))),
+    }
 }
 
 /// Kernel settings that are not sysctls. What is left out stays as the kernel has it.
@@ -293,9 +309,9 @@ impl Scenario {
             return Err(TomlError { line: 1, what, suggestion: None }.into());
         }
         for kind in scenario.kinds() {
-            let section = text.lines().position(|line| KINDS.iter().any(|name| line.trim() == format!("[{name}]")));
-            kind.check().map_err(|what| TomlError { line: 1 + section.unwrap_or(0), what, suggestion: None })?;
+            kind.check().map_err(|what| TomlError { line: line_of_workload(text), what, suggestion: None })?;
         }
+        check_names(text, &scenario.variants)?;
         let sysctls = scenario.variants.iter().flat_map(|variant| &variant.vm);
         for (name, value) in scenario.vm.iter().chain(sysctls) {
             check_sysctl(name.get_ref(), *value).map_err(|(what, suggestion)| {
@@ -341,6 +357,24 @@ impl Scenario {
     pub fn sysctls(&self) -> impl Iterator<Item = (&str, u64)> {
         self.vm.iter().map(|(name, value)| (name.get_ref().as_str(), *value))
     }
+}
+
+/// The line on which the section of the workload begins, or the first one below it.
+fn line_of_workload(text: &str) -> usize {
+    let begins = |line: &str| {
+        let section = line.trim_start().strip_prefix('[').unwrap_or_default();
+        KINDS.iter().any(|name| section.strip_prefix(name).is_some_and(|rest| rest.starts_with([']', '.'])))
+    };
+    1 + text.lines().position(begins).unwrap_or(0)
+}
+
+/// A name stands for one variant: of two, the first would run in the second's place.
+fn check_names(text: &str, variants: &[Variant]) -> Result<(), TomlError> {
+    let same = |at: usize| variants[..at].iter().any(|earlier| earlier.name == variants[at].name);
+    let Some(at) = (0..variants.len()).find(|&at| same(at)) else { return Ok(()) };
+    let mut headings = text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with("[[variant]]"));
+    let line = headings.nth(at).map_or(1, |(line, _)| 1 + line);
+    Err(TomlError { line, what: format!("there is a variant `{}` already", variants[at].name), suggestion: None })
 }
 
 /// What is wrong with a sysctl, and the one that was probably meant.
@@ -397,6 +431,25 @@ mod tests {
         let fraction = refusal(&text.replace("swappiness = 60", "percpu_pagelist_high_fraction = 7"));
         assert!(fraction.ends_with("fraglab takes 0 to 1000000, but not 1 to 7"), "{fraction}");
         assert!(refusal(&text[..text.len() / 2]).starts_with("line "));
+    }
+
+    #[test]
+    fn what_there_is_is_told_where_nothing_is_near() {
+        let machine = text().replace("nodes = 1\n", "nodes = 1\nfilesystem = \"btrfs\"\n");
+        let line = 1 + machine.lines().position(|line| line.starts_with("filesystem")).expect("it was added");
+        assert_eq!(refusal(&machine), format!("line {line}: unknown value `btrfs`; there are: ext4, xfs"));
+    }
+
+    #[test]
+    fn variants_have_names_of_their_own_and_policies_that_there_are() {
+        let text = text();
+        let lines = text.lines().count();
+        let said = refusal(&(text.clone() + "[[variant]]\nname = \"a\"\n[[variant]] # again\nname = \"a\"\n"));
+        assert_eq!(said, format!("line {}: there is a variant `a` already", lines + 3));
+        let said = refusal(&(text.clone() + "[[variant]]\nname = \"a\"\npolicy = \"linux-6.99\"\n"));
+        assert!(said.starts_with(&format!("line {}: unknown policy `linux-6.99` (did you mean", lines + 3)), "{said}");
+        let with_change = text + "[[variant]]\nname = \"a\"\npolicy = \"linux-6.18,vm.swappiness=1\"\n";
+        Scenario::parse(&with_change).expect("a preset with a change");
     }
 
     #[test]

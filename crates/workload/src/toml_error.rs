@@ -39,11 +39,15 @@ fn explain(text: &str, error: &toml::de::Error) -> TomlError {
     // "unknown field `a`, expected one of `b`, `c`": every second piece between the ticks is a name.
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match names.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown ") => TomlError {
-            line,
-            what: message.split(", expected").next().unwrap_or(message).to_owned(),
-            suggestion: closest(unknown, known.iter().copied()).map(str::to_owned),
-        },
+        Some((unknown, known)) if message.starts_with("unknown ") => {
+            // serde calls a value that can't stand there a variant.
+            let what = message.split(", expected").next().unwrap_or(message).replacen("variant", "value", 1);
+            match closest(unknown, known.iter().copied()) {
+                Some(name) => TomlError { line, what, suggestion: Some(name.to_owned()) },
+                None if known.is_empty() => TomlError { line, what, suggestion: None },
+                None => TomlError { line, what: format!("{what}; there are: {}", known.join(", ")), suggestion: None },
+            }
+        }
         _ => TomlError { line, what: message.to_owned(), suggestion: None },
     }
 }

@@ -144,7 +144,8 @@ impl Memory {
         let (from, to) = (region.address + range.start, region.address + range.end);
         let whole = from.is_multiple_of(huge) && to.is_multiple_of(huge) && from < to;
         let mut got = 0;
-        // SAFETY: the range is mapped readable and writable, and holds nothing but what operations have written there.
+        // SAFETY: the range is mapped, for writing where it is written to (`allows`), and holds nothing but what operations have
+        // written there, or a file of theirs.
         unsafe {
             match access {
                 Access::Read => read_words(from, to, page),
@@ -168,22 +169,31 @@ impl Memory {
         if !range.start.is_multiple_of(self.page) {
             return Err(Errno::INVAL);
         }
-        let mut left = Vec::new();
-        for mapped in region.mapped.drain(..) {
+        let (mut left, mut refused) = (Vec::new(), None);
+        for mapped in std::mem::take(&mut region.mapped) {
             let (start, end) = (mapped.start.max(range.start), mapped.end.min(range.end));
-            if start >= end {
+            if start >= end || refused.is_some() {
                 left.push(mapped);
                 continue;
             }
             // SAFETY: the range is mapped, and after this nothing of `mapped` names it.
-            unsafe { unmap(region.address + start, end - start) }?;
-            left.extend([mapped.start..start, end..mapped.end].into_iter().filter(|range| !range.is_empty()));
+            match unsafe { unmap(region.address + start, end - start) } {
+                Ok(()) => {
+                    let around = [mapped.start..start, end..mapped.end];
+                    left.extend(around.into_iter().filter(|range| !range.is_empty()));
+                }
+                // A hole makes two mappings of one, of which a process may have so many (`vm.max_map_count`).
+                Err(error) => {
+                    left.push(mapped);
+                    refused = Some(error);
+                }
+            }
         }
         region.mapped = left;
         if region.mapped.is_empty() {
             self.regions.remove(&number);
         }
-        Ok(())
+        refused.map_or(Ok(()), Err)
     }
 
     fn whole_pages(&self, bytes: u64) -> Result<usize, Errno> {

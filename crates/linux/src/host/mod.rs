@@ -35,6 +35,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use shared::Shared;
 use std::fs;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -55,7 +56,7 @@ pub struct Options {
 pub struct HostRun {
     /// Reports of its tasks.
     pub report: RunReport,
-    /// SIGINT or SIGTERM ended it.
+    /// A signal ended it.
     pub interrupted: bool,
 }
 
@@ -83,7 +84,7 @@ pub fn run(workload: &dyn Workload, options: &Options) -> Result<HostRun, HostEr
     let all = Run { shared, workload, reports: writer.as_fd() };
     let mut task = Task::new(all, &options.scratch).map_err(scratch_error)?;
     let started = clock::now();
-    let mut family = Family { shared, running: start(&mut task, &roots, shared)? };
+    let mut family = Family { shared, running: start(&mut task, &roots)? };
     drop(task);
     drop(writer);
     let inbox = family.watch(reader.as_fd(), started, options.time_limit)?;
@@ -95,16 +96,17 @@ pub fn run(workload: &dyn Workload, options: &Options) -> Result<HostRun, HostEr
     Ok(HostRun { report, interrupted: shared.interrupted() })
 }
 
-/// Forks the roots. If one can't be, those before it end again.
-fn start(task: &mut Task, roots: &[Root], shared: &'static Shared) -> Result<Vec<(usize, libc::pid_t)>, HostError> {
+/// Forks the roots. If one can't be, those before it end again, and their children with them.
+fn start(task: &mut Task, roots: &[Root]) -> Result<Vec<(usize, libc::pid_t)>, HostError> {
     let mut running = Vec::new();
     for (index, root) in roots.iter().enumerate() {
         match task.start_root(index, &root.spawn, root.quota) {
             Ok(pid) => running.push((index, pid)),
             Err(source) => {
-                shared.end();
                 for (_, pid) in running {
-                    let _ = process::wait(pid, true);
+                    // Nobody reads what they would report: they would wait for room in the pipe.
+                    process::kill(pid);
+                    let _ = process::wait(pid);
                 }
                 return Err(HostError::Call { what: "forking a task", source });
             }
@@ -133,7 +135,7 @@ impl Family {
             {
                 break;
             }
-            self.reap(false);
+            self.reap();
             let elapsed = Duration::from_nanos(clock::now() - started);
             if elapsed >= limit {
                 self.shared.end();
@@ -142,25 +144,29 @@ impl Family {
                 self.running.iter().for_each(|(_, pid)| process::kill(*pid));
             }
         }
-        self.reap(true);
+        // Nobody holds the pipe any more: they are about to end.
+        for (root, pid) in std::mem::take(&mut self.running) {
+            self.gone(root, process::wait(pid));
+        }
         Ok(inbox)
     }
 
-    /// Looks which roots have gone. One that was killed owes nothing any more.
-    fn reap(&mut self, block: bool) {
-        let shared = self.shared;
-        self.running.retain(|&(root, pid)| match process::wait(pid, block) {
-            Ok(None) => true,
-            Ok(Some(End::Killed)) => {
-                shared.count_killed();
-                shared.quota_done(root);
-                false
+    /// Looks which roots have gone.
+    fn reap(&mut self) {
+        for (root, pid) in std::mem::take(&mut self.running) {
+            match process::ended(pid).transpose() {
+                None => self.running.push((root, pid)),
+                Some(end) => self.gone(root, end),
             }
-            Ok(Some(End::Exited)) | Err(_) => {
-                shared.quota_done(root);
-                false
-            }
-        });
+        }
+    }
+
+    /// A root has gone. One that was killed owes nothing any more.
+    fn gone(&self, root: usize, end: io::Result<End>) {
+        if end.is_ok_and(|end| end == End::Killed) {
+            self.shared.count_killed();
+        }
+        self.shared.quota_done(root);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::error::HostError;
 use super::shared::Shared;
+use crate::signals;
 use std::fs;
 use std::io;
 use std::ptr;
@@ -46,15 +47,31 @@ pub fn fork(body: impl FnOnce()) -> io::Result<libc::pid_t> {
     }
 }
 
-/// Waits for a child. `None` if it still runs and `block` is false.
+/// Waits until a child has ended.
 ///
 /// # Errors
 /// The system call's, but not interruption.
-pub fn wait(pid: libc::pid_t, block: bool) -> io::Result<Option<End>> {
+pub fn wait(pid: libc::pid_t) -> io::Result<End> {
+    loop {
+        if let Some(end) = wait_with(pid, 0)? {
+            return Ok(end);
+        }
+    }
+}
+
+/// How a child has ended; `None` if it still runs.
+///
+/// # Errors
+/// The system call's, but not interruption.
+pub fn ended(pid: libc::pid_t) -> io::Result<Option<End>> {
+    wait_with(pid, libc::WNOHANG)
+}
+
+fn wait_with(pid: libc::pid_t, options: libc::c_int) -> io::Result<Option<End>> {
     let mut status = 0;
     loop {
         // SAFETY: writes the status of a child of ours.
-        let found = unsafe { libc::waitpid(pid, &raw mut status, if block { 0 } else { libc::WNOHANG }) };
+        let found = unsafe { libc::waitpid(pid, &raw mut status, options) };
         match found {
             0 => return Ok(None),
             -1 if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
@@ -93,8 +110,8 @@ extern "C" fn end_run(_signal: libc::c_int) {
     }
 }
 
-/// SIGINT and SIGTERM end the run while this lives.
-pub struct Signals([(libc::c_int, libc::sigaction); 2]);
+/// SIGINT, SIGTERM, and SIGHUP where it is not ignored, end the run while this lives.
+pub struct Signals(Vec<(libc::c_int, libc::sigaction)>);
 
 impl Signals {
     /// Installs the handlers.
@@ -103,21 +120,22 @@ impl Signals {
     /// [`HostError::Call`].
     pub fn end(shared: &'static Shared) -> Result<Signals, HostError> {
         RUN.store(ptr::from_ref(shared).cast_mut(), SeqCst);
-        let install = |signal| {
+        let mut installed = Signals(Vec::new());
+        for signal in signals::ending() {
             // SAFETY: zeros are an empty mask and no flags; the handler only stores and wakes.
-            unsafe {
+            let (done, before) = unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = end_run as *const () as libc::sighandler_t;
                 let mut before = std::mem::zeroed();
-                match libc::sigaction(signal, &raw const action, &raw mut before) {
-                    0 => Ok((signal, before)),
-                    _ => {
-                        Err(HostError::Call { what: "installing a signal handler", source: io::Error::last_os_error() })
-                    }
-                }
+                (libc::sigaction(signal, &raw const action, &raw mut before), before)
+            };
+            if done != 0 {
+                let source = io::Error::last_os_error();
+                return Err(HostError::Call { what: "installing a signal handler", source });
             }
-        };
-        Ok(Signals([install(libc::SIGINT)?, install(libc::SIGTERM)?]))
+            installed.0.push((signal, before));
+        }
+        Ok(installed)
     }
 }
 

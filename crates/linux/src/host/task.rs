@@ -81,7 +81,7 @@ impl<'r> Task<'r> {
     /// Waits for all children.
     fn wait(&mut self) {
         for pid in std::mem::take(&mut self.children) {
-            if process::wait(pid, true).is_ok_and(|end| end == Some(End::Killed)) {
+            if process::wait(pid).is_ok_and(|end| end == End::Killed) {
                 self.run.shared.count_killed();
             }
         }

@@ -172,13 +172,13 @@ impl Recorder {
         Ok(())
     }
 
-    /// Puts a mark into the trace.
-    ///
-    /// # Errors
-    /// When the kernel does not take it.
-    pub fn mark(&self, text: &str) -> Result<(), RecordError> {
+    /// Puts a mark into the trace. If the kernel does not take it, the recording must be stopped: it would say nothing of what
+    /// the mark is for.
+    pub fn mark(&self, text: &str) {
         let result = (&self.marker).write_all(format!("{text}\n").as_bytes());
-        result.map_err(RecordError::tracefs(&self.session.instance.path("trace_marker"), "writing"))
+        if let Err(error) = result {
+            self.shared.fail(RecordError::tracefs(&self.session.instance.path("trace_marker"), "writing")(error));
+        }
     }
 
     /// How it goes.

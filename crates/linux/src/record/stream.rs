@@ -7,9 +7,9 @@
 
 use super::error::RecordError;
 use super::store::{AlignedBuffer, Store};
-use std::fs::File;
+use super::tracefs::RawPipe;
 use std::io::{ErrorKind, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -52,8 +52,7 @@ impl Shared {
 /// A CPU's ring buffer and the file for its pages.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    pipe: File,
-    pipe_path: PathBuf,
+    pipe: RawPipe,
     store: Store,
     buffer: AlignedBuffer,
     page_size: usize,
@@ -63,11 +62,10 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// A reader of a CPU's raw pipe.
-    pub(crate) fn new(pipe: File, file: &Path, page_size: usize, ring: u64) -> Result<Self, RecordError> {
+    pub(crate) fn new(pipe: RawPipe, file: &Path, page_size: usize, ring: u64) -> Result<Self, RecordError> {
         let batch = BATCH.next_multiple_of(page_size);
         Ok(Self {
             pipe,
-            pipe_path: file.with_extension("trace_pipe_raw"),
             store: Store::create(file)?,
             buffer: AlignedBuffer::new(batch),
             page_size,
@@ -108,7 +106,7 @@ impl Reader {
     /// Reads one page behind the others; false if there is none now.
     fn read_page(&mut self, filled: &mut usize) -> Result<bool, RecordError> {
         let place = &mut self.buffer.bytes()[*filled..*filled + self.page_size];
-        match self.pipe.read(place) {
+        match self.pipe.file.read(place) {
             Ok(0) => Ok(false),
             Ok(size) => {
                 // A page may be cut behind its entries; in the file, all pages are whole.
@@ -117,7 +115,7 @@ impl Reader {
                 Ok(true)
             }
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => Ok(false),
-            Err(error) => Err(RecordError::tracefs(&self.pipe_path, "reading")(error)),
+            Err(error) => Err(RecordError::tracefs(&self.pipe.path, "reading")(error)),
         }
     }
 
@@ -147,6 +145,7 @@ fn next_sleep(sleep: Duration, pages: usize, capacity: usize) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     #[test]
     fn readers_sleep_less_when_there_is_much() {
@@ -165,7 +164,8 @@ mod tests {
         // A file stands in for the pipe; its last page is cut.
         std::fs::write(&raw, [vec![1; 4096], vec![2; 100]].concat()).unwrap();
         let file = directory.path().join("trace.dat.cpu0");
-        let reader = Reader::new(File::open(&raw).unwrap(), &file, 4096, 1 << 20).unwrap();
+        let pipe = RawPipe { file: File::open(&raw).unwrap(), path: raw };
+        let reader = Reader::new(pipe, &file, 4096, 1 << 20).unwrap();
         let shared = Shared { drain: true.into(), ..Shared::default() };
         reader.run(&shared);
         assert!(shared.take_failure().is_none());

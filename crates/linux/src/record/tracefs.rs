@@ -58,6 +58,15 @@ impl Tracefs {
     }
 }
 
+/// The raw ring buffer of a CPU.
+#[derive(Debug)]
+pub(crate) struct RawPipe {
+    /// Open for reading.
+    pub(crate) file: File,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+}
+
 /// A trace instance of ours: a set of ring buffers, with events enabled for it alone. Dropping it removes it, and with
 /// it all of its settings.
 #[derive(Debug)]
@@ -107,11 +116,12 @@ impl Instance {
     }
 
     /// Opens the raw ring buffer of a CPU; reading from it does not wait.
-    pub(crate) fn raw_pipe(&self, cpu: u16) -> Result<File, RecordError> {
+    pub(crate) fn raw_pipe(&self, cpu: u16) -> Result<RawPipe, RecordError> {
         let path = self.path(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"));
         let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
         let file = OpenOptions::new().read(true).custom_flags(flags).open(&path);
-        file.map_err(RecordError::tracefs(&path, "opening the ring buffer"))
+        let file = file.map_err(RecordError::tracefs(&path, "opening the ring buffer"))?;
+        Ok(RawPipe { file, path })
     }
 
     /// Opens the file that puts marks into the trace.

@@ -9,6 +9,7 @@ use super::qemu::{self, BootFiles};
 use super::spec::Machine;
 use super::{disks, guest_binary, manifest, stream, tsc};
 use crate::child::dying_with_us;
+use crate::signals::Signals;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -35,12 +36,26 @@ pub struct VmResult {
 
 /// Boots a kernel, runs the job, and fills `results`, a directory that must not exist or be empty.
 ///
-/// A task that ends with an exit code other than 0 is no error here: the report has it.
+/// A task that ends with an exit code other than 0 is no error here: the report has it. A signal ends the guest, takes the images
+/// of its drives away, which may be as large as its results, and then takes its course.
 pub fn run(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Result<VmResult, VmError> {
     machine.check()?;
+    let signals = Signals::watch();
+    let result = run_watched(machine, kernel, job, results, &signals);
+    signals.pass_on();
+    result
+}
+
+fn run_watched(
+    machine: &Machine,
+    kernel: &Kernel,
+    job: &Job,
+    results: &Path,
+    signals: &Signals,
+) -> Result<VmResult, VmError> {
     let boot = Boot::prepare(machine, kernel, job, results)?;
     let console = results.join(CONSOLE_FILE);
-    let (command, wall) = boot.execute(machine, Some(&console))?;
+    let (command, wall) = boot.execute(machine, Some(&console), signals)?;
     let out = boot.disk(Disk::Out);
     let mut image = File::open(out).at(out)?;
     let body = match stream::read(&mut image) {
@@ -60,15 +75,22 @@ pub fn run(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Res
 /// Boots a kernel with a shell on the terminal.
 pub fn shell(machine: &Machine, kernel: &Kernel, job: &Job, work: &Path) -> Result<(), VmError> {
     machine.check()?;
-    let boot = Boot::prepare(machine, kernel, job, work)?;
-    boot.execute(machine, None).map(|_| ())
+    let signals = Signals::watch();
+    let ended = Boot::prepare(machine, kernel, job, work).and_then(|boot| boot.execute(machine, None, &signals));
+    signals.pass_on();
+    ended.map(drop)
 }
 
 /// Whether this host can run a machine at all, before time is spent on a kernel.
 pub fn check_host() -> Result<(), VmError> {
+    init_of_guest().map(drop)
+}
+
+/// The guest's init, where there is a QEMU to start it.
+fn init_of_guest() -> Result<PathBuf, VmError> {
     let missing = VmError::Missing { program: qemu::PROGRAM, package: qemu::PACKAGE };
     in_path(qemu::PROGRAM).ok_or(missing)?;
-    guest_binary::find().map(drop)
+    guest_binary::find()
 }
 
 /// Everything that QEMU needs, in a directory that vanishes with it.
@@ -79,7 +101,7 @@ struct Boot {
 
 impl Boot {
     fn prepare(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Result<Boot, VmError> {
-        check_host()?;
+        let init = init_of_guest()?;
         let busybox = match job.busybox {
             true => Some(
                 initramfs::static_busybox()
@@ -87,7 +109,6 @@ impl Boot {
             ),
             false => None,
         };
-        let init = guest_binary::find()?;
         let modules = kernel.modules_in_load_order(machine.scratch_format)?;
         fs::create_dir_all(results).at(results)?;
         // The console of a boot that failed may lie there.
@@ -119,8 +140,13 @@ impl Boot {
         &found.expect("every machine has room for results").1
     }
 
-    /// Runs QEMU to its end and gives its command line and duration.
-    fn execute(&self, machine: &Machine, console: Option<&Path>) -> Result<(String, Duration), VmError> {
+    /// Runs QEMU to its end, or until a signal comes, and gives its command line and duration.
+    fn execute(
+        &self,
+        machine: &Machine,
+        console: Option<&Path>,
+        signals: &Signals,
+    ) -> Result<(String, Duration), VmError> {
         let accel = qemu::resolve_accel(machine.accel)?;
         let files = BootFiles { console: console.map(Path::to_owned), ..self.files.clone() };
         let arguments = qemu::arguments(machine, accel, &files);
@@ -132,18 +158,12 @@ impl Boot {
         }
         let began = Instant::now();
         let mut child = Guarded(dying_with_us(&mut command).spawn().at(Path::new(qemu::PROGRAM))?);
-        let status = if console.is_some() {
-            child.wait_until(began + machine.timeout, || stuck(&errors)).map_err(|why| match console {
-                Some(console) => no_result(console, &why),
-                None => VmError::Plan(why),
-            })?
-        } else {
-            child.0.wait().at(Path::new(qemu::PROGRAM))?
-        };
+        let no_result = |why: String| no_result(console.unwrap_or(Path::new("")), &why);
+        let in_vain = || signals.came().then(|| "a signal ended it".to_owned()).or_else(|| stuck(&errors));
+        let status = child.wait(machine.timeout, in_vain).map_err(no_result)?;
         if !status.success() {
             let said = fs::read_to_string(&errors).unwrap_or_default();
-            let reason = format!("QEMU ended with {status}: {}", said.trim());
-            return Err(no_result(console.unwrap_or(Path::new("")), &reason));
+            return Err(no_result(format!("QEMU ended with {status}: {}", said.trim())));
         }
         Ok((shown(&arguments), began.elapsed()))
     }
@@ -153,17 +173,19 @@ impl Boot {
 struct Guarded(Child);
 
 impl Guarded {
-    fn wait_until(&mut self, deadline: Instant, stuck: impl Fn() -> Option<String>) -> Result<ExitStatus, String> {
+    /// Waits for its end. An error says why not any longer: because it takes too long, or for what `in_vain` says.
+    fn wait(&mut self, patience: Duration, in_vain: impl Fn() -> Option<String>) -> Result<ExitStatus, String> {
+        let began = Instant::now();
         loop {
             match self.0.try_wait() {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) => {}
                 Err(error) => return Err(format!("QEMU can't be waited for: {error}")),
             }
-            if Instant::now() > deadline {
+            if began.elapsed() > patience {
                 return Err("the guest did not finish in time (--timeout)".to_owned());
             }
-            if let Some(why) = stuck() {
+            if let Some(why) = in_vain() {
                 return Err(why);
             }
             std::thread::sleep(POLL);
@@ -252,6 +274,21 @@ mod tests {
     fn a_shown_command_can_be_typed() {
         let arguments = ["-append", "a b", "-m", "5M", "it's"].map(std::ffi::OsString::from);
         assert_eq!(shown(&arguments), r"qemu-system-x86_64 -append 'a b' -m 5M 'it'\''s'");
+    }
+
+    #[test]
+    fn a_machine_is_waited_for_until_there_is_a_reason_not_to_and_then_ended() {
+        let machine = || Guarded(Command::new("sleep").arg("60").spawn().expect("started"));
+        let said = machine().wait(Duration::from_millis(1), || None).expect_err("too long");
+        assert!(said.contains("--timeout"), "{said}");
+        let mut child = machine();
+        assert_eq!(child.wait(Duration::MAX, || Some("a signal".to_owned())), Err("a signal".to_owned()));
+        let process = PathBuf::from(format!("/proc/{}", child.0.id()));
+        assert!(process.exists());
+        drop(child);
+        assert!(!process.exists(), "it is gone, and was waited for");
+        let ended = Guarded(Command::new("true").spawn().expect("started")).wait(Duration::MAX, || None);
+        assert!(ended.expect("it ends").success());
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! Making, removing and looking up files.
 
-use crate::errno::NOENT;
 use crate::sim::Sim;
 use crate::state::address_space::Pid;
 use crate::state::dentry::Name;
-use crate::state::file::BLOCK_DEVICE;
 use crate::state::folio::FolioId;
 use crate::state::slab::Cache;
 use crate::state::xfs::Logged;
@@ -39,9 +37,6 @@ impl Sim {
 
     /// `open` with `O_CREAT` and `O_TRUNC`.
     pub async fn create(&self, pid: Pid, file: u32) -> Result<(), Errno> {
-        if file == BLOCK_DEVICE {
-            return Err(NOENT);
-        }
         self.spend(self.spec.costs.file_create).await;
         let exists = self.mm.state.borrow().owner.files.contains(file);
         self.look_up_name(pid, Name::File(file), exists).await?;

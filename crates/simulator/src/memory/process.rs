@@ -45,7 +45,7 @@ const fn other_tables(size: PageSize) -> usize {
     if size.bytes() > 4096 { 6 } else { 9 }
 }
 /// The region that stands for a program's data and stack, and its private pages.
-const IMAGE: RegionId = RegionId(u32::MAX);
+pub(crate) const IMAGE: RegionId = RegionId(u32::MAX);
 const IMAGE_BYTES: u64 = 128 << 10;
 /// Of these, what a forked child writes to.
 const CHILD_WRITES: u64 = 32 << 10;

@@ -17,7 +17,7 @@ use crate::state::slab::{Object, Slabs};
 use crate::state::stacks::CachedStacks;
 use crate::state::swap_slots::Slots;
 use crate::state::windows::Window;
-use crate::state::xfs::Xfs;
+use crate::state::xfs::{Given, Xfs};
 use lab::Chance;
 use mm::Nanos;
 use mm::reclaim::{Shadow, SwapEntry};
@@ -255,9 +255,9 @@ impl Computer {
     }
 
     /// Takes names and inodes, or buffers, from XFS.
-    pub fn shrink_xfs(&mut self, files: bool, node: NodeId, nr: u64, freed: &mut Vec<Pfn>) -> u64 {
+    pub fn shrink_xfs(&mut self, shrink: impl FnOnce(&mut Xfs) -> Given, freed: &mut Vec<Pfn>) -> u64 {
         let Some(xfs) = &mut self.xfs else { return 0 };
-        let given = if files { xfs.shrink_files(node.index(), nr) } else { xfs.shrink_buffers(node, nr) };
+        let given = shrink(xfs);
         self.free_objects(given.objects);
         freed.extend(given.pages.into_iter().filter_map(|id| self.forget(id)));
         given.scanned

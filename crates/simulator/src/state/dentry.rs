@@ -19,7 +19,7 @@ pub(crate) enum Name {
 struct Dentry {
     object: Object,
     node: NodeId,
-    /// NodeTicket on the LRU list: none while its first use lasts, or if the shrinker has met it in use.
+    /// Place on the LRU list: none while its first use lasts, or if the shrinker has met it in use.
     place: Option<NodeTicket>,
     /// A use has ended since it was listed.
     referenced: bool,

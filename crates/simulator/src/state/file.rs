@@ -40,7 +40,7 @@ pub(crate) struct File {
     pub opened: u32,
     /// Address spaces that it is mapped in.
     pub mapped: Vec<MappedAt>,
-    /// NodeTicket on the LRU of unused inodes.
+    /// Place on the LRU of unused inodes.
     pub unused: Option<NodeTicket>,
     pub readahead: Readahead,
     /// The page that the last read through an open file ended with.

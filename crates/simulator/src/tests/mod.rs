@@ -3,7 +3,7 @@
 use crate::boot::boot;
 use crate::check::{CheckAll, Flight};
 use crate::costs::Costs;
-use crate::errno::NOMEM;
+use crate::errno::{FBIG, INVAL, NOMEM};
 use crate::sim::Sim;
 use crate::spec::{Boot, Disks, MachineSpec};
 use crate::state::address_space::Pid;
@@ -389,4 +389,33 @@ fn what_no_machine_has_room_for_is_refused() {
     });
     let no = Some(NOMEM);
     assert_eq!(refusals.take(), [None, None, no, None, None, no, no]);
+}
+
+#[test]
+fn what_a_kernel_would_refuse_is_refused_and_changes_nothing() {
+    let sim = boot(&small_machine(ThpEnabled::Never), &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
+    let outcomes = RefCell::new(Vec::new());
+    run_alone(&sim, async {
+        let pid = started(&sim).await?;
+        let (region, file) = (RegionId(1), FileId(1));
+        all(&sim, pid, &[Op::Map { region, bytes: 8192 }, Op::Create { file }]).await?;
+        // What numbers of the kernel's own stand for, nothing at all, and pages beyond the last that a file can have.
+        let (end, bytes) = (u64::from(u32::MAX) * 4096, 4096);
+        for op in [
+            Op::Unmap { region: RegionId(u32::MAX), offset: 0, bytes },
+            Op::Unlink { file: FileId(u32::MAX) },
+            Op::Unmap { region, offset: 0, bytes: 0 },
+            Op::Write { file, offset: end - 1, bytes },
+            Op::Read { file, offset: end, bytes },
+        ] {
+            let outcome = all(&sim, pid, &[op]).await.err();
+            outcomes.borrow_mut().push(outcome);
+        }
+        let length = sim.mm.state.borrow().owner.files.get(1).map(|of| of.bytes);
+        assert_eq!(length, Some(0));
+        sim.exit(pid).await;
+        Ok(())
+    });
+    let invalid = Some(INVAL);
+    assert_eq!(outcomes.take(), [invalid, invalid, invalid, Some(FBIG), None]);
 }

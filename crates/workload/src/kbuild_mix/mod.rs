@@ -24,7 +24,7 @@ pub use files::Files;
 pub use resident::Resident;
 pub use slab::Slab;
 
-/// Parameters: the section `[workload]` of a scenario of this kind.
+/// Parameters: the sections below `[kbuild-mix]`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Parameters {

@@ -164,7 +164,9 @@ impl Saved {
                 self.check_role(reader, child.role)?;
                 Ok(Some(Forked { task: child.task, line: reader.line }))
             }
-            Op::Begin { label } if self.labels.len() <= usize::from(label) => {
+            Op::Begin { label } | Op::Mark { label } | Op::For { label, .. }
+                if self.labels.len() <= usize::from(label) =>
+            {
                 reader.error(format!("label {label} has no name: there are {}", self.labels.len()))
             }
             _ => Ok(None),

@@ -65,6 +65,8 @@ fn what_is_wrong_is_told_with_its_line() {
         ("map 0 4096", "map 0 -1", "line 14: operand 2 of `map`: `-1` is no whole number"),
         ("4096 write", "4096 wrote", "line 15: operand 4 of `touch`: `wrote` is none of read, write"),
         ("begin 0", "begin 1", "line 11: label 1 has no name"),
+        ("begin 0", "mark 1", "line 11: label 1 has no name"),
+        ("begin 0", "for 2 5", "line 11: label 2 has no name"),
         ("fork b 1", "fork b 2", "line 9: role 2 has no name"),
         ("fork b 1", "fork c 1", "line 9: task c is forked, but has no operations"),
         ("wait", "fork b 1 0 0", "line 10: task b is started already"),

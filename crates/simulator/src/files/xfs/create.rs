@@ -32,7 +32,7 @@ impl Sim {
 
     /// Creates empty files in a directory.
     pub async fn create_files(&self, pid: Pid, directory: u32, first: u32, count: u32) -> Result<(), Errno> {
-        for name in first..first + count {
+        for name in first..first.saturating_add(count) {
             self.create_in(pid, directory, name).await?;
             if self.is_over() {
                 break;
@@ -58,7 +58,7 @@ impl Sim {
         self.xfs(|xfs| {
             let generation = xfs.buffer(cluster).generation;
             let inode = Inode { objects, cluster, generation };
-            xfs.files[node].dentries.push_back((dentry, inode));
+            xfs.names.push(node, (dentry, inode));
         })?;
         self.settle();
         Ok(())
@@ -92,8 +92,8 @@ impl Sim {
         self.xfs(|xfs| xfs.committing += 1)
     }
 
-    fn node_of_cpu(&self) -> usize {
-        self.mm.state.borrow().alloc.node_of_cpu(self.env().cpu()).index()
+    fn node_of_cpu(&self) -> NodeId {
+        self.mm.state.borrow().alloc.node_of_cpu(self.env().cpu())
     }
 
     /// A transaction reserves its part of the log: it waits while there is none.

@@ -6,6 +6,7 @@ use crate::state::slab::Object;
 use crate::state::xfs::{AIL_BYTES, BufferId, CIL_BYTES, Given, LogVector, Xfs};
 use lab::Stream;
 use mm::{Env, Nanos};
+use pagealloc::NodeId;
 
 /// How often the log's worker looks whether there is something to do.
 const LOOK: Nanos = 10_000_000;
@@ -75,7 +76,7 @@ impl Sim {
     pub async fn reclaim_inodes_forever(&self) {
         loop {
             self.env().wait(mm::Queue::Timer, Some(self.writeback_timer(RECLAIM))).await;
-            for node in 0..usize::from(self.spec.nodes.max(1)) {
+            for node in (0..self.spec.nodes.max(1)).map(NodeId) {
                 let mut clean = self.log_state(|xfs| xfs.reclaim_clean(node)).into_iter().peekable();
                 while clean.peek().is_some() {
                     let batch: Vec<Object> = clean.by_ref().take(RECLAIM_BATCH).collect();

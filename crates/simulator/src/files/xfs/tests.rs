@@ -10,6 +10,7 @@ use crate::state::slab::Cache;
 use crate::state::xfs::{INODES_A_CLUSTER, Xfs};
 use lab::{Executor, start_daemons};
 use mm::{Env, Nanos};
+use pagealloc::NodeId;
 use pagealloc::policy::preset;
 use std::cell::Cell;
 use workload::Filesystem;
@@ -126,7 +127,7 @@ fn inodes_without_a_name_leave_once_they_are_on_disk() {
     }
     // Reclaim takes the names, and no inode.
     let named = u64::from(FILES);
-    let given = look(&sim, |xfs| xfs.shrink_files(0, named));
+    let given = look(&sim, |xfs| xfs.shrink_files(NodeId(0), named));
     assert_eq!((given.scanned, given.objects.len()), (named, FILES as usize));
     sim.free_objects(given.objects);
 
@@ -135,7 +136,7 @@ fn inodes_without_a_name_leave_once_they_are_on_disk() {
         step(&mut executor, &sim);
     }
     assert_eq!(
-        look(&sim, |xfs| xfs.count_files(0)),
+        look(&sim, |xfs| xfs.count_files(NodeId(0))),
         named,
         "nothing has been logged: the worker finds none that is clean"
     );
@@ -144,9 +145,9 @@ fn inodes_without_a_name_leave_once_they_are_on_disk() {
     executor.spawn_daemon(sim.env(), sim.write_metadata_forever());
     look(&sim, |xfs| xfs.push_all = true);
     let from = sim.env().now();
-    while look(&sim, |xfs| xfs.count_files(0)) > 0 {
+    while look(&sim, |xfs| xfs.count_files(NodeId(0))) > 0 {
         step(&mut executor, &sim);
-        assert!(sim.env().now() < from + 20 * SECOND, "{} left", look(&sim, |xfs| xfs.count_files(0)));
+        assert!(sim.env().now() < from + 20 * SECOND, "{} left", look(&sim, |xfs| xfs.count_files(NodeId(0))));
     }
     let from = sim.env().now();
     while sim.env().now() < from + SECOND {

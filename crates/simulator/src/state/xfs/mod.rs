@@ -14,7 +14,7 @@ use crate::state::slab::Object;
 use foldhash::HashMap;
 use pagealloc::NodeId;
 use pagealloc::policy::XfsRules;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use workload::Scale;
 
 /// Number of a buffer.
@@ -86,19 +86,11 @@ pub(crate) struct Buffer {
 }
 
 /// A file in memory.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Inode {
     pub objects: [Object; 2],
     pub cluster: BufferId,
     pub generation: u32,
-}
-
-/// Names and inodes of a node's memory, oldest first.
-#[derive(Default)]
-pub(crate) struct NodeFiles {
-    pub dentries: VecDeque<(Object, Inode)>,
-    /// Inodes that no dentry holds.
-    pub reclaimable: VecDeque<Inode>,
 }
 
 /// All of it.
@@ -120,7 +112,9 @@ pub(crate) struct Xfs {
     pub directories: BTreeMap<u32, Directory>,
     /// Buffers of files that are known by name.
     pub of_files: HashMap<Holds, BufferId>,
-    pub files: Vec<NodeFiles>,
+    /// Names with the inodes that they hold, by the node of their memory, oldest first; and inodes that no name holds.
+    pub names: NodeLines<(Object, Inode)>,
+    pub reclaimable: NodeLines<Inode>,
     /// The log of inodes of files that are known by name.
     pub inodes: InodeLog,
     /// What the next checkpoint holds, with the inodes' log vectors.
@@ -158,7 +152,8 @@ impl Xfs {
             directories: BTreeMap::new(),
             of_files: HashMap::default(),
             inodes: InodeLog::new(scale, rules.log_counts_by_cpu),
-            files: (0..nodes).map(|_| NodeFiles::default()).collect(),
+            names: NodeLines::new(nodes),
+            reclaimable: NodeLines::new(nodes),
             cil: Vec::new(),
             cil_bytes: 0,
             inode_vectors: Vec::new(),

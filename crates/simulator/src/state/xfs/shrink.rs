@@ -4,7 +4,6 @@ use super::{BufferId, Inode, LogVector, Xfs};
 use crate::state::folio::FolioId;
 use crate::state::slab::Object;
 use pagealloc::NodeId;
-use std::collections::VecDeque;
 
 /// What a shrinker gives back.
 #[derive(Default)]
@@ -18,32 +17,30 @@ pub(crate) struct Given {
 
 impl Xfs {
     /// Names and inodes of a node.
-    pub fn count_files(&self, node: usize) -> u64 {
-        self.files.get(node).map_or(0, |files| (files.dentries.len() + files.reclaimable.len()) as u64)
+    pub fn count_files(&self, node: NodeId) -> u64 {
+        self.names.len(node) + self.reclaimable.len(node)
     }
 
     /// Drops names, oldest first, and inodes that no name holds, in proportion. For an inode that is not on disk yet, its cluster is
     /// written (`SYNC_WAIT`; that reclaim waits for it is left out); what the log has not written stays until it has.
-    pub fn shrink_files(&mut self, node: usize, nr: u64) -> Given {
+    pub fn shrink_files(&mut self, node: NodeId, nr: u64) -> Given {
         let mut given = Given::default();
-        let total = self.count_files(node).max(1);
-        let Some(files) = self.files.get_mut(node) else { return given };
-        let names = (nr * files.dentries.len() as u64).div_ceil(total);
-        let inodes = nr.saturating_sub(names).min(files.reclaimable.len() as u64);
+        let names = (nr * self.names.len(node)).div_ceil(self.count_files(node).max(1));
+        let inodes = nr.saturating_sub(names).min(self.reclaimable.len(node));
         for _ in 0..names {
-            let Some((dentry, inode)) = files.dentries.pop_front() else { break };
+            let Some((dentry, inode)) = self.names.pop_first(node) else { break };
             given.scanned += 1;
             given.objects.push(dentry);
-            files.reclaimable.push_back(inode);
+            self.reclaimable.push(node, inode);
         }
         // `xfs_reclaim_inodes_nr` has all metadata written first.
         self.push_metadata |= inodes > 0;
         for _ in 0..inodes {
-            let Some(inode) = self.files[node].reclaimable.pop_front() else { break };
+            let Some(inode) = self.reclaimable.pop_first(node) else { break };
             given.scanned += 1;
             if self.is_pinned(&inode) {
                 self.push_all = true;
-                self.files[node].reclaimable.push_back(inode);
+                self.reclaimable.push(node, inode);
             } else {
                 self.flush(&inode, &mut given);
                 given.objects.extend(inode.objects);
@@ -54,15 +51,18 @@ impl Xfs {
 
     /// Takes all inodes of a node that no name holds and that are on disk: their objects. Dirty ones are left to the writer of
     /// metadata.
-    pub fn reclaim_clean(&mut self, node: usize) -> Vec<Object> {
-        let Some(files) = self.files.get_mut(node) else { return Vec::new() };
-        let (mut kept, mut objects) = (VecDeque::new(), Vec::new());
-        for inode in std::mem::take(&mut files.reclaimable) {
+    pub fn reclaim_clean(&mut self, node: NodeId) -> Vec<Object> {
+        let mut objects = Vec::new();
+        for _ in 0..self.reclaimable.len(node) {
+            let Some(inode) = self.reclaimable.pop_first(node) else { break };
             let cluster = &self.buffers[inode.cluster as usize];
             let dirty = cluster.generation == inode.generation && (cluster.in_cil || cluster.in_ail.is_some());
-            if dirty { kept.push_back(inode) } else { objects.extend(inode.objects) }
+            if dirty {
+                self.reclaimable.push(node, inode);
+            } else {
+                objects.extend(inode.objects);
+            }
         }
-        files.reclaimable = kept;
         objects
     }
 
