@@ -68,7 +68,7 @@ impl AllocFlags {
     /// Number of the watermark: 0 min, 1 low, 2 high, 3 promo.
     #[inline(always)]
     pub const fn wmark(self) -> usize {
-        (self.0 & 3) as usize
+        (self.0 & AllocFlags::WMARK_MASK.0) as usize
     }
 }
 

@@ -221,6 +221,14 @@ impl fmt::Debug for Gfp {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownGfpName<'a>(pub &'a str);
 
+impl fmt::Display for UnknownGfpName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no GFP flag", self.0)
+    }
+}
+
+impl core::error::Error for UnknownGfpName<'_> {}
+
 impl Gfp {
     /// Reads a mask as the tracepoints print it: names joined by `|`, or hex.
     ///

@@ -2,6 +2,8 @@
 //!
 //! Distinct types, so that a block number can't be used where a frame number is meant.
 
+use core::fmt;
+
 /// Order of a block of pages: it holds `1 << order` pages and is naturally aligned. 0 ..= [`MAX_ORDER_LIMIT`].
 pub type Order = u8;
 
@@ -108,6 +110,12 @@ impl ZoneType {
     /// The type of that name, as /proc prints it.
     pub fn from_name(name: &str) -> Option<ZoneType> {
         ZoneType::ALL.into_iter().find(|zone| zone.name() == name)
+    }
+}
+
+impl fmt::Display for ZoneType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -87,6 +87,7 @@ mod bulk;
 mod capture;
 mod check;
 mod claim;
+mod debug;
 pub mod event;
 mod fair;
 mod fallback;

@@ -27,7 +27,7 @@ pub use defrag::*;
 pub use fastpath::*;
 pub use generations::*;
 pub use kswapd::*;
-pub use presets::{PRESETS, Preset, preset};
+pub use presets::{PRESETS, Preset, UnknownPreset, preset};
 pub use reclaim::*;
 pub use slowpath::*;
 pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, SysctlRange, full_name};

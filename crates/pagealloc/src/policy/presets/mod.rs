@@ -92,13 +92,29 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-2026-defrag", "6.19 with both 2026 fixes and defrag_mode=1", defrag_mode::linux_2026),
 ];
 
-/// The policy of that name.
+/// There is no preset of that name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownPreset {
+    /// The closest known name, if one is near.
+    pub suggestion: Option<&'static str>,
+}
+
+impl core::fmt::Display for UnknownPreset {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("no such preset")?;
+        self.suggestion.map_or(Ok(()), |near| write!(f, "; there is {near}"))
+    }
+}
+
+impl core::error::Error for UnknownPreset {}
+
+/// The policy of that name, such as `linux-6.18`; [`PRESETS`] has all of them.
 ///
 /// # Errors
-/// The closest known name, if one is near.
-pub fn preset(name: &str) -> Result<Policy, Option<&'static str>> {
+/// [`UnknownPreset`] if there is none.
+pub fn preset(name: &str) -> Result<Policy, UnknownPreset> {
     match PRESETS.iter().find(|preset| preset.name == name) {
         Some(preset) => Ok((preset.build)()),
-        None => Err(closest(name, PRESETS.iter().map(|preset| preset.name))),
+        None => Err(UnknownPreset { suggestion: closest(name, PRESETS.iter().map(|preset| preset.name)) }),
     }
 }
