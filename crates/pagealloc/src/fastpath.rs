@@ -96,8 +96,12 @@ impl<O: Observer> PageAllocator<O> {
         Some(pfn)
     }
 
-    /// One pass over the zonelist (7.1). Sets head USED with its order, tails TAIL.
+    /// One pass over the zonelist (7.1). Sets head USED with its order, tails TAIL. Emits no `mm_page_alloc`. `None`: no zone has such a
+    /// page to spare under these flags, or the order is above the machine's largest (8.1b).
     pub fn get_page_from_freelist(&mut self, request: &Request, flags: AllocFlags) -> Option<Pfn> {
+        if request.order > self.geometry.max_order {
+            return None;
+        }
         let mut pass = Pass {
             flags,
             highest: request.gfp.highest_zone(),
@@ -256,6 +260,7 @@ impl<O: Observer> PageAllocator<O> {
     /// The type that a request really gets: Unmovable on machines too small for grouping (1.11).
     #[inline(always)]
     pub(crate) fn effective_type(&self, migratetype: Migratetype) -> Migratetype {
+        debug_assert!(migratetype.is_mergeable(), "no request is {migratetype:?}");
         if self.grouping_disabled { Migratetype::Unmovable } else { migratetype }
     }
 }
@@ -291,6 +296,19 @@ mod tests {
 
     fn zone_of(world: &World, pfn: Option<Pfn>) -> Option<u8> {
         pfn.map(|pfn| world.zone_of(pfn).0)
+    }
+
+    #[test]
+    fn orders_that_the_machine_lacks_are_refused() {
+        let mut world = world(96, linux_6_18());
+        for order in [6, 15, 16, 32, 64, Order::MAX] {
+            let request = request(order, Migratetype::Movable);
+            assert_eq!(world.alloc_fast(&request), None);
+            assert_eq!(world.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS), None);
+        }
+        assert_eq!(world.picture(), "5M: 0 32 64");
+        assert!(world.alloc_fast(&request(5, Migratetype::Movable)).is_some());
+        world.check().unwrap();
     }
 
     #[test]

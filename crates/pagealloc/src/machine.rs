@@ -67,7 +67,7 @@ pub enum MachineError {
     Geometry,
     /// Zones overlap, share a pageblock, are out of order, or hold managed ranges outside their span.
     Zones,
-    /// More than 64 nodes, 64 zones or 2^32 - 2 frames.
+    /// More than 64 nodes, 64 zones, 65,536 CPUs or 2^32 - 2 frames.
     TooLarge,
 }
 
@@ -77,7 +77,7 @@ impl core::fmt::Display for MachineError {
             MachineError::Empty => "the machine has no managed memory or no CPU",
             MachineError::Geometry => "page, pageblock and maximum orders contradict each other",
             MachineError::Zones => "zones overlap, share a pageblock, or hold memory outside their span",
-            MachineError::TooLarge => "the machine exceeds 64 nodes, 64 zones or 2^32 - 2 frames",
+            MachineError::TooLarge => "the machine exceeds 64 nodes, 64 zones, 65536 CPUs or 2^32 - 2 frames",
         })
     }
 }

@@ -55,7 +55,7 @@ impl<O: Observer> PageAllocator<O> {
         lists.marks = marks;
         lists.boost = 0;
         if self.policy.fair_zones != FairZones::Off {
-            lists.alloc_batch = (marks[2] - marks[1]) as i64;
+            lists.alloc_batch = lists.full_fair_batch();
         }
         let node = lists.node;
         self.observer.kmem(&Event::MmSetupPerZoneWmarks { node, zone, marks });
