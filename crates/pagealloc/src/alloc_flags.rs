@@ -1,4 +1,4 @@
-//! Allocation flags: what one attempt on the free lists may do (`linux-mm.md` 2.6).
+//! Allocation flags: what one attempt on the free lists may do (2.6).
 
 use core::fmt;
 use core::ops::{BitAnd, BitOr, BitOrAssign, Not};

@@ -50,7 +50,11 @@ impl<O: Observer> PageAllocator<O> {
         asked && self.preferred_zone(request).is_some_and(|zone| self.zones[zone.index()].spills_before_mixing)
     }
 
-    /// Fast path: one pass at the low mark. Emits no `mm_page_alloc` (the caller does, at the very end, 8.1b).
+    /// Fast path: one pass at the low mark (2.7, 7.1). `None`: no zone of the request's list has a page to spare above it. Emits no
+    /// `mm_page_alloc` (the caller does, at the very end, 8.1b).
+    ///
+    /// # Panics
+    /// If the machine lacks the request's CPU or node; with debug assertions, if its type is not one of [`Migratetype::MERGEABLE`].
     #[inline]
     pub fn alloc_fast(&mut self, request: &Request) -> Option<Pfn> {
         match self.alloc_hot(request) {
@@ -199,8 +203,8 @@ impl<O: Observer> PageAllocator<O> {
         Some(pfn)
     }
 
-    /// Direct buddy path (7.7) behind a refill that found nothing, or that there was none of. A second search of the same lists finds no more;
-    /// lists of order 0 alone (up to 5.13) have nothing behind them.
+    /// Direct buddy path (7.7) behind a refill that found nothing, or that there was none of. A second search of the
+    /// same lists finds no more; lists of order 0 alone (up to 5.13) have nothing behind them.
     fn alloc_behind_pcp(&mut self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Pfn> {
         if self.refills_no_list(order, flags) {
             return self.alloc_buddy(zone, order, wanted, flags);

@@ -1,4 +1,4 @@
-//! GFP flags: what a request says about itself (`linux-mm.md` 2.1 to 2.5).
+//! GFP flags: what a request says about itself (2.1 to 2.5).
 
 use crate::ids::ZoneType;
 use crate::migratetype::Migratetype;

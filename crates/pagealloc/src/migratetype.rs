@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Mobility type of a request, a free list or a pageblock; numbers as in kernels since 4.x (`linux-mm.md` 1.5).
+/// Mobility type of a request, a free list or a pageblock; numbers as in kernels since 4.x (1.5).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Migratetype {

@@ -1,4 +1,4 @@
-//! Presets and sysctls: the era table (`linux-mm.md` chapter 16), row by row, and names that explain themselves.
+//! Presets and sysctls: the era table (chapter 16), row by row, and names that explain themselves.
 
 use pagealloc::ZoneType;
 use pagealloc::policy::*;
@@ -17,8 +17,8 @@ macro_rules! row {
     };
 }
 
-/// The columns of the table, plus 5.4, 5.10, 5.15 and 6.6 (their presets say which trees), 6.14 (part of its 6.15 column), 6.16 and 6.17 (of its 6.18 column), 6.19 (the list at
-/// its end) and 7.x (their presets say where from).
+/// The columns of the table, plus 5.4, 5.10, 5.15 and 6.6 (their presets say which trees), 6.14 (part of its 6.15
+/// column), 6.16 and 6.17 (of its 6.18 column), 6.19 (the list at its end) and 7.x (their presets say where from).
 const COLUMNS: &[&str] = &[
     "3.10", "3.11", "3.12", "4.6", "4.8", "4.20", "5.0", "5.4", "5.10", "5.15", "6.1", "6.6", "6.12", "6.14", "6.15",
     "6.16", "6.17", "6.18", "6.19", "7.1", "7.2", "7.3",

@@ -13,7 +13,8 @@ use crate::policy::{ListTypes, PcpHigh, PcpOrders, PcpSteps};
 const REMOTE_EXPIRE_TICKS: u8 = 3;
 
 impl<O: Observer> PageAllocator<O> {
-    /// Drains about `amount` pages, beginning with list `first`, or, where there are lists of order 0 alone, in turns over all types (5.14).
+    /// Drains about `amount` pages, beginning with list `first`, or, where there are lists of order 0 alone, in turns
+    /// over all types (5.14).
     pub(crate) fn drain_pcp(&mut self, zone: ZoneId, number: usize, first: usize, amount: u32) {
         match self.policy.pcp.orders {
             PcpOrders::Zero => self.drain_pcp_round_robin(zone, number, amount),

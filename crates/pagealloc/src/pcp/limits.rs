@@ -54,8 +54,9 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// Sets batch and limits of a zone's per-CPU lists, all in base pages, as read from another machine's /proc/zoneinfo. Equal limits are a
-    /// fixed one (5.4), 0 keeps nothing on the lists. What exceeds the kernel's `int` counts as the largest that fits it, scaled (5.6).
+    /// Sets batch and limits of a zone's per-CPU lists, all in base pages, as read from another machine's
+    /// /proc/zoneinfo. Equal limits are a fixed one (5.4), 0 keeps nothing on the lists. What exceeds the kernel's
+    /// `int` counts as the largest that fits it, scaled (5.6).
     pub fn set_pcp_limits(&mut self, zone: ZoneId, batch: u32, high_min: u32, high_max: u32) {
         let batch = batch.clamp(1, LARGEST >> BATCH_SCALE_MAX);
         let [high_min, high_max] = [high_min, high_max].map(|high| high.min(LARGEST));
@@ -76,8 +77,8 @@ impl<O: Observer> PageAllocator<O> {
         pcp.high = high.max(pcp.high_min).min(pcp.high_max);
     }
 
-    /// Base pages on a CPU's lists of a zone, with those of whoever works beside it; for one beside the machine's, of the CPU that it stands
-    /// for.
+    /// Base pages on a CPU's lists of a zone, with those of whoever works beside it; for one beside the machine's, of
+    /// the CPU that it stands for.
     pub fn pcp_count(&self, zone: ZoneId, cpu: CpuId) -> u32 {
         self.pcps[self.pcp_counting(zone, cpu)].count
     }

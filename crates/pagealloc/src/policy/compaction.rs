@@ -34,10 +34,11 @@ pub struct CompactionRules {
     /// Async direct compaction leaves off as soon as another task is to run on its CPU, all zones that are left included (up to 5.0,
     /// `compact_should_abort`).
     pub async_yields: bool,
-    /// Runs that wait for no writes isolate pages under writeback all the same, and fail to move them (up to 4.6). Later, only full sync runs do.
+    /// Runs that wait for no writes isolate pages under writeback all the same, and fail to move them (up to 4.6).
+    /// Later, only full sync runs do.
     pub light_isolates_writeback: bool,
-    /// Requests with `__GFP_FS` may have a sixteenth of the lists' pages isolated, others half of them (read in 6.6.57); before, half for all (read in
-    /// 6.1.192).
+    /// Requests with `__GFP_FS` may have a sixteenth of the lists' pages isolated, others half of them (read in
+    /// 6.6.57); before, half for all (read in 6.1.192).
     pub nofs_isolates_more: bool,
     /// When lists of the CPU are drained of what a direct run has freed.
     pub drains: CompactDrains,
@@ -47,8 +48,8 @@ pub struct CompactionRules {
     pub finish: CompactFinish,
     /// Where a run goes on after a page that it could not move.
     pub failed_batch: FailedBatch,
-    /// A run that lacks targets, or finds too many pages isolated, ends as contended, for which a request for a huge page gives up (4.8+). Before,
-    /// only a taken lock or another task's turn is contention.
+    /// A run that lacks targets, or finds too many pages isolated, ends as contended, for which a request for a huge
+    /// page gives up (4.8+). Before, only a taken lock or another task's turn is contention.
     pub lack_contends: bool,
     /// Deferral is kept per zone that is scanned (4.x+), or judged on the preferred zone (3.x).
     pub defer_per_zone: bool,
@@ -59,8 +60,8 @@ pub struct CompactionRules {
     pub targets_below_order: bool,
     /// Compound pages below the target order are moved (6.9+); before, every compound page blocks its window.
     pub moves_compound: bool,
-    /// All pages of a batch are unmapped before the first is moved and its frame freed ("migrate_pages: batch _unmap and _move", 6.3); before,
-    /// one page was moved after the other.
+    /// All pages of a batch are unmapped before the first is moved and its frame freed ("migrate_pages: batch _unmap
+    /// and _move", 6.3); before, one page was moved after the other.
     pub unmaps_batch_first: bool,
     /// Targets are kept as the free blocks that they were isolated as, and split when used (6.9+); before, split into base pages at once.
     pub targets_by_order: bool,
@@ -97,7 +98,8 @@ pub enum TargetMark {
 pub enum TargetScan {
     /// At its end, with all free pages of it that the mark permits (3.x).
     WholeBlock,
-    /// Once there are targets enough. A page that the mark forbids is passed by, and the run goes on to look, until the scanners meet (4.6).
+    /// Once there are targets enough. A page that the mark forbids is passed by, and the run goes on to look, until the
+    /// scanners meet (4.6).
     PastTheMark,
     /// Once there are targets enough, or the mark forbids another one, which ends the run (4.8+).
     ToTheMark,
@@ -155,11 +157,11 @@ pub enum SuitableMark {
 /// Sources of direct compaction at the pageblock order or above, on behalf of requests that aren't movable (11.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockSources {
-    /// As at smaller orders: those of the request's type, as long as the run is async, and no fast search; but [`BlockSources::Movable`] where
-    /// `defrag_mode` promotes the request (up to 7.1; read in 7.1.9).
+    /// As at smaller orders: those of the request's type, as long as the run is async, and no fast search; but
+    /// [`BlockSources::Movable`] where `defrag_mode` promotes the request (up to 7.1; read in 7.1.9).
     OwnType,
-    /// Movable ones, also where a fast search finds them: the allocator claims them whole. CMA's are for none but those who may use them (7.2+; read in
-    /// 7.2.13 and 7.3.4).
+    /// Movable ones, also where a fast search finds them: the allocator claims them whole. CMA's are for none but those
+    /// who may use them (7.2+; read in 7.2.13 and 7.3.4).
     Movable,
 }
 
@@ -209,7 +211,8 @@ pub enum CompactFinish {
     AtBlockBoundary,
 }
 
-/// What compaction takes for its request as it is freed (`compaction_capture`, 11.13), of the request's order and outside of CMA and isolated blocks.
+/// What compaction takes for its request as it is freed (`compaction_capture`, 11.13), of the request's order and
+/// outside of CMA and isolated blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactCapture {
     /// Nothing (up to 5.0).
@@ -218,7 +221,7 @@ pub enum CompactCapture {
     SparesMovable,
     /// The same, but for movable requests (6.10+).
     SparesMovableOfOthers,
-    /// The same, and a page of another type's block is a fragmentation event (6.15+: read in 6.16; stable updates that claim and steal alike
-    /// have none).
+    /// The same, and a page of another type's block is a fragmentation event (6.15+: read in 6.16; stable updates that
+    /// claim and steal alike have none).
     Traced,
 }
