@@ -232,7 +232,8 @@ impl<W: World> State<W> {
         }
     }
 
-    /// The page has moved away: its frame is nobody's until the caller [`release`](Self::release)s it. False: the end of its writeback will.
+    /// The page has moved away: its frame is nobody's until the caller [`release`](Self::release)s it. False: the end
+    /// of its writeback will.
     pub(crate) fn vacate(&mut self, pfn: Pfn, cpu: CpuId) -> bool {
         let free = self.leave_lists(pfn, cpu);
         if free {

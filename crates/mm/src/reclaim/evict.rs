@@ -125,8 +125,8 @@ impl Scan {
 }
 
 impl<W: World> State<W> {
-    /// Scans the kind that is to be evicted from; the other one if it has nothing to look at. With one quota a pass, a kind of which all that
-    /// was looked at went elsewhere is scanned once more: it is not short of pages.
+    /// Scans the kind that is to be evicted from; the other one if it has nothing to look at. With one quota a pass, a
+    /// kind of which all that was looked at went elsewhere is scanned once more: it is not short of pages.
     fn scan_kinds(
         &mut self,
         node: NodeId,
