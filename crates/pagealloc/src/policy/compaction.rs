@@ -11,7 +11,10 @@ pub struct CompactionRules {
     pub skip_on_failure: SkipOnFailure,
     /// Source blocks of async direct compaction must be of the request's own type (4.12+).
     pub async_same_type: bool,
-    /// Free-list driven search for sources and targets (5.1+).
+    /// Free-list driven search for sources and targets (5.1+). What the same series changed of the hints comes with it:
+    /// they are set with the first page that is taken and asked for where a block begins, cached positions are rounded
+    /// up to the next block, a reset clears the hints of blocks that a sample shows to be of use, and a block in which
+    /// pages were just freed is scanned to its end.
     pub fast_search: bool,
     /// A source that the search finds gets its skip hint at once, so that isolation passes over it (5.1 to 6.2).
     pub search_marks_source: bool,
@@ -150,7 +153,8 @@ pub enum SuitableMark {
     Low,
     /// Low for costly orders, min otherwise (4.20 to 6.14).
     LowIfCostly,
-    /// The caller's mark, plus low - min for costly orders (6.15+).
+    /// The caller's mark, plus low - min for costly orders (6.15+). Async runs for costly orders that may not use CMA
+    /// need the room outside of it.
     Caller,
 }
 
@@ -199,7 +203,9 @@ pub enum FailedBatch {
 /// What ends a compaction run (11.14.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactFinish {
-    /// 3.12: a page of the own type, watermark at low + 2^order passes, no fallback below the pageblock order.
+    /// 3.12: a page of the own type, watermark at low + 2^order passes, no fallback below the pageblock order. Whether
+    /// there is any point in a run is asked in the order of 3.x, too: room first, then whether the request would be
+    /// served as it is (11.10).
     OwnTypeLowMark,
     /// 4.6, 4.8: own type or claimable fallback, and the low mark passes.
     ClaimableLowMark,

@@ -45,7 +45,8 @@ pub enum Fallback {
 pub enum ListTypes {
     /// Before 6.10: pages may sit on another type's list.
     Mixed,
-    /// 6.10+: always the list of the block's type.
+    /// 6.10+: always the list of the block's type. So large pages are freed in pieces of a block at most (3.7), and blocks that a
+    /// migration target makes Movable take their free pages along (3.10).
     Strict,
 }
 
@@ -175,7 +176,7 @@ pub enum PcpSteps {
 /// Orders that per-CPU lists cache (5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PcpOrders {
-    /// Up to 5.13: order 0.
+    /// Up to 5.13: order 0, drained in turns over the types (5.14). A refill that finds nothing ends the attempt in the zone.
     Zero,
     /// 5.14 to 6.9: orders 0 to 3 and one list for PMD order.
     CostlyAndThp,
