@@ -38,7 +38,7 @@ pub use lists::{LruList, LruState, LruvecId};
 pub use tiers::MAX_NR_TIERS;
 pub(crate) use tiers::{MAX_REFS, is_full, tier_of, tier_of_uses, uses};
 
-use lists::End;
+pub(crate) use lists::End;
 
 use crate::owner::Tag;
 use crate::pages::{GenBits, PageFlags};
