@@ -8,8 +8,9 @@
 //!
 //! 1. The ban is never lifted: neither before OOM (8.1.14) nor in the OOM step's own attempt (8.9).
 //! 2. Reclaim and compaction of non-movable requests should run at the pageblock order, as in the fixes of 13.9: only a
-//!    whole block helps them (`reclaim_at_block_order`, which the preset of mode 2 sets). After a kill compaction starts again from its default priority. A request gives up after
-//!    [`MAX_KILLS`] kills in a row; costly requests never kill.
+//!    whole block helps them (`reclaim_at_block_order`, which the preset of mode 2 sets). After a kill compaction
+//!    starts again from its default priority. A request gives up after [`MAX_KILLS`] kills in a row; costly requests
+//!    never kill.
 //! 3. Requests that can't reclaim fail; an atomic one of order > 0 may still use the HighAtomic reserve.
 //! 4. `PF_MEMALLOC`, OOM victims and `__GFP_NOFAIL` are exempt, since their failure would be a deadlock: the reserve
 //!    override (2.9) and the last attempts (8.1.19) carry no ban, as in mode 1.
@@ -27,7 +28,7 @@ pub(crate) const MAX_KILLS: u32 = 16;
 /// The rules of defrag_mode, if it is on.
 #[inline]
 pub(crate) fn active(policy: &Policy) -> Option<&DefragRules> {
-    policy.defrag.as_ref().filter(|_| policy.sysctl.defrag_mode != 0)
+    policy.defrag.as_ref().filter(|_| policy.defrag_mode())
 }
 
 /// Whether requests fail rather than fragment: mode 2, of a policy that has it.

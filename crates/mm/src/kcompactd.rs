@@ -8,7 +8,7 @@ pub(crate) mod requests;
 
 pub use requests::Kcompactd;
 
-use crate::compaction::{CompactControl, CompactMode, CompactResult};
+use crate::compaction::{CompactControl, CompactMode, CompactResult, Compactor};
 use crate::env::{Env, Nanos, Queue, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
@@ -131,11 +131,12 @@ impl<W: World> Mm<W> {
                 return carried;
             }
             let flags = state.kcompactd_flags();
-            if state.compaction_suit_allocation(zone, order, kind, flags, true, false) != CompactResult::Continue {
+            let (mode, by) = (CompactMode::SyncLight, Compactor::Kcompactd);
+            if state.compaction_suit_allocation(zone, order, kind, flags, mode, by) != CompactResult::Continue {
                 return carried;
             }
             let highest = highest.unwrap_or(ZoneType::Movable);
-            let control = state.daemon_control(zone, order, highest, flags, CompactMode::SyncLight, task);
+            let control = state.daemon_control(zone, order, highest, flags, mode, task);
             let Carried { whole_zone, fast_search_fail, search_order } = carried;
             let ignore_skip = rules.ignores_hints;
             CompactControl { ignore_skip, whole_zone, fast_search_fail, search_order, ..control }
@@ -220,12 +221,12 @@ impl<W: World> State<W> {
     fn kcompactd_node_suitable(&mut self, node: NodeId) -> bool {
         let Kcompactd { max_order, highest, .. } = self.nodes[node.index()].kcompactd;
         let flags = self.kcompactd_flags();
+        let (mode, by) = (CompactMode::SyncLight, Compactor::Kcompactd);
         let mut zones = self.alloc.zones_of(node).map(ZoneId);
         zones.any(|zone| {
             let wanted = highest.unwrap_or(ZoneType::Movable);
             self.kcompactd_works_on(zone, highest)
-                && self.compaction_suit_allocation(zone, max_order, wanted, flags, true, false)
-                    == CompactResult::Continue
+                && self.compaction_suit_allocation(zone, max_order, wanted, flags, mode, by) == CompactResult::Continue
         })
     }
 

@@ -38,7 +38,7 @@ pub use lists::{LruList, LruState, LruvecId};
 pub use tiers::MAX_NR_TIERS;
 pub(crate) use tiers::{MAX_REFS, is_full, tier_of, tier_of_uses, uses};
 
-use lists::End;
+pub(crate) use lists::End;
 
 use crate::owner::Tag;
 use crate::pages::{GenBits, PageFlags};
@@ -232,7 +232,8 @@ impl<W: World> State<W> {
         }
     }
 
-    /// The page has moved away: its frame is nobody's until the caller [`release`](Self::release)s it. False: the end of its writeback will.
+    /// The page has moved away: its frame is nobody's until the caller [`release`](Self::release)s it. False: the end
+    /// of its writeback will.
     pub(crate) fn vacate(&mut self, pfn: Pfn, cpu: CpuId) -> bool {
         let free = self.leave_lists(pfn, cpu);
         if free {

@@ -56,8 +56,9 @@ pub trait Owner {
     }
     /// Looks at and clears the references of a page on an LRU list.
     fn referenced(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> References;
-    /// How often a page of the page cache that is the next to be evicted from the oldest generation was used through file descriptors
-    /// since that was asked last. For owners that do not call [`State::mark_accessed`](crate::State::mark_accessed) as uses happen: they are counted then.
+    /// How often a page of the page cache that is the next to be evicted from the oldest generation was used through
+    /// file descriptors since that was asked last. For owners that do not call
+    /// [`State::mark_accessed`](crate::State::mark_accessed) as uses happen: they are counted then.
     fn uses_meanwhile(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> u8 {
         let _ = (tag, pfn, now);
         0
@@ -67,8 +68,8 @@ pub trait Owner {
     fn walked(&mut self, tag: Tag, pfn: Pfn, now: Nanos) -> bool {
         matches!(self.referenced(tag, pfn, now), References::Ptes(1..))
     }
-    /// The page table that has a mapped page's entry, by a number: walks pass those that were sparsely used. Of owners that don't know, pages
-    /// with successive tags lie in one table.
+    /// The page table that has a mapped page's entry, by a number: walks pass those that were sparsely used. Of owners
+    /// that don't know, pages with successive tags lie in one table.
     fn page_table(&mut self, tag: Tag) -> u32 {
         tag.0 / ENTRIES_A_TABLE
     }
@@ -83,9 +84,9 @@ pub trait Owner {
         let _ = table;
         0
     }
-    /// Pushes the pages that are mapped next to a mapped one: of its page table and mapping, within a window of 64 entries
-    /// around its own (`lru_gen_look_around`). Which of them are in use is asked of each. Returns how many other entries of the window are of
-    /// pages on swap. Owners that don't know leave `near` empty.
+    /// Pushes the pages that are mapped next to a mapped one: of its page table and mapping, within a window of 64
+    /// entries around its own (`lru_gen_look_around`). Which of them are in use is asked of each. Returns how many
+    /// other entries of the window are of pages on swap. Owners that don't know leave `near` empty.
     fn neighbours(&mut self, tag: Tag, near: &mut Vec<Pfn>) -> u32 {
         let _ = (tag, near);
         0
@@ -101,16 +102,17 @@ pub trait Owner {
         let _ = (tag, pfn);
         false
     }
-    /// A huge page was split: its base pages take these tags, one call each, ascending. `None`, for any but the first: it was given back, and
-    /// nobody knows it any more; it is freed.
+    /// A huge page was split: its base pages take these tags, one call each, ascending. `None`, for any but the first:
+    /// it was given back, and nobody knows it any more; it is freed.
     fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag>;
-    /// Whether the filesystem writes a dirty page at reclaim's request. One that has yet to find room for it on its disk refuses, and the page
-    /// stays dirty.
+    /// Whether the filesystem writes a dirty page at reclaim's request. One that has yet to find room for it on its
+    /// disk refuses, and the page stays dirty.
     fn writes_for_reclaim(&self, tag: Tag) -> bool {
         let _ = tag;
         true
     }
-    /// Reclaim or migration wants a page of the page cache that is held and clean (`filemap_release_folio`): whether the holder lets go of it.
+    /// Reclaim or migration wants a page of the page cache that is held and clean (`filemap_release_folio`): whether
+    /// the holder lets go of it.
     fn release_folio(&mut self, tag: Tag) -> bool {
         let _ = tag;
         false

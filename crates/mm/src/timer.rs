@@ -7,8 +7,8 @@ const EXACT: u64 = 63;
 /// Each level's buckets are eight times as long as those of the level below.
 const COARSER: u64 = 8;
 
-/// How long a timer lasts that a worker arms again as soon as it has fired: from one boundary of its level's buckets to the first one that is
-/// no earlier than the timeout.
+/// How long a timer lasts that a worker arms again as soon as it has fired: from one boundary of its level's buckets to
+/// the first one that is no earlier than the timeout.
 pub fn wheel_timeout(timeout: Nanos, hz: u64) -> Nanos {
     let ticks = (timeout * hz).div_ceil(1_000_000_000);
     let (mut bucket, mut longest) = (1, EXACT);

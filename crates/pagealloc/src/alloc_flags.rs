@@ -1,4 +1,4 @@
-//! Allocation flags: what one attempt on the free lists may do (`linux-mm.md` 2.6).
+//! Allocation flags: what one attempt on the free lists may do (2.6).
 
 use core::fmt;
 use core::ops::{BitAnd, BitOr, BitOrAssign, Not};
@@ -68,7 +68,7 @@ impl AllocFlags {
     /// Number of the watermark: 0 min, 1 low, 2 high, 3 promo.
     #[inline(always)]
     pub const fn wmark(self) -> usize {
-        (self.0 & 3) as usize
+        (self.0 & AllocFlags::WMARK_MASK.0) as usize
     }
 }
 

@@ -16,11 +16,13 @@ use alloc::vec::Vec;
 
 /// A machine's page frame allocator. See the crate's page for the parts.
 pub struct PageAllocator<O: Observer = ()> {
-    /// Sizes of the machine.
+    /// Sizes of the machine, for reading: lists and blocks were made for them.
     pub geometry: Geometry,
-    /// Behaviour in force.
+    /// Behaviour in force. Sysctls may be set at any time; those that marks and limits of lists come from take effect with
+    /// [`PageAllocator::recompute_watermarks`]. Rules are chosen before construction: those of what lies on which list (`pcp.orders`,
+    /// `list_types`, `reserve`) must not change later, as what lies there already would not follow.
     pub policy: Policy,
-    /// Frames.
+    /// State, order and links of each frame. What is not allocated is the allocator's: see [`Frames::set_state`].
     pub frames: Frames,
     /// Event counters of this floor and the one above.
     pub vmstat: VmStat,
@@ -84,13 +86,16 @@ pub struct ZoneInfo {
     pub start: Pfn,
     /// One past the last frame.
     pub end: Pfn,
-    /// Managed pages.
+    /// Pages in the allocator's hands, free or not: spanned ones less holes and what boot reserved.
     pub managed: u64,
 }
 
 /// Allocated pages.
 impl<O: Observer> PageAllocator<O> {
-    /// Splits an allocated page into order-0 pages, each allocated and in the head's state (`split_page`).
+    /// Splits an allocated page into order-0 pages, each allocated and in the head's state (`split_page`), each to be freed by itself.
+    ///
+    /// # Panics
+    /// With debug assertions, if `pfn` is not the head of an allocated page.
     pub fn split_allocated(&mut self, pfn: Pfn) {
         let (head, order) = (self.frames.state(pfn), self.frames.allocated_order(pfn));
         debug_assert!(head.is_allocated_head());
@@ -99,7 +104,11 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// Marks the head of an allocated page (and its tails) as on an LRU list or not.
+    /// Marks the head of an allocated page (and its tails) as on an LRU list or not: pages on one count as movable where it is judged
+    /// whether a block is worth claiming (4.6). Who keeps no such lists marks what can be moved. [`Self::free`] takes either.
+    ///
+    /// # Panics
+    /// With debug assertions, if `pfn` is not the head of an allocated page.
     #[inline]
     pub fn set_on_lru(&mut self, pfn: Pfn, on: bool) {
         debug_assert!(self.frames.state(pfn).is_allocated_head());
@@ -153,7 +162,7 @@ impl<O: Observer> PageAllocator<O> {
         ZoneInfo { node, kind, start, end, managed }
     }
 
-    /// Zones of a node, ascending.
+    /// Zones of a node, ascending: numbers of [`ZoneId`]s.
     pub fn zones_of(&self, node: NodeId) -> core::ops::Range<u8> {
         let first = self.zones.partition_point(|zone| zone.node < node);
         let last = self.zones.partition_point(|zone| zone.node <= node);
@@ -218,12 +227,12 @@ impl<O: Observer> PageAllocator<O> {
         self.zones[zone.index()].alloc_batch
     }
 
-    /// Free blocks of an order, all types (`nr_free`).
+    /// Free blocks of an order, all types (`nr_free`): a figure of /proc/buddyinfo.
     pub fn nr_free(&self, zone: ZoneId, order: Order) -> u64 {
         self.zones[zone.index()].areas[order as usize].nr_free()
     }
 
-    /// Free blocks on the list of a type.
+    /// Free blocks on the list of a type: a figure of /proc/pagetypeinfo.
     pub fn nr_free_of_type(&self, zone: ZoneId, order: Order, migratetype: Migratetype) -> u64 {
         self.free_list(zone, order, migratetype).len().into()
     }

@@ -20,6 +20,8 @@ use alloc::vec::Vec;
 /// Nodes and zones are counted in 64-bit masks.
 const MAX_NODES: usize = 64;
 const MAX_ZONES: usize = 64;
+/// CPUs have 16-bit numbers.
+const MAX_CPUS: usize = 1 << 16;
 
 impl<O: Observer> PageAllocator<O> {
     /// Builds the machine with all managed memory free, released in the era's boot order (1.13).
@@ -148,7 +150,7 @@ fn validate(machine: &Machine) -> Result<usize, MachineError> {
     }
     let zone_nodes = machine.zones.iter().map(|span| span.node.index());
     let nodes = 1 + zone_nodes.chain(machine.cpu_node.iter().map(|node| node.index())).max().unwrap_or(0);
-    if nodes > MAX_NODES || machine.zones.len() > MAX_ZONES {
+    if nodes > MAX_NODES || machine.zones.len() > MAX_ZONES || machine.cpu_node.len() > MAX_CPUS {
         return Err(MachineError::TooLarge);
     }
     let ascending = machine.zones.is_sorted_by(|a, b| (a.node, a.kind) < (b.node, b.kind));

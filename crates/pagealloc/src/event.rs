@@ -4,7 +4,7 @@ use crate::gfp::Gfp;
 use crate::ids::{NodeId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 
-/// A kmem event, with the kernel's field names (`linux-mm.md` 15.6).
+/// A kmem event, with the kernel's field names (15.6).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A request was served, or failed for good (`pfn` is `None`).

@@ -1,6 +1,5 @@
 //! Fair zone allocation: zones take turns by batches, so that pages age alike in all of them (7.10, 7.11).
 
-use crate::AllocFlags;
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
 use crate::ids::{Order, ZoneId};
@@ -44,8 +43,28 @@ impl<O: Observer> PageAllocator<O> {
 
     fn reset_fair_batch(&mut self, zone: ZoneId) {
         let zone = &mut self.zones[zone.index()];
-        let (low, high) = (AllocFlags::WMARK_LOW.wmark(), AllocFlags::WMARK_HIGH.wmark());
-        zone.alloc_batch = zone.mark(high) as i64 - zone.mark(low) as i64;
+        zone.alloc_batch = zone.full_fair_batch();
         zone.fair_depleted = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::FairZones;
+    use crate::world::*;
+    use crate::*;
+
+    #[test]
+    fn a_batch_is_what_lies_between_low_and_high() {
+        let mut world = world(256, Policy { fair_zones: FairZones::AllNodes, ..linux_6_18() });
+        for (low, high, batch) in [(20, 32, 12), (20, 20, 0), (32, 20, -12)] {
+            world.set_watermarks(ZONE, 10, low, high, 40);
+            assert_eq!(world.fair_batch(ZONE), batch);
+            let page = world.get_page_from_freelist(&request(0, Migratetype::Movable), AllocFlags::WMARK_MIN).unwrap();
+            assert_eq!(world.fair_batch(ZONE), batch - 1);
+            world.reset_fair_batches(&request(0, Migratetype::Movable));
+            assert_eq!(world.fair_batch(ZONE), batch);
+            world.free(page, CPU);
+        }
     }
 }

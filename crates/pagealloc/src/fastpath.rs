@@ -50,7 +50,11 @@ impl<O: Observer> PageAllocator<O> {
         asked && self.preferred_zone(request).is_some_and(|zone| self.zones[zone.index()].spills_before_mixing)
     }
 
-    /// Fast path: one pass at the low mark. Emits no `mm_page_alloc` (the caller does, at the very end, 8.1b).
+    /// Fast path: one pass at the low mark (2.7, 7.1). `None`: no zone of the request's list has a page to spare above it. Emits no
+    /// `mm_page_alloc` (the caller does, at the very end, 8.1b).
+    ///
+    /// # Panics
+    /// If the machine lacks the request's CPU or node; with debug assertions, if its type is not one of [`Migratetype::MERGEABLE`].
     #[inline]
     pub fn alloc_fast(&mut self, request: &Request) -> Option<Pfn> {
         match self.alloc_hot(request) {
@@ -96,8 +100,12 @@ impl<O: Observer> PageAllocator<O> {
         Some(pfn)
     }
 
-    /// One pass over the zonelist (7.1). Sets head USED with its order, tails TAIL.
+    /// One pass over the zonelist (7.1). Sets head USED with its order, tails TAIL. Emits no `mm_page_alloc`. `None`: no zone has such a
+    /// page to spare under these flags, or the order is above the machine's largest (8.1b).
     pub fn get_page_from_freelist(&mut self, request: &Request, flags: AllocFlags) -> Option<Pfn> {
+        if request.order > self.geometry.max_order {
+            return None;
+        }
         let mut pass = Pass {
             flags,
             highest: request.gfp.highest_zone(),
@@ -195,8 +203,8 @@ impl<O: Observer> PageAllocator<O> {
         Some(pfn)
     }
 
-    /// Direct buddy path (7.7) behind a refill that found nothing, or that there was none of. A second search of the same lists finds no more;
-    /// lists of order 0 alone (up to 5.13) have nothing behind them.
+    /// Direct buddy path (7.7) behind a refill that found nothing, or that there was none of. A second search of the
+    /// same lists finds no more; lists of order 0 alone (up to 5.13) have nothing behind them.
     fn alloc_behind_pcp(&mut self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Pfn> {
         if self.refills_no_list(order, flags) {
             return self.alloc_buddy(zone, order, wanted, flags);
@@ -256,6 +264,7 @@ impl<O: Observer> PageAllocator<O> {
     /// The type that a request really gets: Unmovable on machines too small for grouping (1.11).
     #[inline(always)]
     pub(crate) fn effective_type(&self, migratetype: Migratetype) -> Migratetype {
+        debug_assert!(migratetype.is_mergeable(), "no request is {migratetype:?}");
         if self.grouping_disabled { Migratetype::Unmovable } else { migratetype }
     }
 }
@@ -291,6 +300,19 @@ mod tests {
 
     fn zone_of(world: &World, pfn: Option<Pfn>) -> Option<u8> {
         pfn.map(|pfn| world.zone_of(pfn).0)
+    }
+
+    #[test]
+    fn orders_that_the_machine_lacks_are_refused() {
+        let mut world = world(96, linux_6_18());
+        for order in [6, 15, 16, 32, 64, Order::MAX] {
+            let request = request(order, Migratetype::Movable);
+            assert_eq!(world.alloc_fast(&request), None);
+            assert_eq!(world.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS), None);
+        }
+        assert_eq!(world.picture(), "5M: 0 32 64");
+        assert!(world.alloc_fast(&request(5, Migratetype::Movable)).is_some());
+        world.check().unwrap();
     }
 
     #[test]

@@ -11,7 +11,10 @@ use crate::vmstat::Counter;
 
 impl<O: Observer> PageAllocator<O> {
     /// Frees a page of the order it was allocated with, through the per-CPU lists (5.7). The caller must have taken it
-    /// off any list of its own. Emits `mm_page_free`.
+    /// off any list of its own. Emits `mm_page_free`. `cpu`: the one that the caller runs on, wherever the page came from.
+    ///
+    /// # Panics
+    /// If the machine lacks the frame or the CPU; with debug assertions, if `pfn` is not the head of an allocated page.
     #[inline]
     pub fn free(&mut self, pfn: Pfn, cpu: CpuId) {
         debug_assert!(self.frames.state(pfn).is_allocated_head(), "{pfn:?} is not allocated");

@@ -1,4 +1,4 @@
-//! GFP flags: what a request says about itself (`linux-mm.md` 2.1 to 2.5).
+//! GFP flags: what a request says about itself (2.1 to 2.5).
 
 use crate::ids::ZoneType;
 use crate::migratetype::Migratetype;
@@ -220,6 +220,14 @@ impl fmt::Debug for Gfp {
 /// A name in a printed mask that no table knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UnknownGfpName<'a>(pub &'a str);
+
+impl fmt::Display for UnknownGfpName<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no GFP flag", self.0)
+    }
+}
+
+impl core::error::Error for UnknownGfpName<'_> {}
 
 impl Gfp {
     /// Reads a mask as the tracepoints print it: names joined by `|`, or hex.

@@ -2,6 +2,8 @@
 //!
 //! Distinct types, so that a block number can't be used where a frame number is meant.
 
+use core::fmt;
+
 /// Order of a block of pages: it holds `1 << order` pages and is naturally aligned. 0 ..= [`MAX_ORDER_LIMIT`].
 pub type Order = u8;
 
@@ -111,6 +113,12 @@ impl ZoneType {
     }
 }
 
+impl fmt::Display for ZoneType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
 /// A set of nodes (up to 64).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NodeMask(pub u64);
@@ -119,7 +127,7 @@ impl NodeMask {
     /// Every node.
     pub const ALL: NodeMask = NodeMask(u64::MAX);
 
-    /// This node only.
+    /// This node only; its number must be below 64.
     pub const fn one(node: NodeId) -> NodeMask {
         NodeMask(1 << node.0)
     }
@@ -134,13 +142,13 @@ impl NodeMask {
 /// Sizes that are fixed for a machine's life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometry {
-    /// log2 of the page size in bytes: 12, 14 or 16.
+    /// log2 of the page size in bytes: 12, 14 or 16 in kernels; 10 to 20 are taken.
     pub page_shift: u8,
-    /// `MAX_PAGE_ORDER`, inclusive.
+    /// `MAX_PAGE_ORDER`, inclusive, at most [`MAX_ORDER_LIMIT`].
     pub max_order: Order,
-    /// `pageblock_order`, at most `max_order`.
+    /// `pageblock_order`, 1 to `max_order`.
     pub pageblock_order: Order,
-    /// Order of a PMD-mapped huge page (9, 11 or 13); may exceed `max_order`, then there are none.
+    /// Order of a PMD-mapped huge page (9, 11 or 13), which per-CPU lists hold from 5.14 on; may exceed `max_order`, then there are none.
     pub pmd_order: Order,
 }
 

@@ -65,12 +65,40 @@
 //! | `metrics`, `vmstat`, `event` | what can be seen |
 //! | `check` | what must hold |
 //!
-//! Numbers in brackets in the docs, such as (4.6), are sections of the project's behaviour reference.
+//! Numbers in brackets in the docs, such as (4.6), are sections of a reference: [`rules`] says what each is about, and which
+//! function of the kernel it describes. Sizes are in pages, those of blocks as orders; sysctls are in the kernel's units.
+//!
+//! # What the caller does
+//!
+//! - For a request, [`PageAllocator::alloc_fast`], which stays above the low mark. If that has nothing, whoever frees
+//!   memory is to be woken, and [`PageAllocator::get_page_from_freelist`] goes down to [`AllocFlags::WMARK_MIN`];
+//!   further down for who can't wait (`MIN_RESERVE` and `NON_BLOCK`, 2.8), and to the last page for who frees memory
+//!   himself (`NO_WATERMARKS`, 2.9).
+//! - If that has nothing either, pages may lie on other CPUs' lists or in the reserve for atomic requests:
+//!   [`PageAllocator::drain_all_pages`], [`PageAllocator::unreserve_highatomic`], and once more (8.5).
+//! - After any request, [`PageAllocator::take_boost_wakeups`]: zones whose marks were raised because types mix in their
+//!   blocks (7.8). They stay raised until [`PageAllocator::reduce_boost`], once as much was freed (9.7).
+//! - Once a second, [`PageAllocator::pcp_decay`] for each CPU (5.11), or its lists keep what they have.
+//! - For a page that can be moved, [`PageAllocator::set_on_lru`], or its block counts as full of pages that can't (4.6).
+//! - While memory is freed in the background, [`PageAllocator::set_reclaim_active`] keeps per-CPU lists short (5.8), and
+//!   [`PageAllocator::set_kswapd_awake`] has requests spare the node (7.1d).
+//! - After a sysctl was set (`policy.set_sysctl`), [`PageAllocator::recompute_watermarks`], or marks and limits of lists stay as they are.
+//! - At any time, [`PageAllocator::check`]: whether all invariants hold, in time linear in memory.
+//!
+//! `examples/bring_up.rs` does all that is needed without reclaim; the crate `mm` is the rest of memory management.
+//!
+//! # Panics
+//!
+//! Numbers must be the machine's own: a zone, node, CPU, frame or order that it does not have panics, except that
+//! requests of too high an order are refused. A page that is freed and is not allocated, and a request of a type that
+//! no request has, are found with debug assertions. Without, they damage the lists, as does a page that is freed while
+//! it is on a list of its holder's; [`PageAllocator::check`] finds that.
 //!
 //! # Cost
 //!
-//! Ten bytes a frame, one byte a pageblock for its type and one for its zone. Nothing is allocated after construction,
-//! and a machine's frames are not touched until used: 1 TiB is built in two to five seconds. An [`Observer`] is chosen
+//! Ten bytes a frame, zeroed, two a pageblock, some 1.2 KiB a zone and 200 bytes a CPU and zone, from the global
+//! allocator as it is constructed. Later only [`PageAllocator::add_cpu_beside`], `check` and printing allocate. A
+//! machine's frames are not touched until used: 1 TiB is built in two to five seconds. An [`Observer`] is chosen
 //! statically; the unit type costs nothing. There is no lock: who shares an allocator puts one around it.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -87,6 +115,7 @@ mod bulk;
 mod capture;
 mod check;
 mod claim;
+mod debug;
 pub mod event;
 mod fair;
 mod fallback;
@@ -114,6 +143,13 @@ mod watermark;
 mod world;
 mod zone;
 mod zonelist;
+
+#[doc = include_str!("../RULES.md")]
+pub mod rules {}
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+mod readme {}
 
 pub use alloc_flags::AllocFlags;
 pub use allocator::{Capture, PageAllocator, ZoneInfo};

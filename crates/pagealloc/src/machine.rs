@@ -8,11 +8,11 @@ use alloc::vec::Vec;
 pub struct Machine {
     /// Page and block sizes.
     pub geometry: Geometry,
-    /// Number of CPUs, at least 1; CPU c belongs to node `cpu_node[c]`.
+    /// CPU c belongs to node `cpu_node[c]`; 1 to 65,536 CPUs. Nodes may have CPUs without memory, and memory without CPUs.
     pub cpu_node: Vec<NodeId>,
-    /// Node distances, `distance[from][to]`; empty on one node (LOCAL_DISTANCE 10).
+    /// Node distances, `distance[from][to]`, as ACPI's SLIT has them. Where there is no entry, 10 to the node itself and 20 to others.
     pub distance: Vec<Vec<u8>>,
-    /// All populated zones, nodes ascending, zone types ascending within a node.
+    /// All populated zones, nodes ascending, zone types ascending within a node; [`ZoneId`](crate::ZoneId)s count them.
     pub zones: Vec<ZoneSpan>,
     /// Transparent huge pages are on: raises min_free_kbytes (6.2).
     pub thp: bool,
@@ -25,17 +25,18 @@ pub struct ZoneSpan {
     pub node: NodeId,
     /// Its type.
     pub kind: ZoneType,
-    /// First frame.
+    /// First frame. It need not be the first of a pageblock, but no other zone may have frames of that block.
     pub start: Pfn,
-    /// Frames spanned, holes included.
+    /// Frames spanned, holes included; at least 1.
     pub spanned: u32,
-    /// Ranges (start, pages) in the allocator's hands: present minus boot reservations. Ascending.
+    /// Ranges (start, pages) in the allocator's hands: present minus boot reservations. Ascending, none empty, apart from each other.
     pub managed: Vec<(Pfn, u32)>,
 }
 
 impl Machine {
     /// A machine of one node with all of `pages` in zone Normal (or the zones below it by physical address when
-    /// `split_low` is set: DMA below 16 MiB, DMA32 below 4 GiB), all of it managed.
+    /// `split_low` is set: DMA below 16 MiB, DMA32 below 4 GiB), all of it managed. Transparent huge pages are off; of
+    /// no CPUs it makes one.
     pub fn uniform(geometry: Geometry, cpus: u16, pages: u32, split_low: bool) -> Machine {
         let mib_to_pfn = |mib: u64| (mib << 20 >> geometry.page_shift) as u32;
         let limits = if split_low {
@@ -67,7 +68,7 @@ pub enum MachineError {
     Geometry,
     /// Zones overlap, share a pageblock, are out of order, or hold managed ranges outside their span.
     Zones,
-    /// More than 64 nodes, 64 zones or 2^32 - 2 frames.
+    /// More than 64 nodes, 64 zones, 65,536 CPUs or 2^32 - 2 frames.
     TooLarge,
 }
 
@@ -77,7 +78,7 @@ impl core::fmt::Display for MachineError {
             MachineError::Empty => "the machine has no managed memory or no CPU",
             MachineError::Geometry => "page, pageblock and maximum orders contradict each other",
             MachineError::Zones => "zones overlap, share a pageblock, or hold memory outside their span",
-            MachineError::TooLarge => "the machine exceeds 64 nodes, 64 zones or 2^32 - 2 frames",
+            MachineError::TooLarge => "the machine exceeds 64 nodes, 64 zones, 65536 CPUs or 2^32 - 2 frames",
         })
     }
 }

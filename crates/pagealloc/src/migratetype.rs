@@ -1,6 +1,8 @@
 //! Migratetypes: the mobility groups that pageblocks and free lists are kept by.
 
-/// Mobility type of a request, a free list or a pageblock; numbers as in kernels since 4.x (`linux-mm.md` 1.5).
+use core::fmt;
+
+/// Mobility type of a request, a free list or a pageblock; numbers as in kernels since 4.x (1.5).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(u8)]
 pub enum Migratetype {
@@ -72,5 +74,11 @@ impl Migratetype {
             Migratetype::Cma => "CMA",
             Migratetype::Isolate => "Isolate",
         }
+    }
+}
+
+impl fmt::Display for Migratetype {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }

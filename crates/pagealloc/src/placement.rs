@@ -30,7 +30,7 @@ impl<O: Observer> PageAllocator<O> {
         self.zones[zone.index()].add(&mut self.frames, pfn, order, list, ListEnd::Tail);
     }
 
-    /// Puts an allocated page of this order in place (head USED, tails TAIL).
+    /// Puts an allocated page of this order in place (head USED, tails TAIL): aligned, within memory, no larger than the largest order.
     pub fn place_allocated(&mut self, pfn: Pfn, order: Order) {
         self.frames.set_page(pfn, order, FrameState::USED);
     }

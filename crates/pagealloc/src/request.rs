@@ -7,17 +7,17 @@ use crate::migratetype::Migratetype;
 /// What is asked for, and from where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Order.
+    /// The page holds `1 << order` frames, aligned to its size.
     pub order: Order,
-    /// Mask.
+    /// Mask: which zones may serve it, and what may be done for it.
     pub gfp: Gfp,
-    /// Type, normally `gfp.migratetype()`.
+    /// Type, normally `gfp.migratetype()`: one of [`Migratetype::MERGEABLE`].
     pub migratetype: Migratetype,
-    /// CPU that it is made on.
+    /// CPU that it is made on, whose lists are used.
     pub cpu: CpuId,
-    /// Node whose zonelist is used.
+    /// Node whose zonelist is used: that of the CPU, unless a memory policy says otherwise.
     pub node: NodeId,
-    /// Nodes that may serve it.
+    /// Nodes that may serve it (cpusets, memory policies).
     pub nodemask: NodeMask,
 }
 

@@ -1,6 +1,7 @@
 //! Event counters, under the names of /proc/vmstat.
 
 use crate::ids::{NR_ZONE_TYPES, ZoneType};
+use core::fmt;
 
 macro_rules! counters {
     ($($name:ident = $text:literal,)*) => {
@@ -135,6 +136,12 @@ impl Counter {
     /// The counter of that /proc/vmstat name.
     pub fn from_name(name: &str) -> Option<Counter> {
         Self::ALL.iter().copied().find(|counter| counter.name() == name)
+    }
+}
+
+impl fmt::Display for Counter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -45,7 +45,8 @@ impl<O: Observer> PageAllocator<O> {
         self.policy.sysctl.min_free_kbytes.map_or(self.boot_min_free_kbytes, u64::from)
     }
 
-    /// Sets a zone's marks, as read from another machine's /proc/zoneinfo (without boost). Boost starts over.
+    /// Sets a zone's marks, in pages, as read from another machine's /proc/zoneinfo (without boost). Boost starts over. They are
+    /// taken as they are, until [`Self::recompute_watermarks`].
     pub fn set_watermarks(&mut self, zone: ZoneId, min: u64, low: u64, high: u64, promo: u64) {
         self.apply_watermarks(zone, [min, low, high, promo]);
     }
@@ -55,7 +56,7 @@ impl<O: Observer> PageAllocator<O> {
         lists.marks = marks;
         lists.boost = 0;
         if self.policy.fair_zones != FairZones::Off {
-            lists.alloc_batch = (marks[2] - marks[1]) as i64;
+            lists.alloc_batch = lists.full_fair_batch();
         }
         let node = lists.node;
         self.observer.kmem(&Event::MmSetupPerZoneWmarks { node, zone, marks });
@@ -122,7 +123,7 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// totalreserve (1.10) of a node.
+    /// totalreserve (1.10) of a node, pages.
     pub fn totalreserve(&self, node: NodeId) -> u64 {
         let zones = self.zones.iter().filter(|zone| zone.node == node);
         zones
@@ -135,17 +136,18 @@ impl<O: Observer> PageAllocator<O> {
 
     // ---- testing
 
-    /// Watermark by number, boost included (6.4).
+    /// Watermark in pages, boost included (6.4). `mark`: one of the `WMARK_*` flags.
     pub fn wmark(&self, zone: ZoneId, mark: AllocFlags) -> u64 {
         self.zones[zone.index()].mark(mark.wmark())
     }
 
-    /// Watermark without boost.
+    /// The same without boost.
     pub fn raw_wmark(&self, zone: ZoneId, mark: AllocFlags) -> u64 {
         self.zones[zone.index()].marks[mark.wmark()]
     }
 
-    /// The watermark test (6.6, 6.8) against an explicit mark and number of free pages.
+    /// The watermark test (6.6, 6.8) against an explicit mark and number of free pages: whether a page of the order could be taken by a
+    /// request up to that highest zone and with these flags, and leave more than the mark and the zone's reserve.
     pub fn watermark_ok(
         &self,
         zone: ZoneId,

@@ -4,6 +4,7 @@
 //! (3.2) and is called with the net change. Beside the lists stands one word a type with a bit for each order whose list
 //! holds something, so that "smallest fit" and "is there any block large enough" are single instructions.
 
+use crate::AllocFlags;
 use crate::frames::{FrameList, FrameState, Frames};
 use crate::ids::{NR_ORDERS, NR_ZONE_TYPES, NodeId, Order, Pfn, ZoneType};
 use crate::migratetype::{Migratetype, NR_MIGRATETYPES};
@@ -272,6 +273,12 @@ impl Zone {
     #[inline]
     pub(crate) fn holds(&self, start: Pfn, pages: u32) -> bool {
         start >= self.start && start.0 + pages <= self.end.0
+    }
+
+    /// Pages that the zone hands out in its turn (7.10).
+    pub(crate) fn full_fair_batch(&self) -> i64 {
+        let [low, high] = [AllocFlags::WMARK_LOW, AllocFlags::WMARK_HIGH].map(|mark| self.mark(mark.wmark()) as i64);
+        high - low
     }
 
     /// Effective mark (6.4).

@@ -1,4 +1,4 @@
-//! Presets and sysctls: the era table (`linux-mm.md` chapter 16), row by row, and names that explain themselves.
+//! Presets and sysctls: the era table (chapter 16), row by row, and names that explain themselves.
 
 use pagealloc::ZoneType;
 use pagealloc::policy::*;
@@ -17,8 +17,8 @@ macro_rules! row {
     };
 }
 
-/// The columns of the table, plus 5.4, 5.10, 5.15 and 6.6 (their presets say which trees), 6.14 (part of its 6.15 column), 6.16 and 6.17 (of its 6.18 column), 6.19 (the list at
-/// its end) and 7.x (their presets say where from).
+/// The columns of the table, plus 5.4, 5.10, 5.15 and 6.6 (their presets say which trees), 6.14 (part of its 6.15
+/// column), 6.16 and 6.17 (of its 6.18 column), 6.19 (the list at its end) and 7.x (their presets say where from).
 const COLUMNS: &[&str] = &[
     "3.10", "3.11", "3.12", "4.6", "4.8", "4.20", "5.0", "5.4", "5.10", "5.15", "6.1", "6.6", "6.12", "6.14", "6.15",
     "6.16", "6.17", "6.18", "6.19", "7.1", "7.2", "7.3",
@@ -290,15 +290,31 @@ fn version(name: &str) -> Version {
 
 #[test]
 fn misspelt_names_get_a_suggestion() {
-    assert_eq!(preset("linux-2026-defrags"), Err(Some("linux-2026-defrag")));
-    assert_eq!(preset("linux-4.20+stal"), Err(Some("linux-4.20+stall")));
-    assert_eq!(preset("freebsd"), Err(None));
+    let near = |name| preset(name).expect_err("misspelt").suggestion;
+    assert_eq!(near("linux-2026-defrags"), Some("linux-2026-defrag"));
+    assert_eq!(near("linux-4.20+stal"), Some("linux-4.20+stall"));
+    assert_eq!(near("freebsd"), None);
     let unknown = |suggestion| Err(SetSysctlError::Unknown { suggestion });
     let mut sysctl = Sysctl::default();
     assert_eq!(sysctl.set("watermark_bost_factor", 1), unknown(Some("watermark_boost_factor")));
     assert_eq!(sysctl.set("vm.defragmode", 1), unknown(Some("defrag_mode")));
     assert_eq!(sysctl.set("panic_on_oom", 1), unknown(None));
     assert_eq!(sysctl, Sysctl::default());
+}
+
+#[test]
+fn errors_say_what_would_be_right() {
+    let text = |name: &str, setting, value| match preset(name) {
+        Ok(mut policy) => policy.set_sysctl(setting, value).expect_err("refused").to_string(),
+        Err(unknown) => unknown.to_string(),
+    };
+    assert_eq!(text("linux-4.20+stal", "", 0), "no such preset; there is linux-4.20+stall");
+    assert_eq!(text("freebsd", "", 0), "no such preset");
+    assert_eq!(text("linux-6.18", "swapiness", 0), "no such sysctl; there is vm.swappiness");
+    assert_eq!(text("linux-6.14", "defrag_mode", 1), "only kernels 6.15+ have the sysctl");
+    assert_eq!(text("linux-5.0", "swappiness", 101), "the sysctl takes 0 to 100");
+    let unknown = pagealloc::Gfp::parse("GFP_KERNEL|__GFP_NONSENSE").expect_err("nonsense");
+    assert_eq!(unknown.to_string(), "\"__GFP_NONSENSE\" is no GFP flag");
 }
 
 #[test]

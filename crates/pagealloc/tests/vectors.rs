@@ -1,4 +1,4 @@
-//! Test vectors of `linux-mm.md` appendix B, and worked examples of single rules.
+//! Test vectors of the reference (`pagealloc::rules`), appendix B, and worked examples of single rules.
 
 use pagealloc::policy::preset;
 use pagealloc::*;

@@ -236,8 +236,9 @@ impl<W: World> State<W> {
 
 // ---- hints up to 5.0
 impl<W: World> State<W> {
-    /// A scan that has reached the end of its block and isolated nothing sets the block's hint, wherever it began, and moves the position there (read in
-    /// 3.11 to 5.0.1). A run that ignores hints sets none up to 4.14 (own knowledge for the version).
+    /// A scan that has reached the end of its block and isolated nothing sets the block's hint, wherever it began, and
+    /// moves the position there (read in 3.11 to 5.0.1). A run that ignores hints sets none up to 4.14 (own knowledge
+    /// for the version).
     fn hint_barren_scan(&mut self, control: &mut CompactControl, start: Pfn, scan: &BlockScan) {
         if scan.taken > 0 {
             self.freeze_migrate_position(control);

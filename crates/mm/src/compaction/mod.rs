@@ -45,6 +45,7 @@ mod zone;
 pub(crate) use control::CompactControl;
 pub use effort::{CompactMode, CompactPriority, CompactResult};
 pub use progress::ZoneCompaction;
+pub(crate) use suitable::Compactor;
 
 use crate::defrag;
 use crate::env::{Env, TaskContext};

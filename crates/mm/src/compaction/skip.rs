@@ -29,8 +29,9 @@ impl<W: World> State<W> {
         control.ignore_skip || !self.alloc.skip(block)
     }
 
-    /// The migrate scanner is done with everything below `end`, the end of a block. From 5.1 on that is rounded up to the end of the block which
-    /// begins there, so that runs begin behind a block that none has looked at (read in 5.4.301 to 6.14); before, it is the frame itself.
+    /// The migrate scanner is done with everything below `end`, the end of a block. From 5.1 on that is rounded up to
+    /// the end of the block which begins there, so that runs begin behind a block that none has looked at (read in
+    /// 5.4.301 to 6.14); before, it is the frame itself.
     pub(super) fn update_cached_migrate(&mut self, control: &CompactControl, end: Pfn) {
         let searches = self.alloc.policy.compaction.fast_search;
         let end = if searches { pageblock_end(&self.alloc.geometry, end) } else { end };

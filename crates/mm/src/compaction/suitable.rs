@@ -9,6 +9,13 @@ use crate::state::{State, World};
 use pagealloc::policy::{CompactFinish, SuitableMark};
 use pagealloc::{AllocFlags, Order, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId, ZoneType};
 
+/// Who wants to compact: under defrag_mode kcompactd's work is done once the mark is met in whole blocks (13.3g), not a request's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Compactor {
+    Request,
+    Kcompactd,
+}
+
 impl<W: World> State<W> {
     /// compaction_suitable (11.10) against a mark in pages. Kernels before 6.15 have their own mark and ignore it.
     pub fn compaction_suitable(&mut self, zone: ZoneId, order: Order, mark: u64, highest: ZoneType) -> bool {
@@ -64,14 +71,14 @@ impl<W: World> State<W> {
     }
 
     /// The whole of 11.10's suit_allocation.
-    pub fn compaction_suit_allocation(
+    pub(crate) fn compaction_suit_allocation(
         &mut self,
         zone: ZoneId,
         order: Order,
         highest: ZoneType,
         flags: AllocFlags,
-        kcompactd: bool,
-        async_mode: bool,
+        mode: CompactMode,
+        compactor: Compactor,
     ) -> CompactResult {
         let rules = self.alloc.policy.compaction;
         // 3.x asks for room first and for success last, which matters when both hold (11.10).
@@ -81,14 +88,14 @@ impl<W: World> State<W> {
             SuitableMark::LowIfCostly | SuitableMark::Caller => self.alloc.wmark(zone, flags),
         };
         let served = {
-            let free = self.free_for_allocation(zone, kcompactd);
+            let free = self.free_for_allocation(zone, compactor);
             self.alloc.watermark_ok(zone, order, mark, highest, flags, free)
         };
         if served && !room_first {
             return CompactResult::Success;
         }
         let without_cma = rules.suitable_mark == SuitableMark::Caller && !flags.contains(AllocFlags::CMA);
-        if order > PAGE_ALLOC_COSTLY_ORDER && async_mode && without_cma {
+        if order > PAGE_ALLOC_COSTLY_ORDER && mode == CompactMode::Async && without_cma {
             let free = self.alloc.free_pages(zone);
             if !self.alloc.watermark_ok(zone, 0, mark + rules.gap.pages(order), highest, AllocFlags::NONE, free) {
                 return CompactResult::Skipped;
@@ -104,8 +111,8 @@ impl<W: World> State<W> {
     }
 
     /// Free pages that the success test counts: whole blocks for kcompactd under defrag_mode (13.3g).
-    fn free_for_allocation(&self, zone: ZoneId, kcompactd: bool) -> u64 {
-        if kcompactd && self.defrag().is_some_and(|rules| rules.kcompactd_block_watermark) {
+    fn free_for_allocation(&self, zone: ZoneId, compactor: Compactor) -> u64 {
+        if compactor == Compactor::Kcompactd && self.defrag().is_some_and(|rules| rules.kcompactd_block_watermark) {
             self.alloc.free_pages_blocks(zone)
         } else {
             self.alloc.free_pages(zone)
@@ -120,8 +127,8 @@ impl<W: World> State<W> {
             order,
             control.highest,
             control.alloc_flags,
-            !control.direct,
-            control.mode == CompactMode::Async,
+            control.mode,
+            if control.direct { Compactor::Request } else { Compactor::Kcompactd },
         )
     }
 }

@@ -291,7 +291,8 @@ impl<W: World> State<W> {
         self.alloc.observer.mm(&MmEvent::CompactionEnd { zone, migrate_pfn, free_pfn, mode, status });
     }
 
-    /// too_many_isolated of compaction (11.5.1). Requests without FS may go beyond (`nofs_isolates_more`), or they could wait for one another.
+    /// too_many_isolated of compaction (11.5.1). Requests without FS may go beyond (`nofs_isolates_more`), or they
+    /// could wait for one another.
     fn compaction_too_many_isolated(&self, control: &CompactControl) -> bool {
         let on_lists: u64 = (self.alloc.zones_of(control.node))
             .map(|zone| self.zones[zone as usize].lru_pages[..4].iter().sum::<u64>())

@@ -171,8 +171,8 @@ impl<W: World> State<W> {
         self.managed_zones_up_to(node, highest).map(high).sum()
     }
 
-    /// Whether as much has been reclaimed as compaction wants for a gap, after which only base pages count (9.6.6): in the run, or in the pass
-    /// that began at `reclaimed_before`.
+    /// Whether as much has been reclaimed as compaction wants for a gap, after which only base pages count (9.6.6): in
+    /// the run, or in the pass that began at `reclaimed_before`.
     pub(super) fn leaves_rest_to_compaction(&self, run: &Run, reclaimed_before: u64) -> bool {
         let policy = &self.alloc.policy;
         let counted = if policy.kswapd.counts_each_pass { reclaimed_before } else { 0 };

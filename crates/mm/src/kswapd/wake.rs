@@ -72,7 +72,7 @@ impl<W: World> State<W> {
         }
         let needless = match rule {
             KswapdWake::ZoneBelowLow => self.low_mark_met(zone, order),
-            KswapdWake::ZoneNotBalanced => self.zone_balanced(zone, order, 0, ZoneType::Dma, true),
+            KswapdWake::ZoneNotBalanced => self.zone_balanced_for_caller(zone, order),
             KswapdWake::NoZoneBalanced => self.pgdat_balanced(info.node, order, highest),
             KswapdWake::NoZoneBalancedOrKcompactd => {
                 self.kswapd_hopeless(info.node) || self.pgdat_balanced(info.node, order, highest)

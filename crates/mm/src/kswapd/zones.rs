@@ -59,7 +59,7 @@ impl<W: World> Mm<W> {
         }
         let mut state = self.state.borrow_mut();
         state.nodes[run.node.index()].reclaim.all_writeback = false;
-        if !state.zone_hopeless(zone) && state.zone_balanced(zone, 0, 0, end, false) {
+        if !state.zone_hopeless(zone) && state.zone_balanced(zone, 0, 0, end) {
             let reclaim = &mut state.nodes[run.node.index()].reclaim;
             (reclaim.congested, reclaim.all_dirty) = (false, false);
         }
@@ -67,26 +67,27 @@ impl<W: World> Mm<W> {
 }
 
 impl<W: World> State<W> {
-    /// zone_balanced: at the high mark plus `gap`, and with enough free pages to compact for the order. 4.6 asks for
-    /// the order itself only when deciding to wake (`high_order`), and leaves the rest to kcompactd.
-    pub(super) fn zone_balanced(
-        &mut self,
-        zone: ZoneId,
-        order: Order,
-        gap: u64,
-        highest: ZoneType,
-        high_order: bool,
-    ) -> bool {
-        let alloc = &self.alloc;
-        let free = alloc.free_pages(zone);
-        let mark = alloc.wmark(zone, AllocFlags::WMARK_HIGH) + gap;
-        if alloc.policy.kswapd.kcompactd {
-            // Own knowledge (4.6).
-            let (order, mark) = if high_order { (order, mark) } else { (0, mark + (1 << order)) };
-            return alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free);
+    /// zone_balanced: at the high mark plus `gap`, and with enough free pages to compact for the order. 4.6 leaves the
+    /// order itself to kcompactd, and asks for as many pages (own knowledge).
+    pub(super) fn zone_balanced(&mut self, zone: ZoneId, order: Order, gap: u64, highest: ZoneType) -> bool {
+        if self.alloc.policy.kswapd.kcompactd {
+            return self.above_high_mark(zone, 0, gap + (1 << order), highest);
         }
-        alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, free)
-            && (order == 0 || self.compactable(zone, order, highest))
+        self.above_high_mark(zone, order, gap, highest) && (order == 0 || self.compactable(zone, order, highest))
+    }
+
+    /// The same when it is decided whether to wake kswapd: 4.6, too, asks for the order then (own knowledge).
+    pub(super) fn zone_balanced_for_caller(&mut self, zone: ZoneId, order: Order) -> bool {
+        if self.alloc.policy.kswapd.kcompactd {
+            return self.above_high_mark(zone, order, 0, ZoneType::Dma);
+        }
+        self.zone_balanced(zone, order, 0, ZoneType::Dma)
+    }
+
+    /// Whether the zone has a page of the order beyond its high mark and `gap` pages.
+    fn above_high_mark(&self, zone: ZoneId, order: Order, gap: u64, highest: ZoneType) -> bool {
+        let mark = self.alloc.wmark(zone, AllocFlags::WMARK_HIGH) + gap;
+        self.alloc.watermark_ok(zone, order, mark, highest, AllocFlags::NONE, self.alloc.free_pages(zone))
     }
 
     fn compactable(&mut self, zone: ZoneId, order: Order, highest: ZoneType) -> bool {
@@ -101,7 +102,7 @@ impl<W: World> State<W> {
         for zone in self.managed_zones_up_to(node, highest) {
             let (pages, kind) = (self.alloc.zone_info(zone).managed, self.alloc.zone_info(zone).kind);
             managed += pages;
-            if self.zone_hopeless(zone) || self.zone_balanced(zone, order, 0, kind, false) {
+            if self.zone_hopeless(zone) || self.zone_balanced(zone, order, 0, kind) {
                 balanced += pages;
             } else if order == 0 {
                 return false;
@@ -114,7 +115,7 @@ impl<W: World> State<W> {
         let mut end = None;
         for zone in self.managed_zones_up_to(run.node, run.highest) {
             let skipped = run.sc.priority != DEF_PRIORITY && self.zone_hopeless(zone);
-            if !skipped && !self.zone_balanced(zone, run.sc.order, 0, ZoneType::Dma, false) {
+            if !skipped && !self.zone_balanced(zone, run.sc.order, 0, ZoneType::Dma) {
                 end = Some(self.alloc.zone_info(zone).kind);
             }
         }
@@ -134,7 +135,7 @@ impl<W: World> State<W> {
         }
         let by_compaction = run.sc.order > 0 && !self.alloc.policy.kswapd.kcompactd;
         let order = if by_compaction && self.compactable(zone, run.sc.order, end) { 0 } else { run.sc.order };
-        !self.zone_balanced(zone, order, self.balance_margin(zone), end, false)
+        !self.zone_balanced(zone, order, self.balance_margin(zone), end)
     }
 
     /// What kswapd reclaims above the high mark so that zones are aged alike.

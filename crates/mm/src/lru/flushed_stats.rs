@@ -1,5 +1,6 @@
-//! What does reclaim know of the lists that it compares, and since when? With `CONFIG_MEMCG` it reads the root group's statistics, which are
-//! summed up over CPUs by a worker (`flush_memcg_stats_dwork`): between two flushes they stand still.
+//! What does reclaim know of the lists that it compares, and since when? With `CONFIG_MEMCG` it reads the root group's
+//! statistics, which are summed up over CPUs by a worker (`flush_memcg_stats_dwork`): between two flushes they stand
+//! still.
 
 use super::lists::{FlushedStats, LruvecId};
 use crate::env::{Env, Nanos};

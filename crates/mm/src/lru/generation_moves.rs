@@ -117,11 +117,11 @@ impl<W: World> State<W> {
         spot.list(&mut self.nodes[spot.node].generations, home).remove(&mut self.alloc.frames, pfn);
     }
 
-    /// Hangs a listed page on the list of a generation, at the head or the tail.
-    pub(crate) fn rehang(&mut self, pfn: Pfn, home: usize, at_head: bool) {
+    /// Hangs a listed page on the list of a generation.
+    pub(crate) fn rehang(&mut self, pfn: Pfn, home: usize, end: End) {
         let spot = self.spot(pfn);
         self.unhang(pfn, spot);
-        self.hang(pfn, spot, home, if at_head { End::Head } else { End::Tail });
+        self.hang(pfn, spot, home, end);
     }
 
     /// Counts a listed page in another generation.

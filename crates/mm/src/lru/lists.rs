@@ -117,7 +117,7 @@ pub(crate) struct FlushedStats {
 
 /// Where on a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     Head,
     Tail,
     /// On the head's side of this page.

@@ -3,7 +3,7 @@
 use super::page_tables::Tables;
 use super::{ANON, FILE};
 use crate::env::{Env, Nanos, TaskContext, Work};
-use crate::lru::{MAX_NR_GENS, MIN_NR_GENS, index_of, is_full, tier_of};
+use crate::lru::{End, MAX_NR_GENS, MIN_NR_GENS, index_of, is_full, tier_of};
 use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
@@ -126,7 +126,7 @@ impl<W: World> State<W> {
     fn move_on(&mut self, node: NodeId, pfn: Pfn, kind: usize, rules: GenerationRules) {
         let (flags, bits) = (self.pages.flags(pfn), self.pages.bits(pfn));
         let generation = self.grow_younger(pfn, rules);
-        self.rehang(pfn, generation, false);
+        self.rehang(pfn, generation, End::Tail);
         if rules.second_look && !is_full(flags, bits, rules) {
             let pages = 1 << self.alloc.frames.order(pfn);
             self.generations_mut(node).feedback[kind].note_protected(tier_of(flags, bits, rules), pages);

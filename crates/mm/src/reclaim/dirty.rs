@@ -28,8 +28,8 @@ fn gauges(flags: PageFlags) -> (bool, bool) {
 }
 
 impl<W: World> State<W> {
-    /// Marks a page dirty; swap-cache pages need a new write then too. Page cache that is written to again is no longer to be reclaimed as soon
-    /// as it is clean (`folio_mark_dirty`).
+    /// Marks a page dirty; swap-cache pages need a new write then too. Page cache that is written to again is no longer
+    /// to be reclaimed as soon as it is clean (`folio_mark_dirty`).
     pub fn set_dirty(&mut self, pfn: Pfn) {
         let flags = self.pages.flags(pfn);
         let kept = if flags.contains(PageFlags::ANON) { flags } else { flags.without(PageFlags::RECLAIM) };

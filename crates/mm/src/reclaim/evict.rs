@@ -6,7 +6,7 @@ use super::page_out::Rules;
 use super::tier_feedback::choose_kind;
 use super::{Batch, FILE, ScanControl};
 use crate::env::{Env, Nanos, TaskContext};
-use crate::lru::{MIN_NR_GENS, index_of, is_full, tier_of};
+use crate::lru::{End, MIN_NR_GENS, index_of, is_full, tier_of};
 use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
@@ -125,8 +125,8 @@ impl Scan {
 }
 
 impl<W: World> State<W> {
-    /// Scans the kind that is to be evicted from; the other one if it has nothing to look at. With one quota a pass, a kind of which all that
-    /// was looked at went elsewhere is scanned once more: it is not short of pages.
+    /// Scans the kind that is to be evicted from; the other one if it has nothing to look at. With one quota a pass, a
+    /// kind of which all that was looked at went elsewhere is scanned once more: it is not short of pages.
     fn scan_kinds(
         &mut self,
         node: NodeId,
@@ -239,7 +239,7 @@ impl<W: World> State<W> {
         let pages = 1 << self.alloc.frames.order(pfn);
         let generation = self.pages.bits(pfn).generation();
         if generation != index_of(self.generations(node).min_seq[kind]) {
-            self.rehang(pfn, generation, true);
+            self.rehang(pfn, generation, End::Head);
             return true;
         }
         if kind == FILE {
@@ -250,14 +250,14 @@ impl<W: World> State<W> {
         if tier > evictable_tier || full {
             let next = self.grow_younger(pfn, rules);
             // The next one's head since 6.14.
-            self.rehang(pfn, next, rules.second_look);
+            self.rehang(pfn, next, if rules.second_look { End::Head } else { End::Tail });
             self.note_protected(node, kind, tier, pages, full, rules);
             return true;
         }
         let zone: ZoneId = self.alloc.zone_of(pfn);
         if self.alloc.zone_info(zone).kind > sc.reclaim_idx {
             let next = self.grow_younger(pfn, rules);
-            self.rehang(pfn, next, false);
+            self.rehang(pfn, next, End::Tail);
             return true;
         }
         if !rules.sorts_dirty {
@@ -271,7 +271,7 @@ impl<W: World> State<W> {
         if writeback || kind == FILE && dirty {
             let next = self.grow_younger(pfn, rules);
             self.pages.add_flags(pfn, PageFlags::RECLAIM);
-            self.rehang(pfn, next, true);
+            self.rehang(pfn, next, End::Head);
             return true;
         }
         false

@@ -1,7 +1,7 @@
 //! Which pages of a batch are judged a second time? (docs/mglru.md, 5)
 //!
-//! A page whose write ends while its batch is still judged is on no list that it could be rotated on. When the batch is done, those that are
-//! clean by then are judged once more, with what they were taken with.
+//! A page whose write ends while its batch is still judged is on no list that it could be rotated on. When the batch is
+//! done, those that are clean by then are judged once more, with what they were taken with.
 
 use super::isolate::Taken;
 use super::page_out::Rules;

@@ -4,7 +4,7 @@ use super::scan_balance::{Balance, Quotas};
 use super::slab::LruShare;
 use super::throttle_reason::ThrottleReason;
 use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
-use crate::compaction::CompactResult;
+use crate::compaction::{CompactMode, CompactResult, Compactor};
 use crate::env::TaskContext;
 use crate::lru::{LruList, LruvecId};
 use crate::state::{Mm, State, World};
@@ -239,7 +239,8 @@ impl<W: World> State<W> {
             CompactionReady::HighWithMargin => ZoneType::Dma,
             _ => sc.reclaim_idx,
         };
-        let result = self.compaction_suit_allocation(zone, sc.order, highest, AllocFlags::WMARK_MIN, false, false);
+        let (mode, by) = (CompactMode::SyncLight, Compactor::Request);
+        let result = self.compaction_suit_allocation(zone, sc.order, highest, AllocFlags::WMARK_MIN, mode, by);
         matches!(result, CompactResult::Success | CompactResult::Continue)
     }
 

@@ -11,7 +11,8 @@ use pagealloc::{Counter, CpuId, FrameList, FrameState, Order, Pfn};
 
 impl<W: World> State<W> {
     /// Splits an allocated huge page, on an LRU list or not, into base pages that take its flags and tags of their own.
-    /// They keep its place on the list; those that were given back are free at once. `false`: it is pinned or being written, or no huge page.
+    /// They keep its place on the list; those that were given back are free at once. `false`: it is pinned or being
+    /// written, or no huge page.
     pub fn split_huge_page(&mut self, pfn: Pfn, cpu: CpuId) -> bool {
         let listed = self.alloc.frames.state(pfn) == FrameState::LRU;
         let Some(order) = self.splittable(pfn) else { return false };
@@ -31,8 +32,8 @@ impl<W: World> State<W> {
         true
     }
 
-    /// The same for a page that a reclaim batch has taken: the base pages behind the head are judged next. The batch has a reference to each,
-    /// so that those that were given back are judged, too, and freed as they are put back.
+    /// The same for a page that a reclaim batch has taken: the base pages behind the head are judged next. The batch
+    /// has a reference to each, so that those that were given back are judged, too, and freed as they are put back.
     pub(super) fn split_taken(&mut self, pfn: Pfn, taken: &mut Taken, rules: &Rules, batch: &mut Batch) -> bool {
         let Some(order) = self.splittable(pfn) else { return false };
         for page in self.break_up(pfn, order) {
@@ -48,8 +49,8 @@ impl<W: World> State<W> {
         true
     }
 
-    /// Counts a page that nobody maps any more. It gets a swap slot and is to be written, which gives the slot back, and is kept as dirty; without
-    /// a slot it is activated.
+    /// Counts a page that nobody maps any more. It gets a swap slot and is to be written, which gives the slot back,
+    /// and is kept as dirty; without a slot it is activated.
     fn judge_given_back(&mut self, rules: &Rules, batch: &mut Batch) {
         batch.scanned += 1;
         if !self.has_swap_slot(&rules.task, &mut batch.failed_tables) {

@@ -3,6 +3,8 @@
 mod batches;
 mod direct_eras;
 mod generation_eras;
+mod generation_refaults;
+mod generation_references;
 mod generations;
 mod policies;
 mod pressure;

@@ -39,8 +39,8 @@ impl<W: World> Mm<W> {
         }
     }
 
-    /// Up to 4.6, a request waits a fiftieth of a second before it tries again what it reclaimed for, if its first node waits for a congested device
-    /// (`wait_iff_congested(HZ/50)`).
+    /// Up to 4.6, a request waits a fiftieth of a second before it tries again what it reclaimed for, if its first node
+    /// waits for a congested device (`wait_iff_congested(HZ/50)`).
     pub(crate) async fn wait_before_retry(&self, request: &Request, task: &TaskContext) {
         let congested = {
             let state = self.state.borrow();
@@ -54,8 +54,8 @@ impl<W: World> Mm<W> {
         }
     }
 
-    /// Before 5.16, a request that reclaimed nothing waits before it tries a zone again if half of what is reclaimable has yet to be written
-    /// (`should_reclaim_retry`). Judged by the node.
+    /// Before 5.16, a request that reclaimed nothing waits before it tries a zone again if half of what is reclaimable
+    /// has yet to be written (`should_reclaim_retry`). Judged by the node.
     pub(crate) async fn wait_for_pending_writes(&self, zone: ZoneId, task: &TaskContext) {
         let pending = {
             let state = self.state.borrow();

@@ -1,6 +1,5 @@
 //! Alloc flags of the slow path (2.8) and the right to use the reserves (2.9).
 
-use crate::defrag;
 use crate::env::{TaskContext, TaskFlags};
 use pagealloc::policy::{VictimReserve, WatermarkReserve};
 use pagealloc::{AllocFlags, Gfp, Migratetype, Policy, Request};
@@ -32,7 +31,7 @@ pub(crate) fn slow_flags(policy: &Policy, request: &Request, task: &TaskContext)
     if request.migratetype == Migratetype::Movable {
         flags |= AllocFlags::CMA;
     }
-    if defrag::active(policy).is_some() {
+    if policy.defrag_mode() {
         flags |= AllocFlags::NOFRAGMENT;
     }
     flags

@@ -30,7 +30,7 @@ use crate::defrag;
 use crate::env::{Env, TaskContext, TaskFlags};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{Mm, State, World};
-use pagealloc::policy::{FairZones, LruRule, NoRetryLeaves, PromotedRetries, SlowpathScheme};
+use pagealloc::policy::{LruRule, NoRetryLeaves, PromotedRetries, SlowpathScheme};
 use pagealloc::{
     AllocFlags, Event, Gfp, Migratetype, NodeMask, Observer, Order, PAGE_ALLOC_COSTLY_ORDER, Pfn, Request, ZoneId,
 };
@@ -293,14 +293,6 @@ impl<W: World> Mm<W> {
         Some((zone, state.alloc.zone_info(zone).node))
     }
 
-    /// 3.12: the slow path hands out new fair batches when it (re)starts (7.10).
-    fn reset_fair_batches(&self, request: &Request) {
-        let mut state = self.state.borrow_mut();
-        if state.alloc.policy.fair_zones == FairZones::AllNodes {
-            state.alloc.reset_fair_batches(request);
-        }
-    }
-
     /// 8.1.19: from the min reserve, inside the cpuset and then outside it; fragmenting is allowed.
     fn nofail_attempts(&self, request: &Request) -> Option<Pfn> {
         let anywhere = Request { nodemask: NodeMask::ALL, ..*request };
@@ -322,7 +314,8 @@ impl<W: World> Mm<W> {
         }
     }
 
-    /// The order for which another compaction is worth it: from 7.3 on that of the last one, though it is judged like one for the request's.
+    /// The order for which another compaction is worth it: from 7.3 on that of the last one, though it is judged like
+    /// one for the request's.
     fn retried_order(&self, slow: &Slow) -> Order {
         match self.promoted_retries() {
             Some(PromotedRetries::AtOwnOrder) => slow.request.order,

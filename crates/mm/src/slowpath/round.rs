@@ -28,7 +28,7 @@ impl<W: World> Mm<W> {
             self.wake_all_kswapds(slow);
         }
         if core::mem::take(&mut slow.restart) {
-            self.reset_fair_batches(&slow.request);
+            self.state.borrow_mut().alloc.reset_fair_batches(&slow.request);
         }
         self.apply_override(slow);
         if let Some(page) = self.attempt(&slow.request, slow.flags) {
@@ -44,8 +44,8 @@ impl<W: World> Mm<W> {
         }
     }
 
-    /// The round that 7.0 and later enter with, behind its attempt (8.1): who is not bound by marks or cpusets has another one. Who compacts
-    /// first reclaims in the next round only.
+    /// The round that 7.0 and later enter with, behind its attempt (8.1): who is not bound by marks or cpusets has
+    /// another one. Who compacts first reclaims in the next round only.
     pub(super) async fn first_round(&self, slow: &mut Slow) -> Round {
         if self.apply_override(slow) {
             self.wake_all_kswapds(slow);

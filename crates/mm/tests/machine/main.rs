@@ -2,6 +2,7 @@
 
 mod compaction;
 mod compaction_eras;
+mod compaction_random;
 mod kswapd;
 mod migration;
 mod slowpath;

@@ -22,8 +22,8 @@ fn checkerboard(policy: Policy, mib: u32) -> (TestMachine, Vec<Pfn>) {
 #[test]
 fn compaction_makes_a_huge_page() {
     for name in ["linux-3.12", "linux-4.6", "linux-4.8", "linux-4.20", "linux-5.0", "linux-6.1", "linux-6.18"] {
-        // Large enough for a CPU's list to hold what a batch frees: where that merges at once, up to 5.0, the next batch begins amid a free block,
-        // and leaves the rest of its window.
+        // Large enough for a CPU's list to hold what a batch frees: where that merges at once, up to 5.0, the next
+        // batch begins amid a free block, and leaves the rest of its window.
         let (mut machine, _) = checkerboard(policy(name, |_| ()), 256);
         let mm = machine.mm.clone();
         let gfp = Gfp::TRANSHUGE;

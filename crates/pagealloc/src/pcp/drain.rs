@@ -1,18 +1,27 @@
 //! From the per-CPU lists back to the buddy lists (5.10 to 5.12).
 
-use super::lists::{BATCH_SCALE_MAX, NR_PCP_LISTS};
+use super::lists::{BATCH_SCALE_MAX, NR_PCP_LISTS, Pcp};
 use crate::allocator::PageAllocator;
 use crate::buddy::Placement;
 use crate::event::{Event, Observer};
 use crate::frames::FrameState;
 use crate::ids::{CpuId, Pfn, ZoneId};
 use crate::migratetype::{Migratetype, NR_PCP_TYPES};
-use crate::policy::{ListTypes, MigratetypeNumbers, PcpHigh, PcpOrders, PcpSteps};
+use crate::policy::{ListTypes, PcpHigh, PcpOrders, PcpSteps};
 
 /// Ticks that a remote zone's lists may lie idle (5.11).
 const REMOTE_EXPIRE_TICKS: u8 = 3;
 
 impl<O: Observer> PageAllocator<O> {
+    /// Drains about `amount` pages, beginning with list `first`, or, where there are lists of order 0 alone, in turns
+    /// over all types (5.14).
+    pub(crate) fn drain_pcp(&mut self, zone: ZoneId, number: usize, first: usize, amount: u32) {
+        match self.policy.pcp.orders {
+            PcpOrders::Zero => self.drain_pcp_round_robin(zone, number, amount),
+            PcpOrders::CostlyAndThp | PcpOrders::CostlyAndTwoThp => self.drain_pcp_from(zone, number, first, amount),
+        }
+    }
+
     /// Drains about `amount` pages in steps of a batch, each of which begins with list `first` (6.19).
     pub(crate) fn drain_pcp_stepwise(&mut self, zone: ZoneId, number: usize, first: usize, amount: u32) {
         let mut left = amount.min(self.pcps[number].count);
@@ -34,21 +43,21 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// Up to 5.13: a round over the types, of which each visit takes one page more; all from a list that is alone (5.14).
-    pub(crate) fn drain_pcp_round_robin(&mut self, zone: ZoneId, number: usize, amount: u32) {
+    fn drain_pcp_round_robin(&mut self, zone: ZoneId, number: usize, amount: u32) {
         let mut left = amount.min(self.pcps[number].count);
         let (mut place, mut run) = (0, 0);
         while left > 0 {
             loop {
                 run += 1;
                 place = (place + 1) % NR_PCP_TYPES;
-                if !self.nothing_on_list(zone, number, self.era_type(place).index()) {
+                if !self.nothing_on_list(zone, number, self.list_of_number(place)) {
                     break;
                 }
             }
             if run == NR_PCP_TYPES as u32 {
                 run = left;
             }
-            let list = self.era_type(place).index();
+            let list = self.list_of_number(place);
             while left > 0 && run > 0 && self.drain_list(zone, number, list, 1) > 0 {
                 left -= 1;
                 run -= 1;
@@ -57,13 +66,10 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// The mergeable type with this number in the era: 3.x numbers Reclaimable before Movable (1.5).
-    fn era_type(&self, number: usize) -> Migratetype {
-        match (self.policy.migratetype_numbers, number) {
-            (MigratetypeNumbers::ReclaimableFirst, 1) => Migratetype::Reclaimable,
-            (MigratetypeNumbers::ReclaimableFirst, 2) => Migratetype::Movable,
-            _ => Migratetype::MERGEABLE[number],
-        }
+    /// Index of the list of the type that has this number in the era (1.5).
+    fn list_of_number(&self, number: usize) -> usize {
+        let numbered = |t: &Migratetype| usize::from(self.policy.migratetype_number(*t)) == number;
+        Migratetype::MERGEABLE.iter().position(numbered).expect("the mergeable types have the lowest numbers")
     }
 
     /// Frees pages from the tail of a list until it is empty or at least so many base pages are free; how many are. What others freed
@@ -128,13 +134,9 @@ impl<O: Observer> PageAllocator<O> {
         for zone in zones.map(ZoneId) {
             let number = self.pcp_counting(zone, cpu);
             while self.pcps[number].count > 0 {
-                if self.policy.pcp.orders == PcpOrders::Zero {
-                    let all = self.pcps[number].count;
-                    self.drain_pcp_round_robin(zone, number, all);
-                } else {
-                    let step = self.pcps[number].batch << BATCH_SCALE_MAX;
-                    self.drain_pcp_from(zone, number, 0, step);
-                }
+                let Pcp { count, batch, .. } = self.pcps[number];
+                let step = if self.policy.pcp.orders == PcpOrders::Zero { count } else { batch << BATCH_SCALE_MAX };
+                self.drain_pcp(zone, number, 0, step);
             }
         }
     }

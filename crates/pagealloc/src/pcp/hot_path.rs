@@ -159,7 +159,7 @@ impl<O: Observer> PageAllocator<O> {
         if self.policy.pcp.high == PcpHigh::SixBatches {
             if pcp.count >= pcp.high {
                 let amount = pcp.batch;
-                self.drain_pcp_round_robin(zone, number, amount);
+                self.drain_pcp(zone, number, index, amount);
             }
             return;
         }
@@ -341,6 +341,19 @@ mod tests {
         assert_eq!(count(&world), 23);
         world.free(pages[23], CPU);
         assert_eq!(count(&world), 20);
+    }
+
+    /// No kernel had both, but policies may be mixed.
+    #[test]
+    fn lists_of_several_orders_under_the_old_limit_are_drained_as_well() {
+        let policy = with_pcp(|pcp| pcp.high = PcpHigh::SixBatches);
+        let mut world = cached(policy, 24, 24);
+        let pages: Vec<Pfn> = (0..16).map(|_| alloc(&mut world, 2)).collect();
+        pages.iter().for_each(|&pfn| world.free(pfn, CPU));
+        assert!(count(&world) < 24);
+        world.drain_all_pages(None);
+        assert_eq!(count(&world), 0);
+        world.check().unwrap();
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Sizes of the per-CPU lists: batch and limits (5.2, 5.3).
 
+use super::lists::BATCH_SCALE_MAX;
 use crate::AllocFlags;
 use crate::allocator::PageAllocator;
 use crate::event::Observer;
@@ -8,6 +9,8 @@ use crate::policy::{PcpBatch, PcpHigh};
 
 /// Divisor of a zone when the limit is tuned: at most an eighth of its pages on per-CPU lists.
 const HIGH_MAX_FRACTION: u64 = 8;
+/// What `struct per_cpu_pages` can hold.
+const LARGEST: u32 = i32::MAX as u32;
 /// Up to 5.13 the limit is this many batches.
 const OLD_HIGH_BATCHES: u32 = 6;
 
@@ -51,12 +54,16 @@ impl<O: Observer> PageAllocator<O> {
         }
     }
 
-    /// Sets batch and limits of a zone's per-CPU lists, as read from another machine's /proc/zoneinfo.
+    /// Sets batch and limits of a zone's per-CPU lists, all in base pages, as read from another machine's
+    /// /proc/zoneinfo. Equal limits are a fixed one (5.4), 0 keeps nothing on the lists. What exceeds the kernel's
+    /// `int` counts as the largest that fits it, scaled (5.6).
     pub fn set_pcp_limits(&mut self, zone: ZoneId, batch: u32, high_min: u32, high_max: u32) {
+        let batch = batch.clamp(1, LARGEST >> BATCH_SCALE_MAX);
+        let [high_min, high_max] = [high_min, high_max].map(|high| high.min(LARGEST));
         for cpu in self.cpus() {
             let number = self.pcp_number(zone, cpu);
             let pcp = &mut self.pcps[number];
-            pcp.batch = batch.max(1);
+            pcp.batch = batch;
             (pcp.high_min, pcp.high_max) = (high_min, high_max);
             // A tuned limit starts at its lower bound and is kept within bounds from then on.
             pcp.high = pcp.high.max(high_min).min(high_max);
@@ -70,8 +77,8 @@ impl<O: Observer> PageAllocator<O> {
         pcp.high = high.max(pcp.high_min).min(pcp.high_max);
     }
 
-    /// Base pages on a CPU's lists of a zone, with those of whoever works beside it; for one beside the machine's, of the CPU that it stands
-    /// for.
+    /// Base pages on a CPU's lists of a zone, with those of whoever works beside it; for one beside the machine's, of
+    /// the CPU that it stands for.
     pub fn pcp_count(&self, zone: ZoneId, cpu: CpuId) -> u32 {
         self.pcps[self.pcp_counting(zone, cpu)].count
     }
@@ -86,6 +93,24 @@ impl<O: Observer> PageAllocator<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::world::*;
+    use crate::{Migratetype, Pfn};
+    use alloc::vec::Vec;
+
+    #[test]
+    fn limits_beyond_all_bounds_do_no_harm() {
+        let mut world = world(2048, linux_6_18());
+        world.set_pcp_limits(ZONE, u32::MAX, u32::MAX, u32::MAX);
+        // The first refill takes all that is free, so that no mark is met any more.
+        let (movable, any) = (request(0, Migratetype::Movable), AllocFlags::NO_WATERMARKS);
+        let pages: Vec<Pfn> = core::iter::from_fn(|| world.get_page_from_freelist(&movable, any)).collect();
+        assert_eq!(pages.len(), 2048);
+        pages.into_iter().for_each(|pfn| world.free(pfn, CPU));
+        world.pcp_decay(CPU);
+        world.drain_all_pages(None);
+        assert_eq!(world.free_pages(ZONE), 2048);
+        world.check().unwrap();
+    }
 
     #[test]
     fn batch_by_zone_size() {

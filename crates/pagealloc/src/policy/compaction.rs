@@ -11,7 +11,10 @@ pub struct CompactionRules {
     pub skip_on_failure: SkipOnFailure,
     /// Source blocks of async direct compaction must be of the request's own type (4.12+).
     pub async_same_type: bool,
-    /// Free-list driven search for sources and targets (5.1+).
+    /// Free-list driven search for sources and targets (5.1+). What the same series changed of the hints comes with it:
+    /// they are set with the first page that is taken and asked for where a block begins, cached positions are rounded
+    /// up to the next block, a reset clears the hints of blocks that a sample shows to be of use, and a block in which
+    /// pages were just freed is scanned to its end.
     pub fast_search: bool,
     /// A source that the search finds gets its skip hint at once, so that isolation passes over it (5.1 to 6.2).
     pub search_marks_source: bool,
@@ -34,10 +37,11 @@ pub struct CompactionRules {
     /// Async direct compaction leaves off as soon as another task is to run on its CPU, all zones that are left included (up to 5.0,
     /// `compact_should_abort`).
     pub async_yields: bool,
-    /// Runs that wait for no writes isolate pages under writeback all the same, and fail to move them (up to 4.6). Later, only full sync runs do.
+    /// Runs that wait for no writes isolate pages under writeback all the same, and fail to move them (up to 4.6).
+    /// Later, only full sync runs do.
     pub light_isolates_writeback: bool,
-    /// Requests with `__GFP_FS` may have a sixteenth of the lists' pages isolated, others half of them (read in 6.6.57); before, half for all (read in
-    /// 6.1.192).
+    /// Requests with `__GFP_FS` may have a sixteenth of the lists' pages isolated, others half of them (read in
+    /// 6.6.57); before, half for all (read in 6.1.192).
     pub nofs_isolates_more: bool,
     /// When lists of the CPU are drained of what a direct run has freed.
     pub drains: CompactDrains,
@@ -47,8 +51,8 @@ pub struct CompactionRules {
     pub finish: CompactFinish,
     /// Where a run goes on after a page that it could not move.
     pub failed_batch: FailedBatch,
-    /// A run that lacks targets, or finds too many pages isolated, ends as contended, for which a request for a huge page gives up (4.8+). Before,
-    /// only a taken lock or another task's turn is contention.
+    /// A run that lacks targets, or finds too many pages isolated, ends as contended, for which a request for a huge
+    /// page gives up (4.8+). Before, only a taken lock or another task's turn is contention.
     pub lack_contends: bool,
     /// Deferral is kept per zone that is scanned (4.x+), or judged on the preferred zone (3.x).
     pub defer_per_zone: bool,
@@ -59,8 +63,8 @@ pub struct CompactionRules {
     pub targets_below_order: bool,
     /// Compound pages below the target order are moved (6.9+); before, every compound page blocks its window.
     pub moves_compound: bool,
-    /// All pages of a batch are unmapped before the first is moved and its frame freed ("migrate_pages: batch _unmap and _move", 6.3); before,
-    /// one page was moved after the other.
+    /// All pages of a batch are unmapped before the first is moved and its frame freed ("migrate_pages: batch _unmap
+    /// and _move", 6.3); before, one page was moved after the other.
     pub unmaps_batch_first: bool,
     /// Targets are kept as the free blocks that they were isolated as, and split when used (6.9+); before, split into base pages at once.
     pub targets_by_order: bool,
@@ -97,7 +101,8 @@ pub enum TargetMark {
 pub enum TargetScan {
     /// At its end, with all free pages of it that the mark permits (3.x).
     WholeBlock,
-    /// Once there are targets enough. A page that the mark forbids is passed by, and the run goes on to look, until the scanners meet (4.6).
+    /// Once there are targets enough. A page that the mark forbids is passed by, and the run goes on to look, until the
+    /// scanners meet (4.6).
     PastTheMark,
     /// Once there are targets enough, or the mark forbids another one, which ends the run (4.8+).
     ToTheMark,
@@ -148,18 +153,19 @@ pub enum SuitableMark {
     Low,
     /// Low for costly orders, min otherwise (4.20 to 6.14).
     LowIfCostly,
-    /// The caller's mark, plus low - min for costly orders (6.15+).
+    /// The caller's mark, plus low - min for costly orders (6.15+). Async runs for costly orders that may not use CMA
+    /// need the room outside of it.
     Caller,
 }
 
 /// Sources of direct compaction at the pageblock order or above, on behalf of requests that aren't movable (11.7).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockSources {
-    /// As at smaller orders: those of the request's type, as long as the run is async, and no fast search; but [`BlockSources::Movable`] where
-    /// `defrag_mode` promotes the request (up to 7.1; read in 7.1.9).
+    /// As at smaller orders: those of the request's type, as long as the run is async, and no fast search; but
+    /// [`BlockSources::Movable`] where `defrag_mode` promotes the request (up to 7.1; read in 7.1.9).
     OwnType,
-    /// Movable ones, also where a fast search finds them: the allocator claims them whole. CMA's are for none but those who may use them (7.2+; read in
-    /// 7.2.13 and 7.3.4).
+    /// Movable ones, also where a fast search finds them: the allocator claims them whole. CMA's are for none but those
+    /// who may use them (7.2+; read in 7.2.13 and 7.3.4).
     Movable,
 }
 
@@ -197,7 +203,9 @@ pub enum FailedBatch {
 /// What ends a compaction run (11.14.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactFinish {
-    /// 3.12: a page of the own type, watermark at low + 2^order passes, no fallback below the pageblock order.
+    /// 3.12: a page of the own type, watermark at low + 2^order passes, no fallback below the pageblock order. Whether
+    /// there is any point in a run is asked in the order of 3.x, too: room first, then whether the request would be
+    /// served as it is (11.10).
     OwnTypeLowMark,
     /// 4.6, 4.8: own type or claimable fallback, and the low mark passes.
     ClaimableLowMark,
@@ -209,7 +217,8 @@ pub enum CompactFinish {
     AtBlockBoundary,
 }
 
-/// What compaction takes for its request as it is freed (`compaction_capture`, 11.13), of the request's order and outside of CMA and isolated blocks.
+/// What compaction takes for its request as it is freed (`compaction_capture`, 11.13), of the request's order and
+/// outside of CMA and isolated blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactCapture {
     /// Nothing (up to 5.0).
@@ -218,7 +227,7 @@ pub enum CompactCapture {
     SparesMovable,
     /// The same, but for movable requests (6.10+).
     SparesMovableOfOthers,
-    /// The same, and a page of another type's block is a fragmentation event (6.15+: read in 6.16; stable updates that claim and steal alike
-    /// have none).
+    /// The same, and a page of another type's block is a fragmentation event (6.15+: read in 6.16; stable updates that
+    /// claim and steal alike have none).
     Traced,
 }

@@ -28,8 +28,8 @@ pub struct ComputerRules {
     /// twice the largest request ("block: improve read ahead size for rotational devices"; 9b8b84879d4a raises that to 4 MiB). Measured on
     /// guests of 6.18 and 7.3, whose virtio disks say so; those of 6.1 have 128.
     pub rotating_readahead_kib: u32,
-    /// A fault on a program reads from its page on to the window's or the mapping's end, and nothing ahead of that (6.17+). Before, it reads
-    /// around the page, as a fault on any mapped file does.
+    /// A fault on a program reads from its page on to the window's or the mapping's end, and nothing ahead of that
+    /// (6.17+). Before, it reads around the page, as a fault on any mapped file does.
     pub programs_read_forward: bool,
 }
 
@@ -58,7 +58,8 @@ pub enum KernelStacks {
     Block(crate::Order),
     /// Four single pages that `vmalloc` maps (4.9+).
     Mapped,
-    /// The same memory in the largest blocks that can be had without reclaim, then single pages (6.19, by a later patch's message; read in 7.3.4).
+    /// The same memory in the largest blocks that can be had without reclaim, then single pages (6.19, by a later
+    /// patch's message; read in 7.3.4).
     MappedInBlocks,
 }
 
@@ -115,7 +116,7 @@ pub enum SwapReadahead {
     Always,
     /// More slots the more pages read ahead were used since the last miss (3.14+).
     ByHits,
-    /// The same where a swap device rotates; else so many pages around the address of the miss, or to the side to which misses go on, by each
-    /// mapping's own hits (4.14+, read in 6.1.192).
+    /// The same where a swap device rotates; else so many pages around the address of the miss, or to the side to which
+    /// misses go on, by each mapping's own hits (4.14+, read in 6.1.192).
     ByMapping,
 }

@@ -38,7 +38,8 @@ pub enum DefragRetry {
 pub enum PromotedRetries {
     /// By that order, too (as first posted).
     AtBlockOrder,
-    /// By the request's own, as if it were not promoted: what reclaim freed counts, and order 0 is not compacted for again (7.2; read in 7.2.13).
+    /// By the request's own, as if it were not promoted: what reclaim freed counts, and order 0 is not compacted for
+    /// again (7.2; read in 7.2.13).
     AtOwnOrder,
     /// By the request's own, as `compact_retry` and `reclaim_retry_zone` show in recordings of 7.3: what is not costly goes on, up to full
     /// compaction. But every round counts as fruitless, whatever it freed, compaction that lacks free pages ends it, and both counts begin

@@ -45,7 +45,8 @@ pub enum Fallback {
 pub enum ListTypes {
     /// Before 6.10: pages may sit on another type's list.
     Mixed,
-    /// 6.10+: always the list of the block's type.
+    /// 6.10+: always the list of the block's type. So large pages are freed in pieces of a block at most (3.7), and blocks that a
+    /// migration target makes Movable take their free pages along (3.10).
     Strict,
 }
 
@@ -175,7 +176,7 @@ pub enum PcpSteps {
 /// Orders that per-CPU lists cache (5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PcpOrders {
-    /// Up to 5.13: order 0.
+    /// Up to 5.13: order 0, drained in turns over the types (5.14). A refill that finds nothing ends the attempt in the zone.
     Zero,
     /// 5.14 to 6.9: orders 0 to 3 and one list for PMD order.
     CostlyAndThp,
@@ -241,8 +242,8 @@ pub enum MigratetypeNumbers {
 pub enum HighAtomicUse {
     /// On the slow path only, where any page that serves one has its block reserved, from a per-CPU list or not (up to 6.19).
     SlowPath,
-    /// On the slow path only. They leave empty per-CPU lists empty and go to the buddy lists, the reserve first; a block is reserved for a page from
-    /// these (read in 7.1.9 and 7.2.13, not in 6.19.11).
+    /// On the slow path only. They leave empty per-CPU lists empty and go to the buddy lists, the reserve first; a
+    /// block is reserved for a page from these (read in 7.1.9 and 7.2.13, not in 6.19.11).
     SlowPathBeyondLists,
     /// The same on both paths, but a block is reserved at the min mark only (7.3; not in 7.2.13).
     BothPaths,
@@ -269,8 +270,8 @@ pub enum MergeTypes {
 /// What the extfrag event's `change_ownership` is (4.10, 4.11, 15.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtfragOwnership {
-    /// Up to 3.11: whether the request's type equals the type that it fell back to. That is put down as the request's own where as much as a
-    /// claim is tried, whatever becomes of it; otherwise the two differ.
+    /// Up to 3.11: whether the request's type equals the type that it fell back to. That is put down as the request's
+    /// own where as much as a claim is tried, whatever becomes of it; otherwise the two differ.
     RequestIsFallback,
     /// 3.12+: whether the block is of the request's type afterwards.
     RequestIsBlock,

@@ -21,22 +21,23 @@ pub struct GenerationRules {
     pub stops_at_high: bool,
     /// When dirty page cache makes a pass wake the flushers.
     pub wakes_flushers: FlusherWake,
-    /// Runs that may not do I/O scan page cache first, as at a swappiness of 1 (read in 6.6.57 and 6.12.117, neither in 6.1.192 nor in 6.14).
-    /// Others choose the kind as any run does, and pass over what would have to be written.
+    /// Runs that may not do I/O scan page cache first, as at a swappiness of 1 (read in 6.6.57 and 6.12.117, neither in
+    /// 6.1.192 nor in 6.14). Others choose the kind as any run does, and pass over what would have to be written.
     pub file_first_no_io: bool,
-    /// Only refaults of pages that left with what is the oldest generation still are counted (`workingset_refault_*`; read in 6.1.192, not in
-    /// 6.6.57).
+    /// Only refaults of pages that left with what is the oldest generation still are counted (`workingset_refault_*`;
+    /// read in 6.1.192, not in 6.6.57).
     pub recent_refaults_only: bool,
     /// How much a pass scans, and what becomes of it if the generations have to age.
     pub quota: PassQuota,
     /// Dirty page cache and pages under writeback move to the next generation unjudged (up to 7.1: "mm/mglru: use the common routine for
     /// dirty/writeback reactivation"). Later they are judged as those of the inactive lists are, and activated.
     pub sorts_dirty: bool,
-    /// What a fault brings in starts as young as what is activated (up to 7.1: "mm/mglru: use folio_mark_accessed to replace
-    /// folio_set_active"). Later it starts where it would without, as if it had been used once. So the next look that finds it in use is the second:
-    /// of the anonymous pages that eviction judged in six recordings of 7.3 38,367 were activated and 10,840 kept, in two of 6.18 4,748 and 29,169.
-    /// A page that was used once enters one generation younger than one that was not, and a second use that eviction finds is one more use, and
-    /// no proof of belonging to the workingset (read in 7.3.4).
+    /// What a fault brings in starts as young as what is activated (up to 7.1: "mm/mglru: use folio_mark_accessed to
+    /// replace folio_set_active"). Later it starts where it would without, as if it had been used once. So the next
+    /// look that finds it in use is the second: of the anonymous pages that eviction judged in six recordings of 7.3
+    /// 38,367 were activated and 10,840 kept, in two of 6.18 4,748 and 29,169. A page that was used once enters one
+    /// generation younger than one that was not, and a second use that eviction finds is one more use, and no proof of
+    /// belonging to the workingset (read in 7.3.4).
     pub faults_activate: bool,
     /// The first use through a page table promotes executable page cache (read in 7.3.4, not in 7.2.13).
     pub exec_at_once: bool,

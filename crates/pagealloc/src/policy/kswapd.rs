@@ -17,13 +17,15 @@ pub struct KswapdRules {
     /// knowledge). Later it reads anew what was asked for, which is nothing if nobody has asked since, unless it gave up the
     /// order: then kcompactd is woken for that.
     pub sleeps_by_order: bool,
-    /// A run that nobody has asked for since the last one began (kswapd could not go to sleep, or was woken by a fragmentation stall
-    /// alone) looks at the lowest zone only, as if that were the highest allowed one: it finds it balanced and ends (4.8 to 5.2; own
-    /// knowledge). Later it looks at the zones of the run before. While a request waits that came during a run or the nap after it, the higher
-    /// of both zones counts in these kernels (read in 4.20 and 5.0.1), later the request's.
+    /// A run that nobody has asked for since the last one began (kswapd could not go to sleep, or was woken by a
+    /// fragmentation stall alone) looks at the lowest zone only, as if that were the highest allowed one: it finds it
+    /// balanced and ends (4.8 to 5.2; own knowledge). Later it looks at the zones of the run before. While a request
+    /// waits that came during a run or the nap after it, the higher of both zones counts in these kernels (read in 4.20
+    /// and 5.0.1), later the request's.
     pub forgets_zones: bool,
-    /// kswapd goes to sleep, and wakes kcompactd, only if every eligible zone is balanced, though its run ends once one of them is (4.8 to 4.11:
-    /// "mm, vmscan: fix zone balance check in prepare_kswapd_sleep"). A small zone that is never balanced for the order keeps kcompactd asleep.
+    /// kswapd goes to sleep, and wakes kcompactd, only if every eligible zone is balanced, though its run ends once one
+    /// of them is (4.8 to 4.11: "mm, vmscan: fix zone balance check in prepare_kswapd_sleep"). A small zone that is
+    /// never balanced for the order keeps kcompactd asleep.
     pub sleeps_when_all_balanced: bool,
     /// What a run has reclaimed is counted anew at each priority (up to 4.11: "mm: fix 100% CPU kswapd busyloop on unreclaimable nodes",
     /// 4.12), so the order is given up only after twice its pages in one pass, not in the whole run (9.6.6).
@@ -38,8 +40,9 @@ pub struct KswapdRules {
     pub failures: bool,
     /// What ends a row of such runs.
     pub failures_end: FailuresEnd,
-    /// A free that empties part of a CPU's list and finds the zone above its high mark again, for the first time since an allocation did not,
-    /// ends them as well, if a memory node of a higher number follows (6.18+; read in 6.18.15 and 7.3.4, not in 6.17.13).
+    /// A free that empties part of a CPU's list and finds the zone above its high mark again, for the first time since
+    /// an allocation did not, ends them as well, if a memory node of a higher number follows (6.18+; read in 6.18.15
+    /// and 7.3.4, not in 6.17.13).
     pub frees_end_failures: bool,
     /// A run that reclaimed nothing while it spared active page cache is made once more without that (read in 6.12.117, not in 6.6.57).
     pub retries_without_trim: bool,
@@ -89,7 +92,8 @@ pub enum KswapdRounds {
     /// Round after round until the node is balanced: each lowers the priority by one a pass, to 0, where both kinds of pages are scanned
     /// whole, and begins anew once it has 32 pages. No zone has a target (up to 3.10).
     Restarted,
-    /// One round, whose priority stays as it is while passes reclaim and scan enough, and ends at 1. A zone's target is its high mark (3.11+).
+    /// One round, whose priority stays as it is while passes reclaim and scan enough, and ends at 1. A zone's target is
+    /// its high mark (3.11+).
     Single,
 }
 

@@ -1,8 +1,8 @@
 //! Policy: every behaviour that a kernel once had, or that a patch proposed, as a field of one struct.
 //!
 //! A kernel version is a named preset ([`preset`]). Fields are read where the decision is taken; no code path is
-//! duplicated per version. Chapter and section numbers in the docs are those of the project's behaviour reference,
-//! which names the kernel trees that each rule was checked in.
+//! duplicated per version. Numbers of chapters and sections are explained in [`rules`](crate::rules). A field says in which kernels its
+//! behaviour was read, or that it is own knowledge; fields may be mixed, whatever kernels had.
 
 mod closest;
 mod compaction;
@@ -27,7 +27,7 @@ pub use defrag::*;
 pub use fastpath::*;
 pub use generations::*;
 pub use kswapd::*;
-pub use presets::{PRESETS, Preset, preset};
+pub use presets::{PRESETS, Preset, UnknownPreset, preset};
 pub use reclaim::*;
 pub use slowpath::*;
 pub use sysctl::{SYSCTLS, SetSysctlError, Sysctl, SysctlInfo, SysctlRange, full_name};
@@ -72,8 +72,9 @@ pub struct Policy {
     pub skip_kswapd_nodes: bool,
     /// How a high-order watermark test judges free blocks (6.6, 6.8).
     pub watermark_test: WatermarkTest,
-    /// The HighAtomic reserve is fed by, and open to, all requests of order > 0 that can't wait, whether they have `__GFP_HIGH` or not (6.3 to 6.16 and their
-    /// stable series for a time, 6.1 from 6.1.116 to 6.1.156: read in 6.6.57 and 6.14, not in 6.1.192 and 6.12.117).
+    /// The HighAtomic reserve is fed by, and open to, all requests of order > 0 that can't wait, whether they have
+    /// `__GFP_HIGH` or not (6.3 to 6.16 and their stable series for a time, 6.1 from 6.1.116 to 6.1.156: read in 6.6.57
+    /// and 6.14, not in 6.1.192 and 6.12.117).
     pub reserve_for_nonblocking: bool,
     /// Where requests of order > 0 that have the HighAtomic reserve draw on it and feed it.
     pub highatomic_use: HighAtomicUse,

@@ -11,13 +11,13 @@ pub struct ReclaimRules {
     pub anon_workingset: bool,
     /// Scan balance by the cost of refaults and writes (5.8+) rather than by the share of rotated pages.
     pub cost_model: bool,
-    /// Base pages that reclaim puts back on an active list are steps of the clock by which refaults are judged (`move_folios_to_lru`, 5.8+), beside
-    /// those that were evicted, activated by use or refaulted.
+    /// Base pages that reclaim puts back on an active list are steps of the clock by which refaults are judged
+    /// (`move_folios_to_lru`, 5.8+), beside those that were evicted, activated by use or refaulted.
     pub putback_ages: bool,
     /// Pages that were scanned in vain have a cost too, one where a refault or a write has 32 (6.2+, 0538a82c39e9).
     pub cost_of_rotations: bool,
-    /// Each pass takes the costs that have come up since the last one, as far as statistics tell (`prepare_scan_control`; read in 7.3.4, not in
-    /// 6.18.15). Before, they were noted at each event.
+    /// Each pass takes the costs that have come up since the last one, as far as statistics tell
+    /// (`prepare_scan_control`; read in 7.3.4, not in 6.18.15). Before, they were noted at each event.
     pub costs_by_pass: bool,
     /// When page cache alone is scanned, and when anonymous memory alone.
     pub scan_balance: ScanBalance,
@@ -27,13 +27,15 @@ pub struct ReclaimRules {
     pub rounds_scan_up: bool,
     /// What a page of more than one base page counts as.
     pub counting: ReclaimCounting,
-    /// A pass that takes no page of files counts as one that met nothing but dirty ones (4.11 to 6.13: read in 4.20 to 6.6.57, not in 6.14).
+    /// A pass that takes no page of files counts as one that met nothing but dirty ones (4.11 to 6.13: read in 4.20 to
+    /// 6.6.57, not in 6.14).
     pub empty_pass_is_dirty: bool,
     /// When a pass over the lists ends that has reclaimed what it was to.
     pub pass_end: PassEnd,
-    /// Milliseconds between two flushes of the statistics by which reclaim compares its lists and notices refaults, before the timer wheel
-    /// rounds them up; 0: they are always up to date. With `CONFIG_MEMCG` they are the root group's, summed up over CPUs; since 6.11 reclaim
-    /// leaves that to the worker that does it every two seconds (own knowledge).
+    /// Milliseconds between two flushes of the statistics by which reclaim compares its lists and notices refaults,
+    /// before the timer wheel rounds them up; 0: they are always up to date. With `CONFIG_MEMCG` they are the root
+    /// group's, summed up over CPUs; since 6.11 reclaim leaves that to the worker that does it every two seconds (own
+    /// knowledge).
     pub stats_flush_ms: u32,
     /// What kswapd does with dirty pages of files that it comes to write (10.12).
     pub kswapd_file_writes: FileWrites,
@@ -43,8 +45,9 @@ pub struct ReclaimRules {
     pub boost_skips_slab: bool,
     /// Workingset (refault) detection at all (3.15+).
     pub workingset: bool,
-    /// Page cache that is brought back to be written to is a refault as well (up to 4.6), and to write to a page is to use it. Since 4.7 (f0281a00fe80) it is not:
-    /// what had been there is replaced, so keeping it would have saved nothing.
+    /// Page cache that is brought back to be written to is a refault as well (up to 4.6), and to write to a page is to
+    /// use it. Since 4.7 (f0281a00fe80) it is not: what had been there is replaced, so keeping it would have saved
+    /// nothing.
     pub writes_refault: bool,
     /// Who makes a filesystem's journal let go of metadata that is in its place, before a commit does.
     pub journal_release: JournalRelease,
@@ -60,8 +63,9 @@ pub struct ReclaimRules {
     pub slab_pressure: SlabPressure,
     /// Each call of a shrinker scans a batch of its objects at least, if there are as many (4.19 and 4.20; own knowledge).
     pub slab_minimum: bool,
-    /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction (6.8+, and stable updates
-    /// of kernels before: read in 5.4.301, 5.10.265, 5.15.215, 6.1.192 and 6.6.57). Before, requests that could not compact were left to those that can.
+    /// Reclaim spares a zone for compaction, or goes on for its sake, only if the request's mask permits compaction
+    /// (6.8+, and stable updates of kernels before: read in 5.4.301, 5.10.265, 5.15.215, 6.1.192 and 6.6.57). Before,
+    /// requests that could not compact were left to those that can.
     pub compacts_by_mask: bool,
     /// How far a pass goes on for the sake of compaction.
     pub continues: ContinueReclaim,
@@ -87,19 +91,22 @@ pub struct ReclaimRules {
 pub enum JournalRelease {
     /// Reclaim, page by page (`bdev_try_to_free_page`), and migration (`fallback_migrate_page`), up to 4.20 (read in 4.20).
     Migration,
-    /// Reclaim alone: since 5.0 migration wants buffers without other references (`buffer_migrate_page_norefs`; read in 5.0.1 and 5.10.265).
+    /// Reclaim alone: since 5.0 migration wants buffers without other references (`buffer_migrate_page_norefs`; read in
+    /// 5.0.1 and 5.10.265).
     Reclaim,
     /// A shrinker (5.14+; read in 6.18.15).
     Shrinker,
 }
 
-/// What a zone that has no page on lists (zone DMA, say) is to reclaim (8.14; read in 4.20, 5.4.301 to 5.15.215, 6.1.192, 6.6.57 and all from 6.12.117 on).
+/// What a zone that has no page on lists (zone DMA, say) is to reclaim (8.14; read in 4.20, 5.4.301 to 5.15.215,
+/// 6.1.192, 6.6.57 and all from 6.12.117 on).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleZones {
     /// It has nothing to reclaim, and its reserve does not count where direct reclaim waits for the node's.
     PassedOver,
-    /// All of its free pages count as reclaimable, in every place that asks, and so its reserve does (6.13 to 6.17, and stable updates of kernels before:
-    /// "mm: vmscan: account for free pages to prevent infinite Loop in throttle_direct_reclaim()").
+    /// All of its free pages count as reclaimable, in every place that asks, and so its reserve does (6.13 to 6.17, and
+    /// stable updates of kernels before: "mm: vmscan: account for free pages to prevent infinite Loop in
+    /// throttle_direct_reclaim()").
     ReclaimableByFree,
     /// It has nothing to reclaim; its reserve counts where it has no free page either (6.18+).
     ReserveCountsIfFull,
@@ -117,8 +124,8 @@ pub enum BatchFrees {
 /// How far a pass over a set of lists goes on that reclaims for compaction (`should_continue_reclaim`, 10.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContinueReclaim {
-    /// Until the request has reclaimed the compaction gap, if as much is inactive; then until some zone suits the order. With `RETRY_MAYFAIL`
-    /// a pass that reclaims nothing does not end it, as long as it scans (up to 5.3).
+    /// Until the request has reclaimed the compaction gap, if as much is inactive; then until some zone suits the
+    /// order. With `RETRY_MAYFAIL` a pass that reclaims nothing does not end it, as long as it scans (up to 5.3).
     UntilTwiceTheOrder,
     /// Until some zone suits the order, while the gap is inactive (5.4+, 5ee04716c46c).
     WhileInactive,
@@ -131,8 +138,8 @@ pub enum ReclaimRounds {
     One,
     /// Once more, as before (read in 4.6.2, 4.8.15 and 4.9).
     Again,
-    /// Once more, deactivating by force, if active lists were skipped and nothing was reclaimed (5.5 to 6.10; b91ac374346b, read in 5.10.265 to
-    /// 6.6.57).
+    /// Once more, deactivating by force, if active lists were skipped and nothing was reclaimed (5.5 to 6.10;
+    /// b91ac374346b, read in 5.10.265 to 6.6.57).
     AgainByForce,
     /// Before that once more in any case, over all groups (6.11+, b82b530740b9).
     AgainAndByForce,
@@ -141,12 +148,12 @@ pub enum ReclaimRounds {
 /// What makes a reclaimer sleep, and for how long (10.14).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Throttling {
-    /// `congestion_wait` of a tenth of a second: by kswapd for writes, by direct reclaim while others hold too many isolated pages, and while a
-    /// device is congested that it wants written to (up to 4.13; own knowledge).
+    /// `congestion_wait` of a tenth of a second: by kswapd for writes, by direct reclaim while others hold too many
+    /// isolated pages, and while a device is congested that it wants written to (up to 4.13; own knowledge).
     WhileCongested,
-    /// The same, but for isolated pages once, after which it gives up; no device is congested any more (4.14 to 5.15; db73ee0d4637, read in
-    /// 5.4.301 to 5.15.215). A request that reclaimed nothing waits as well before it tries again where half of what is reclaimable has yet to be
-    /// written.
+    /// The same, but for isolated pages once, after which it gives up; no device is congested any more (4.14 to 5.15;
+    /// db73ee0d4637, read in 5.4.301 to 5.15.215). A request that reclaimed nothing waits as well before it tries again
+    /// where half of what is reclaimable has yet to be written.
     Once,
     /// `reclaim_throttle`: by reason, until what it waits for has happened (5.16+).
     ByReason,
@@ -155,11 +162,11 @@ pub enum Throttling {
 /// When one kind of pages alone is scanned (10.5, 10.8; own knowledge for kernels up to 4.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanBalance {
-    /// Anonymous memory where free memory and page cache together are below the high mark; else page cache as long as its inactive list is not
-    /// shorter than the active one (up to 4.5).
+    /// Anonymous memory where free memory and page cache together are below the high mark; else page cache as long as
+    /// its inactive list is not shorter than the active one (up to 4.5).
     ByLists,
-    /// The same, but page cache alone only if its list yields a page at the priority at hand (4.6 to 4.12); where lists are the node's, page
-    /// cache has the ratio of inactive to active pages that anonymous memory has (4.8+).
+    /// The same, but page cache alone only if its list yields a page at the priority at hand (4.6 to 4.12); where lists
+    /// are the node's, page cache has the ratio of inactive to active pages that anonymous memory has (4.8+).
     ByListsAndSize,
     /// Anonymous memory alone only if that much of it is inactive, too. Pages of the page cache that come back and are activated permit to
     /// deactivate others, and page cache alone is scanned all the same (4.12 to 5.2).
@@ -180,7 +187,8 @@ pub enum ListsJudged {
 /// What reclaim counts (`pgscan`, `pgsteal`, `pgrefill`, `pgactivate`, and what it goes by itself).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReclaimCounting {
-    /// Entries of lists, however large; a mapped page, or one of the swap cache, is twice the pressure on slab and priorities (3.x; read in 3.11).
+    /// Entries of lists, however large; a mapped page, or one of the swap cache, is twice the pressure on slab and
+    /// priorities (3.x; read in 3.11).
     Entries,
     /// The same, but a batch ends with 32 base pages taken (read in 4.6.2 to 5.0.1).
     EntriesInBatches,
@@ -204,11 +212,12 @@ impl ReclaimCounting {
 pub enum PassEnd {
     /// At once, save at the first priority, which is scanned whole; kswapd has no target but all that it set out to scan (up to 3.10).
     AtTarget,
-    /// Direct reclaim's at once. kswapd's goes on until anonymous memory and page cache have been scanned in proportion, and if it scans one of
-    /// them only, until all that it set out to scan is scanned (3.11 to 3.15).
+    /// Direct reclaim's at once. kswapd's goes on until anonymous memory and page cache have been scanned in
+    /// proportion, and if it scans one of them only, until all that it set out to scan is scanned (3.11 to 3.15).
     KswapdScansAll,
-    /// Direct reclaim too keeps the proportion, save at the first priority, which it scans whole. One that finds either kind done ends; one that has
-    /// cut a kind to the other's share scans what is left of it, however much it has reclaimed (3.16 to 6.0).
+    /// Direct reclaim too keeps the proportion, save at the first priority, which it scans whole. One that finds either
+    /// kind done ends; one that has cut a kind to the other's share scans what is left of it, however much it has
+    /// reclaimed (3.16 to 6.0).
     ScansProportion,
     /// The same, but it ends whenever either kind is done, and so one round after the cut (6.1+, f53af4285d77).
     OneKindDone,
@@ -217,9 +226,10 @@ pub enum PassEnd {
 /// What reclaim does about dirty pages of files, and pages under writeback, that it meets (10.6, 10.12; own knowledge up to 4.10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirtyPages {
-    /// They stay on the inactive list, and direct reclaim wakes the flushers with every round that has not reclaimed its target after half as
-    /// much again was scanned; so it is with all rules up to 4.10. From the fourth priority on kswapd writes those of files that it meets; nobody waits, as kswapd may
-    /// write to a congested device, and so no zone is ever marked as waiting for one (up to 3.10).
+    /// They stay on the inactive list, and direct reclaim wakes the flushers with every round that has not reclaimed
+    /// its target after half as much again was scanned; so it is with all rules up to 4.10. From the fourth priority on
+    /// kswapd writes those of files that it meets; nobody waits, as kswapd may write to a congested device, and so no
+    /// zone is ever marked as waiting for one (up to 3.10).
     StayByPriority,
     /// They stay on the inactive list. A batch of nothing but dirty ones makes kswapd write those of the node by itself and every
     /// reclaimer wait (3.11 to 3.15).
@@ -231,8 +241,8 @@ pub enum DirtyPages {
     MoveAway,
 }
 
-/// When direct reclaim for a costly order leaves a zone to compaction rather than reclaim more (10.4; kernels up to 4.8 as the patch "mm, vmscan:
-/// make compaction_ready() more accurate and readable" found them).
+/// When direct reclaim for a costly order leaves a zone to compaction rather than reclaim more (10.4; kernels up to 4.8
+/// as the patch "mm, vmscan: make compaction_ready() more accurate and readable" found them).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactionReady {
     /// Free pages are above the high mark, the compaction gap and kswapd's margin, and either compaction is deferred, or the order is there
@@ -240,8 +250,8 @@ pub enum CompactionReady {
     HighWithMargin,
     /// The same without the margin (4.8).
     High,
-    /// The order is there at min, or compaction could start and free pages are above the high mark and the compaction gap (4.9 to 6.14; read in
-    /// 5.4.301 and 6.6.57).
+    /// The order is there at min, or compaction could start and free pages are above the high mark and the compaction
+    /// gap (4.9 to 6.14; read in 5.4.301 and 6.6.57).
     HighAndGap,
     /// The order is there at min, or compaction could start above the high mark (6.15+).
     SuitableAboveHigh,
@@ -250,8 +260,8 @@ pub enum CompactionReady {
 /// How much of the slab caches a pass scans (own knowledge where it differs from 10.19).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlabPressure {
-    /// Twice the share of the node's LRU pages that the pass scanned (32 pages if it scanned none), and all that was deferred; kswapd does it
-    /// for each zone (up to 3.18).
+    /// Twice the share of the node's LRU pages that the pass scanned (32 pages if it scanned none), and all that was
+    /// deferred; kswapd does it for each zone (up to 3.18).
     EachZone,
     /// The same share of the LRU pages of the highest zone that reclaim works on, and along with it only (3.19 to 4.15; of the
     /// node where lists are the node's).

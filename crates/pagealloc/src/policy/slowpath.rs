@@ -45,8 +45,8 @@ pub enum NoRetryLeaves {
     OnDeferred,
     /// If it was deferred or skipped (5.4 to 6.19; in 5.4 for huge pages only, and for those without the mask as well).
     OnSkippedOrDeferred,
-    /// Whatever it came to, too, if the mask has `__GFP_THISNODE` (read in 5.10.265, 5.15.215, 6.1.192 and 6.12.117, 6.19.11, not in 6.6.57,
-    /// 6.14, 6.17 and 6.18.15; Debian's changelogs name 6.1.165 and 6.12.75).
+    /// Whatever it came to, too, if the mask has `__GFP_THISNODE` (read in 5.10.265, 5.15.215, 6.1.192 and 6.12.117,
+    /// 6.19.11, not in 6.6.57, 6.14, 6.17 and 6.18.15; Debian's changelogs name 6.1.165 and 6.12.75).
     AlsoOnThisNode,
     /// Only with `__GFP_THISNODE`, at every order that compacts first. The initial compaction is part of the first round, which reclaims
     /// nothing if there is one, and has made the one attempt of a request that enters (7.1+ or 7.0+; read in 7.1.9, 7.2.13 and 7.3.4,

@@ -255,6 +255,21 @@ pub enum SetSysctlError {
     },
 }
 
+impl fmt::Display for SetSysctlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SetSysctlError::Unknown { suggestion: None } => f.write_str("no such sysctl"),
+            SetSysctlError::Unknown { suggestion: Some(near) } => {
+                write!(f, "no such sysctl; there is {}", full_name(near))
+            }
+            SetSysctlError::Unavailable { kernels } => write!(f, "only kernels {kernels} have the sysctl"),
+            SetSysctlError::OutOfRange { range } => write!(f, "the sysctl takes {range}"),
+        }
+    }
+}
+
+impl core::error::Error for SetSysctlError {}
+
 /// The name that users know of a setting: with `vm.` before it unless it is a path.
 pub fn full_name(name: &str) -> String {
     if name.contains('/') { name.to_owned() } else { ["vm.", name].concat() }

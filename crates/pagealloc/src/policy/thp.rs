@@ -3,21 +3,21 @@
 /// Splits and collapses of huge pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThpRules {
-    /// A huge page of which a part is unmapped stays whole, and is queued to be split when memory gets short (12.4; 4.5+, own knowledge). Before,
-    /// it was split at once.
+    /// A huge page of which a part is unmapped stays whole, and is queued to be split when memory gets short (12.4;
+    /// 4.5+, own knowledge). Before, it was split at once.
     pub defers_split: bool,
     /// In which order its parts are scanned once it was split (12.4).
     pub split_parts: SplitParts,
     /// What khugepaged does about pages that are swapped out (12.3).
     pub collapse_swap_in: CollapseSwapIn,
-    /// khugepaged takes pages that processes share, up to `max_ptes_shared`, and parts of huge pages (12.3; 5.8+, own knowledge). Before, either
-    /// spared the range.
+    /// khugepaged takes pages that processes share, up to `max_ptes_shared`, and parts of huge pages (12.3; 5.8+, own
+    /// knowledge). Before, either spared the range.
     pub collapses_shared: bool,
-    /// khugepaged takes a huge page of another node rather than reclaim (up to 4.0, own knowledge). Since, the node that holds most of the range
-    /// serves it or none.
+    /// khugepaged takes a huge page of another node rather than reclaim (up to 4.0, own knowledge). Since, the node
+    /// that holds most of the range serves it or none.
     pub collapses_anywhere: bool,
-    /// What khugepaged's requests reclaim has counters of its own, `pgscan_khugepaged` and `pgsteal_khugepaged`: recordings of 6.12 have them, those
-    /// of 6.1 do not. Before, it was direct reclaim's.
+    /// What khugepaged's requests reclaim has counters of its own, `pgscan_khugepaged` and `pgsteal_khugepaged`:
+    /// recordings of 6.12 have them, those of 6.1 do not. Before, it was direct reclaim's.
     pub counts_khugepaged: bool,
     /// Nodes that serve a fault.
     pub fault_nodes: FaultNodes,
@@ -77,7 +77,7 @@ pub enum CollapseSwapIn {
     Never,
     /// It reads up to `max_ptes_swap` of them, waits, and goes on (4.8 to 5.19).
     Waits,
-    /// It leaves the range alone once it would have to wait for one, which it will find in memory the next time ("mm/khugepaged: stop swapping
-    /// in page when VM_FAULT_RETRY occurs", 6.0+).
+    /// It leaves the range alone once it would have to wait for one, which it will find in memory the next time
+    /// ("mm/khugepaged: stop swapping in page when VM_FAULT_RETRY occurs", 6.0+).
     UntilItWaits,
 }

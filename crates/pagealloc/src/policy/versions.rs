@@ -21,8 +21,9 @@ pub fn version_of(release: &str) -> Option<Version> {
     Some(Version { series, update: if update == 0 { update_of_abi(series, rest) } else { update } })
 }
 
-/// The update of 6.1 that Debian's `-56-cloud-amd64` is at least, as far as presets tell updates apart; 0 of others' releases. By its changelog 28 is
-/// 6.1.119, 38 is 6.1.147, and the next ones 6.1.148, 6.1.153, 6.1.158, 6.1.159, 6.1.162, 6.1.164 and, thrice, 6.1.170.
+/// The update of 6.1 that Debian's `-56-cloud-amd64` is at least, as far as presets tell updates apart; 0 of others'
+/// releases. By its changelog 28 is 6.1.119, 38 is 6.1.147, and the next ones 6.1.148, 6.1.153, 6.1.158, 6.1.159,
+/// 6.1.162, 6.1.164 and, thrice, 6.1.170.
 fn update_of_abi(series: (u32, u32), rest: &str) -> u32 {
     let mut words = rest.split('-').skip(1);
     let abi = words.next().and_then(|abi| abi.parse::<u32>().ok());

@@ -1,4 +1,4 @@
-//! A second allocator, written from the rules alone (`linux-mm.md`): slow, without tricks, easy to hold against the text.
+//! A second allocator, written from the rules alone (`pagealloc::rules`): slow, without tricks, easy to hold against the text.
 //!
 //! Free lists are deques, frames are an enum, everything is searched. It shares names with the engine, and no code.
 

@@ -12,7 +12,7 @@ use pagealloc::{Counter, Gfp, Pfn, ZoneType};
 
 const ANON: usize = 0;
 pub(super) const FILE: usize = 1;
-const FAULTED: PageFlags = PageFlags::ANON.with(PageFlags::MAPPED).with(PageFlags::DIRTY);
+pub(super) const FAULTED: PageFlags = PageFlags::ANON.with(PageFlags::MAPPED).with(PageFlags::DIRTY);
 
 pub(super) fn generational(era: &str) -> Policy {
     let mut policy = preset(era).unwrap();
@@ -20,19 +20,19 @@ pub(super) fn generational(era: &str) -> Policy {
     policy
 }
 
-fn linux_6_18() -> Mm<Toy> {
+pub(super) fn linux_6_18() -> Mm<Toy> {
     machine(generational("linux-6.18"))
 }
 
 /// Sequence of the generation that a page counts in.
-fn seq(mm: &Mm<Toy>, pfn: Pfn) -> u64 {
+pub(super) fn seq(mm: &Mm<Toy>, pfn: Pfn) -> u64 {
     let state = mm.state.borrow();
     let (generations, generation) = (state.generations(NODE), state.pages.bits(pfn).generation() as u64);
     let oldest = generations.max_seq.saturating_sub(MAX_NR_GENS - 1);
     (oldest..=generations.max_seq).find(|seq| seq % MAX_NR_GENS == generation).unwrap()
 }
 
-fn max_seq(mm: &Mm<Toy>) -> u64 {
+pub(super) fn max_seq(mm: &Mm<Toy>) -> u64 {
     mm.state.borrow().generations(NODE).max_seq
 }
 
@@ -403,41 +403,6 @@ fn kswapd_stops_when_zones_are_safe() {
     assert_eq!(sc.nr_reclaimed, 64, "one batch");
 }
 
-// ---- references of pages that are taken
-
-#[test]
-fn a_page_found_in_use_is_kept_once_and_activated_then() {
-    let mut policy = generational("linux-6.18");
-    policy.set_sysctl("lru_gen/enabled", 1).unwrap();
-    let mm = machine(policy);
-    mm.fill(200, 0, FAULTED, 0);
-    mm.state.borrow_mut().owner.hot = (0..200).map(crate::owner::Tag).collect();
-    for _ in 0..30 {
-        shrink(&mm, &mut run_at(0));
-    }
-    assert_eq!(mm.count(Counter::PswpOut), 0);
-    assert!(mm.count(Counter::PgscanAnon) >= 400, "looked at twice at least");
-    assert!(mm.count(Counter::Pgactivate) >= 200, "the second time");
-    let state = mm.state.borrow();
-    let kept = state.generations(NODE).lists.iter().flatten().flatten().map(|list| list.len()).sum::<u32>();
-    assert_eq!(kept, 200);
-}
-
-#[test]
-fn the_fault_is_the_first_use_since_7_2() {
-    for (era, activated) in [("linux-6.18", 0), ("linux-7.2", 64)] {
-        let mut policy = generational(era);
-        policy.set_sysctl("lru_gen/enabled", 1).unwrap();
-        let mm = machine(policy);
-        mm.fill(64, 0, FAULTED, 0);
-        mm.state.borrow_mut().owner.hot = (0..64).map(crate::owner::Tag).collect();
-        while mm.count(Counter::PgscanAnon) == 0 {
-            shrink(&mm, &mut run_at(0));
-        }
-        assert_eq!((mm.count(Counter::PgscanAnon), mm.count(Counter::Pgactivate)), (64, activated), "{era}");
-    }
-}
-
 #[test]
 fn swapped_pages_are_scanned_twice() {
     let mut policy = generational("linux-6.18");
@@ -455,127 +420,10 @@ fn swapped_pages_are_scanned_twice() {
     assert_eq!((mm.count(Counter::PgstealAnon), mm.count(Counter::PgscanAnon)), (128, 256));
 }
 
-// ---- 7: refaults
-
-#[test]
-fn refaults_count_while_their_generation_is_recent() {
-    let mm = linux_6_18();
-    mm.fill(64, 0, PageFlags::NONE, 0);
-    mm.fill(64, 0, PageFlags::NONE, 100);
-    let mut sc = run_at(0);
-    sc.nr_to_reclaim = 64;
-    shrink(&mm, &mut sc);
-    let shadow = mm.state.borrow().owner.evicted[0].2;
-    let back = mm.fill(1, 0, PageFlags::NONE, 0)[0];
-    mm.state.borrow_mut().refault(back, shadow, CPU);
-    assert_eq!(mm.count(Counter::WorkingsetRefaultFile), 1);
-    assert_eq!(mm.count(Counter::WorkingsetActivateFile), 0, "not through a page fault");
-    let faulted = mm.fill(1, 0, FAULTED, 1)[0];
-    mm.state.borrow_mut().refault(faulted, shadow, CPU);
-    assert_eq!(mm.count(Counter::WorkingsetActivateAnon), 1);
-    let old = crate::reclaim::Shadow { age: shadow.age.wrapping_sub(MAX_NR_GENS), ..shadow };
-    let other = mm.fill(1, 0, FAULTED, 2)[0];
-    mm.state.borrow_mut().refault(other, old, CPU);
-    assert_eq!(mm.count(Counter::WorkingsetRefaultAnon), 2);
-    assert_eq!(mm.count(Counter::WorkingsetActivateAnon), 1, "evicted too long ago");
-    let elsewhere = crate::reclaim::Shadow { node: pagealloc::NodeId(1), ..shadow };
-    let moved = mm.fill(1, 0, FAULTED, 3)[0];
-    mm.state.borrow_mut().refault(moved, elsewhere, CPU);
-    assert_eq!(mm.count(Counter::WorkingsetRefaultAnon), 2, "it left another node");
-    mm.check();
-}
-
-#[test]
-fn since_7_2_what_a_fault_reads_back_from_swap_enters_as_used_once() {
-    for (era, told, recent, old) in [("linux-6.18", false, 2, 2), ("linux-7.2", false, 1, 1), ("linux-7.2", true, 3, 1)]
-    {
-        let mm = machine(generational(era));
-        let shadow = |age| crate::reclaim::Shadow { age, workingset: told, uses: 2, ..Default::default() };
-        let back = [0, 100].map(|age| {
-            let page = mm.fill(1, 0, FAULTED, age as u32)[0];
-            mm.state.borrow_mut().refault(page, shadow(age), CPU);
-            page
-        });
-        assert_eq!(back.map(|page| seq(&mm, page)), [recent, old], "{era}, {told}");
-        let flags = mm.state.borrow().pages.flags(back[0]);
-        assert!(!flags.contains(PageFlags::SWAPCACHE) && flags.contains(PageFlags::WORKINGSET) == told, "{era}");
-        mm.check();
-    }
-}
-
-#[test]
-fn since_7_2_a_second_look_is_one_more_use() {
-    // Of 7.2 the fault was the first use.
-    for (era, looks) in [("linux-6.18", [(false, false), (true, true)]), ("linux-7.2", [(true, false), (true, true)])] {
-        let mm = machine(generational(era));
-        let rules = mm.state.borrow().lru_gen.expect("generations");
-        let page = mm.fill(1, 0, FAULTED, 0)[0];
-        let mut state = mm.state.borrow_mut();
-        let seen =
-            looks.map(|_| (state.second_look(page, rules), state.pages.flags(page).contains(PageFlags::WORKINGSET)));
-        assert_eq!(seen, looks, "{era}: activated, and in the workingset");
-    }
-}
-
-#[test]
-fn since_7_3_the_first_use_promotes_programs() {
-    for (era, at_once) in [("linux-7.2", false), ("linux-7.3", true)] {
-        let mm = machine(generational(era));
-        let rules = mm.state.borrow().lru_gen.expect("generations");
-        let program = mm.fill(1, 0, PageFlags::EXEC, 0)[0];
-        mm.state.borrow_mut().promote(program, rules);
-        assert_eq!(seq(&mm, program) == max_seq(&mm), at_once, "{era}");
-        mm.check();
-    }
-}
-
-#[test]
-fn a_refault_of_the_workingset_enters_younger() {
-    let mm = linux_6_18();
-    let shadow = |workingset| crate::reclaim::Shadow { age: 0, workingset, uses: 2, ..Default::default() };
-    let plain = mm.fill(1, 0, PageFlags::NONE, 0)[0];
-    mm.state.borrow_mut().refault(plain, shadow(false), CPU);
-    let kept = mm.fill(1, 0, PageFlags::NONE, 1)[0];
-    mm.state.borrow_mut().refault(kept, shadow(true), CPU);
-    let anon = mm.fill(1, 0, FAULTED, 2)[0];
-    mm.state.borrow_mut().refault(anon, shadow(true), CPU);
-    assert_eq!([plain, kept, anon].map(|pfn| seq(&mm, pfn)), [0, 1, 3]);
-    assert_eq!(mm.state.borrow().pages.bits(plain).refs(), 2, "it inherits its uses");
-    assert_eq!((mm.count(Counter::WorkingsetRestoreFile), mm.count(Counter::WorkingsetRestoreAnon)), (1, 1));
-    mm.check();
-}
-
 #[test]
 fn classic_kernels_know_no_generations() {
     let mut policy = preset("linux-5.0").unwrap();
     assert!(policy.set_sysctl("lru_gen/enabled", 1).is_err());
     policy.sysctl.lru_gen = 7;
     assert!(machine(policy).state.borrow().lru_gen.is_none());
-}
-
-#[test]
-fn neighbours_of_a_page_in_use_are_looked_at_with_it() {
-    for (era, kswapd) in [("linux-6.12", true), ("linux-6.18", true), ("linux-6.12", false), ("linux-6.18", false)] {
-        let mut policy = generational(era);
-        policy.set_sysctl("lru_gen/enabled", 1).unwrap();
-        let mm = machine(policy);
-        let pages = mm.fill(200, 0, FAULTED, 0);
-        let idle = pages[199];
-        {
-            let owner = &mut mm.state.borrow_mut().owner;
-            (owner.hot, owner.near) = ((0..199).map(crate::owner::Tag).collect(), pages.clone());
-        }
-        for _ in 0..10 {
-            if mm.count(Counter::PgscanAnon) == 0 {
-                let mut sc = run_at(0);
-                (sc.kswapd, sc.nr_to_reclaim) = (kswapd, 1);
-                shrink(&mm, &mut sc);
-            }
-        }
-        let taken = mm.count(Counter::PgscanAnon);
-        assert!((64..=128).contains(&taken), "{era}: {taken} in a batch or two, the rest on their lists");
-        let young = pages[..199].iter().filter(|&&page| seq(&mm, page) > seq(&mm, idle)).count();
-        assert!(young >= 199 - 128, "{era}, kswapd {kswapd}: {young} are younger without having been taken");
-        assert_eq!(mm.count(Counter::Pgactivate) > 0, !kswapd, "{era}: kswapd promotes without counting");
-    }
 }

@@ -82,8 +82,8 @@ pub(super) fn memalloc_fix() -> Policy {
     with_rules("linux-6.18+memalloc-fix", rules, v5_v6::linux_6_18())
 }
 
-/// Not posted by anybody: pages that are asked for in bulk, thread stacks above all, are asked for one by one, and so under the ban of other
-/// types' blocks. It is here to test what ends storms of 6.18 (docs/defrag-mode-failures.md).
+/// Not posted by anybody: pages that are asked for in bulk, thread stacks above all, are asked for one by one, and so
+/// under the ban of other types' blocks. It is here to test what ends storms of 6.18 (docs/defrag-mode-failures.md).
 pub(super) fn bulk_ban() -> Policy {
     let base = Policy { bulk_requests: BulkRequests::OneByOne, ..v5_v6::linux_6_18() };
     with_rules("linux-6.18+bulk-ban", RELEASED, base)
@@ -96,7 +96,8 @@ pub(super) fn storm_fix() -> Policy {
 }
 
 /// Mode 2, our definition after 13.11: no step d, so requests fail or meet the OOM killer rather than fragment; direct
-/// reclaim and compaction work for whole blocks (13.11.7), since nothing less helps any request then. Requests in bulk know no ban, so there are none.
+/// reclaim and compaction work for whole blocks (13.11.7), since nothing less helps any request then. Requests in bulk
+/// know no ban, so there are none.
 pub(super) fn never_fragment() -> Policy {
     let rules = DefragRules { reclaim_at_block_order: true, never_fragment: true, ..RELEASED };
     let base = Policy { bulk_requests: BulkRequests::OneByOne, ..v5_v6::linux_6_18() };

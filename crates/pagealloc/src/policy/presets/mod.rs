@@ -2,7 +2,7 @@
 //! what decides here, the update that has it is a preset, too: distributions ship those, not the release.
 //!
 //! `linux-3.11` is spelt out; every later kernel starts from the one before it, so that this directory reads as the
-//! history of the allocator. Chapter 16 of the behaviour reference is the same history as a table, and the test
+//! history of the allocator. Chapter 16 of the reference is the same history as a table, and the test
 //! `every_row_is_a_field` holds the two together. A patch starts from the kernel that it was posted against.
 
 mod defrag_mode;
@@ -50,7 +50,8 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-4.20+stall-hz10", "the same, stalling for HZ/10 as first posted", v4::linux_4_20_stall_hz10),
     entry("linux-5.0", "watermark boost; NOFRAGMENT is never set, by a slip", v5_v6::linux_5_0),
     entry("linux-5.4", "5.4 with its stable updates: NOFRAGMENT really set, fast search, capture", v5_v6::linux_5_4),
-    entry("linux-5.10", "5.10 with its stable updates: scan balance by cost, anonymous working set, proactive compaction", v5_v6::linux_5_10),
+    entry("linux-5.10", "5.10 with its stable updates: scan balance by cost, anonymous working set, proactive compaction",
+        v5_v6::linux_5_10),
     entry("linux-5.15", "5.15 with its stable updates: high-order per-CPU lists, requests in bulk", v5_v6::linux_5_15),
     entry("linux-6.1", "the multi-generational LRU, no merges across unmergeable types", v5_v6::linux_6_1),
     entry("linux-6.1.116", "6.1's stable updates: a second list of huge pages, the reserve by kind of request", v5_v6::linux_6_1_116),
@@ -78,7 +79,8 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-6.18", "6.18 as released", v5_v6::linux_6_18),
     entry("linux-6.18+defrag", "defrag_mode=1", defrag_mode::released_6_18),
     entry("linux-6.18+nonblock-fix", "defrag_mode=1; requests that can't reclaim may fragment (May 2026)", defrag_mode::nonblock_fix),
-    entry("linux-6.18+memalloc-fix", "defrag_mode=1; requests made inside reclaim may fragment (fraglab's, not posted)", defrag_mode::memalloc_fix),
+    entry("linux-6.18+memalloc-fix", "defrag_mode=1; requests made inside reclaim may fragment (fraglab's, not posted)",
+        defrag_mode::memalloc_fix),
     entry("linux-6.18+bulk-ban", "defrag_mode=1; thread stacks may not fragment either (fraglab's, not posted)", defrag_mode::bulk_ban),
     entry("linux-6.18+storm-fix", "defrag_mode=1; direct reclaim and compaction at the block order (July 2026)", defrag_mode::storm_fix),
     entry("linux-6.18+defrag2", "defrag_mode=2: OOM rather than fragmentation (fraglab's definition)", defrag_mode::never_fragment),
@@ -92,13 +94,29 @@ pub const PRESETS: &[Preset] = &[
     entry("linux-2026-defrag", "6.19 with both 2026 fixes and defrag_mode=1", defrag_mode::linux_2026),
 ];
 
-/// The policy of that name.
+/// There is no preset of that name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownPreset {
+    /// The closest known name, if one is near.
+    pub suggestion: Option<&'static str>,
+}
+
+impl core::fmt::Display for UnknownPreset {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("no such preset")?;
+        self.suggestion.map_or(Ok(()), |near| write!(f, "; there is {near}"))
+    }
+}
+
+impl core::error::Error for UnknownPreset {}
+
+/// The policy of that name, such as `linux-6.18`; [`PRESETS`] has all of them.
 ///
 /// # Errors
-/// The closest known name, if one is near.
-pub fn preset(name: &str) -> Result<Policy, Option<&'static str>> {
+/// [`UnknownPreset`] if there is none.
+pub fn preset(name: &str) -> Result<Policy, UnknownPreset> {
     match PRESETS.iter().find(|preset| preset.name == name) {
         Some(preset) => Ok((preset.build)()),
-        None => Err(closest(name, PRESETS.iter().map(|preset| preset.name))),
+        None => Err(UnknownPreset { suggestion: closest(name, PRESETS.iter().map(|preset| preset.name)) }),
     }
 }

@@ -3,8 +3,8 @@
 use super::*;
 
 /// 4.6.2. Since 3.12: refault detection (3.15), ALLOC_FAIR over the local node (3.13, 7.11), HighAtomic, one suitable
-/// block and aggressive Unmovable claims (4.4; 1.14, 6.6, 4.10), stacks of 16 KiB (3.15), slab along with the highest zone (3.19), deferred splits
-/// (4.5; 12.4), the scale factor (4.6, 6.3) and kcompactd (4.6, 9.13).
+/// block and aggressive Unmovable claims (4.4; 1.14, 6.6, 4.10), stacks of 16 KiB (3.15), slab along with the highest
+/// zone (3.19), deferred splits (4.5; 12.4), the scale factor (4.6, 6.3) and kcompactd (4.6, 9.13).
 pub(super) fn linux_4_6() -> Policy {
     let base = v3::linux_3_12();
     Policy {
@@ -123,9 +123,9 @@ pub(super) fn linux_4_8() -> Policy {
     }
 }
 
-/// 4.9-rc1, whose mm seed 003 was measured on (its diff is against a `compact_node` that sets `whole_zone`). Since 4.8: mapped stacks; the
-/// fragmentation index judges costly orders only, cheap ones need room above min (11.10), as do targets; direct reclaim leaves zones to compaction
-/// by its own test (10.4).
+/// 4.9-rc1, whose mm seed 003 was measured on (its diff is against a `compact_node` that sets `whole_zone`). Since 4.8:
+/// mapped stacks; the fragmentation index judges costly orders only, cheap ones need room above min (11.10), as do
+/// targets; direct reclaim leaves zones to compaction by its own test (10.4).
 pub(super) fn linux_4_9_rc1() -> Policy {
     let base = linux_4_8();
     Policy {

@@ -21,11 +21,13 @@ pub(super) fn linux_5_0() -> Policy {
     }
 }
 
-/// 5.4 with its stable updates (read in 5.4.301), as distributions ship it. Since 5.0: fast search and capture, which find targets anywhere
-/// and end at block boundaries (5.1; 11.7, 11.13, 11.14), every request that compacts directly is a stall (5.1), NOFRAGMENT really set (5.2, 7.6), kswapd
-/// remembers the zones of the run before and slab is shrunk while boosting (5.3), passes go on for
-/// compaction while enough is inactive, and page cache that comes back opens anonymous memory to scanning (5.4, 5.3; 10.13, 10.8), huge pages of other nodes in a second attempt, and none
-/// for who finds no zone to compact (5.4; 8.12, 8.13), more priority for compaction that was withdrawn (5.4; 8.7), no boost in small zones (5.7, 4.9).
+/// 5.4 with its stable updates (read in 5.4.301), as distributions ship it. Since 5.0: fast search and capture, which
+/// find targets anywhere and end at block boundaries (5.1; 11.7, 11.13, 11.14), every request that compacts directly is
+/// a stall (5.1), NOFRAGMENT really set (5.2, 7.6), kswapd remembers the zones of the run before and slab is shrunk
+/// while boosting (5.3), passes go on for compaction while enough is inactive, and page cache that comes back opens
+/// anonymous memory to scanning (5.4, 5.3; 10.13, 10.8), huge pages of other nodes in a second attempt, and none for
+/// who finds no zone to compact (5.4; 8.12, 8.13), more priority for compaction that was withdrawn (5.4; 8.7), no boost
+/// in small zones (5.7, 4.9).
 pub(super) fn linux_5_4() -> Policy {
     let base = linux_5_0();
     Policy {
@@ -63,10 +65,11 @@ pub(super) fn linux_5_4() -> Policy {
     }
 }
 
-/// 5.10 with its stable updates (read in 5.10.265). Since 5.4: cost model and swappiness up to 200 (5.8, 10.8), a clock of refaults that activations by reclaim move (5.8; 10.16), forced deactivation in a second
-/// round (5.5; 10.3), collapses of shared pages (5.8; 12.3),
-/// XFS's log items and buffers counted as reclaimable (5.8), anonymous working set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), passes that end one round
-/// after the cut to proportion (6.1; 10.9), and a fault that compacts its own node only, before it asks the others (8.1).
+/// 5.10 with its stable updates (read in 5.10.265). Since 5.4: cost model and swappiness up to 200 (5.8, 10.8), a clock
+/// of refaults that activations by reclaim move (5.8; 10.16), forced deactivation in a second round (5.5; 10.3),
+/// collapses of shared pages (5.8; 12.3), XFS's log items and buffers counted as reclaimable (5.8), anonymous working
+/// set and proactive compaction (5.9; 10.16, 11.16), tail placement (5.10; 1.13, 3.9), passes that end one round after
+/// the cut to proportion (6.1; 10.9), and a fault that compacts its own node only, before it asks the others (8.1).
 pub(super) fn linux_5_10() -> Policy {
     let base = linux_5_4();
     Policy {
@@ -96,8 +99,9 @@ pub(super) fn linux_5_10() -> Policy {
     }
 }
 
-/// 5.15 with its stable updates (read in 5.15.215). Since 5.10: requests that no zone can compact for are no stalls (5.12), requests in bulk
-/// (5.13), slab shrunk by the priority of what was deferred, too (5.13), a shrinker of the journal's metadata (5.14), per-CPU lists of orders 1 to 3 and THP (5.14, 5.14 in chapter 5).
+/// 5.15 with its stable updates (read in 5.15.215). Since 5.10: requests that no zone can compact for are no stalls
+/// (5.12), requests in bulk (5.13), slab shrunk by the priority of what was deferred, too (5.13), a shrinker of the
+/// journal's metadata (5.14), per-CPU lists of orders 1 to 3 and THP (5.14, 5.14 in chapter 5).
 pub(super) fn linux_5_15() -> Policy {
     let base = linux_5_10();
     Policy {
@@ -114,10 +118,10 @@ pub(super) fn linux_5_15() -> Policy {
     }
 }
 
-/// 6.1. Since 5.15: inodes with page cache left alone by their shrinker (5.16), throttling by reason (5.16; 10.14), lists of a CPU emptied by
-/// high-order frees (5.18; 5.14), no merges across unmergeable types and large folios of XFS (5.18),
-/// collapses that wait for no page from swap (6.0; 12.3), XFS's log counted by CPU (6.0), larger inodes and log items of XFS (in guests of 6.1), the
-/// multi-generational LRU (6.1).
+/// 6.1. Since 5.15: inodes with page cache left alone by their shrinker (5.16), throttling by reason (5.16; 10.14),
+/// lists of a CPU emptied by high-order frees (5.18; 5.14), no merges across unmergeable types and large folios of XFS
+/// (5.18), collapses that wait for no page from swap (6.0; 12.3), XFS's log counted by CPU (6.0), larger inodes and log
+/// items of XFS (in guests of 6.1), the multi-generational LRU (6.1).
 pub(super) fn linux_6_1() -> Policy {
     let base = linux_5_15();
     Policy {
@@ -143,9 +147,9 @@ pub(super) fn linux_6_1() -> Policy {
     }
 }
 
-/// 6.1 with what its stable updates brought: a second THP list (6.1.97; 5.1), requests that deplete the reserve by what they
-/// are, not by their flag (6.1.116; 6.3), the HighAtomic reserve for all who can't wait (6.1.116; 6.3), and reclaim for compaction by the mask (6.8, 6.1.84;
-/// read in 6.1.192).
+/// 6.1 with what its stable updates brought: a second THP list (6.1.97; 5.1), requests that deplete the reserve by what
+/// they are, not by their flag (6.1.116; 6.3), the HighAtomic reserve for all who can't wait (6.1.116; 6.3), and
+/// reclaim for compaction by the mask (6.8, 6.1.84; read in 6.1.192).
 pub(super) fn linux_6_1_116() -> Policy {
     let base = linux_6_1();
     Policy {
@@ -158,8 +162,8 @@ pub(super) fn linux_6_1_116() -> Policy {
     }
 }
 
-/// And with the reserve for those with `__GFP_HIGH` only (6.17; 6.1.157 by Debian's changelog, read in 6.1.192), and zones that are reclaimable by
-/// their free pages (6.13; 6.1.124, own knowledge; read there, too).
+/// And with the reserve for those with `__GFP_HIGH` only (6.17; 6.1.157 by Debian's changelog, read in 6.1.192), and
+/// zones that are reclaimable by their free pages (6.13; 6.1.124, own knowledge; read there, too).
 pub(super) fn linux_6_1_157() -> Policy {
     let base = linux_6_1_116();
     Policy {
@@ -226,9 +230,11 @@ const GENERATIONS_6_14: GenerationRules = GenerationRules {
 pub(super) const GENERATIONS_6_17: GenerationRules =
     GenerationRules { quota: PassQuota::AnewExact, ..GENERATIONS_6_14 };
 
-/// 6.6 with its stable updates (read in 6.6.57). Since 6.1: Movable zones count for no other zone's marks (6.3), MIN_RESERVE and NON_BLOCK (6.3, 6.6), rotations cost (6.2; 10.15), fast search no longer hides what it finds, failures
-/// finish the block and batches are unmapped first (6.3), scanned counters count what is stepped over (6.4), compaction retries by result (6.5, 8.7), tasks
-/// scheduled by deadline (6.6), a second THP list (6.10; 5.1), reclaim for compaction by the mask (6.8).
+/// 6.6 with its stable updates (read in 6.6.57). Since 6.1: Movable zones count for no other zone's marks (6.3),
+/// MIN_RESERVE and NON_BLOCK (6.3, 6.6), rotations cost (6.2; 10.15), fast search no longer hides what it finds,
+/// failures finish the block and batches are unmapped first (6.3), scanned counters count what is stepped over (6.4),
+/// compaction retries by result (6.5, 8.7), tasks scheduled by deadline (6.6), a second THP list (6.10; 5.1), reclaim
+/// for compaction by the mask (6.8).
 pub(super) fn linux_6_6() -> Policy {
     let base = linux_6_1();
     Policy {
@@ -265,9 +271,10 @@ pub(super) fn linux_6_6() -> Policy {
     }
 }
 
-/// 6.12. Since 6.6: tuned per-CPU lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9), strict free list types
-/// (6.10; 3.8, 4.10), frames of a batch freed in turn (6.9), reclaim by flushed statistics and over all groups in a second round (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its tree was not
-/// read: all that 6.14 has of these came by 6.12.
+/// 6.12. Since 6.6: tuned per-CPU lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9),
+/// strict free list types (6.10; 3.8, 4.10), frames of a batch freed in turn (6.9), reclaim by flushed statistics and
+/// over all groups in a second round (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its
+/// tree was not read: all that 6.14 has of these came by 6.12.
 pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_6();
     Policy {
@@ -371,8 +378,9 @@ pub(super) fn linux_6_14() -> Policy {
     }
 }
 
-/// 6.15-rc1, near what seed 002 was measured on; interpolated between the trees of 6.14 and 6.18: claim, else steal (4.4 to 4.7), boost on claim attempts only
-/// (4.9b), the caller's mark in the suitability test (11.10), lists of page tables, folios for XFS's buffers, and defrag_mode (chapter 13), off by default.
+/// 6.15-rc1, near what seed 002 was measured on; interpolated between the trees of 6.14 and 6.18: claim, else steal
+/// (4.4 to 4.7), boost on claim attempts only (4.9b), the caller's mark in the suitability test (11.10), lists of page
+/// tables, folios for XFS's buffers, and defrag_mode (chapter 13), off by default.
 pub(super) fn linux_6_15_rc1() -> Policy {
     let base = linux_6_14();
     Policy {
@@ -430,8 +438,8 @@ pub(super) fn linux_6_17() -> Policy {
     }
 }
 
-/// 6.18.2: nodes with a busy kswapd come second (7.1d); swap tables; frees that take up a node again that kswapd has given up; XFS's log items
-/// grown by eight bytes.
+/// 6.18.2: nodes with a busy kswapd come second (7.1d); swap tables; frees that take up a node again that kswapd has
+/// given up; XFS's log items grown by eight bytes.
 pub(super) fn linux_6_18() -> Policy {
     let base = linux_6_17();
     Policy {
@@ -459,8 +467,8 @@ pub(super) fn linux_6_18_5() -> Policy {
     }
 }
 
-/// 6.19 with its stable updates (read in 6.19.11): the list at the end of chapter 16, and huge pages of one node that are compacted for, not reclaimed
-/// (a stable update, by 6.1.165's and 6.12.75's dates that of March 2026).
+/// 6.19 with its stable updates (read in 6.19.11): the list at the end of chapter 16, and huge pages of one node that
+/// are compacted for, not reclaimed (a stable update, by 6.1.165's and 6.12.75's dates that of March 2026).
 pub(super) fn linux_6_19() -> Policy {
     let base = linux_6_18();
     Policy {

@@ -3,8 +3,9 @@
 use super::v5_v6::{GENERATIONS_6_17, linux_6_19};
 use super::*;
 
-/// "mm/page_alloc: fix defrag_mode for non-reclaimable allocations" and "mm: page_alloc: fix non-movable reclaim storm in defrag_mode" (13.9; both
-/// read in 7.2.13, neither in 7.1.9): non-movable requests of order 0 compact and reclaim at order 9, and go on by their own order.
+/// "mm/page_alloc: fix defrag_mode for non-reclaimable allocations" and "mm: page_alloc: fix non-movable reclaim storm
+/// in defrag_mode" (13.9; both read in 7.2.13, neither in 7.1.9): non-movable requests of order 0 compact and reclaim
+/// at order 9, and go on by their own order.
 const DEFRAG_7_2: DefragRules = DefragRules {
     nonblocking_may_fragment: true,
     reclaim_at_block_order: true,
@@ -15,8 +16,9 @@ const DEFRAG_7_2: DefragRules = DefragRules {
 /// The same for sixteen rounds at most (read in 7.3.4, not in 7.2.13).
 const DEFRAG_7_3: DefragRules = DefragRules { promoted_retries: PromotedRetries::AtOwnOrderBounded, ..DEFRAG_7_2 };
 
-/// 7.1 (read in 7.1.9; 7.0 was not read, and is taken as 6.19). Since 6.19: an initial compaction that is part of the first round, high-order atomic
-/// requests that reserve blocks of pages from the buddy lists only, kswapd's failures until the node is balanced, khugepaged's progress by what it looked at.
+/// 7.1 (read in 7.1.9; 7.0 was not read, and is taken as 6.19). Since 6.19: an initial compaction that is part of the
+/// first round, high-order atomic requests that reserve blocks of pages from the buddy lists only, kswapd's failures
+/// until the node is balanced, khugepaged's progress by what it looked at.
 pub(super) fn linux_7_1() -> Policy {
     let base = linux_6_19();
     Policy {
@@ -29,10 +31,11 @@ pub(super) fn linux_7_1() -> Policy {
     }
 }
 
-/// 7.2 (read in 7.2.13): passes over generations with a quota of their own, which judge dirty page cache as the inactive lists do, and faults that count as
-/// a use ("mm/mglru: improve reclaim loop and dirty folio handling" and "mm/mglru: use folio_mark_accessed to replace
-/// folio_set_active"); deferred compaction is no stall; the gap of compaction is bounded; requests for whole blocks compact movable ones.
-/// Recordings of 7.2.13 show the same: batches of 64, `nr_vmscan_immediate_reclaim`, no stall of deferred compaction, and a gap of 31 to 42 at order 9.
+/// 7.2 (read in 7.2.13): passes over generations with a quota of their own, which judge dirty page cache as the
+/// inactive lists do, and faults that count as a use ("mm/mglru: improve reclaim loop and dirty folio handling" and
+/// "mm/mglru: use folio_mark_accessed to replace folio_set_active"); deferred compaction is no stall; the gap of
+/// compaction is bounded; requests for whole blocks compact movable ones. Recordings of 7.2.13 show the same: batches
+/// of 64, `nr_vmscan_immediate_reclaim`, no stall of deferred compaction, and a gap of 31 to 42 at order 9.
 pub(super) fn linux_7_2() -> Policy {
     let base = linux_7_1();
     let generations = GenerationRules {
@@ -56,8 +59,8 @@ pub(super) fn linux_7_2() -> Policy {
     }
 }
 
-/// 7.3 (read in 7.3.4): defrag_mode with rounds that are bounded, high-order atomic requests that use their reserve at once, executable page cache that is
-/// young at its first use, costs of classic lists from statistics.
+/// 7.3 (read in 7.3.4): defrag_mode with rounds that are bounded, high-order atomic requests that use their reserve at
+/// once, executable page cache that is young at its first use, costs of classic lists from statistics.
 pub(super) fn linux_7_3() -> Policy {
     let base = linux_7_2();
     let generations = base.reclaim.generations.map(|rules| GenerationRules { exec_at_once: true, ..rules });
