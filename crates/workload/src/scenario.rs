@@ -139,9 +139,9 @@ fn policy<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<String>, D
     let name = text.split(',').next().unwrap_or_default();
     match preset(name) {
         Ok(_) => Ok(Some(text)),
-        Err(suggestion) => Err(serde::de::Error::custom(format!(
+        Err(unknown) => Err(serde::de::Error::custom(format!(
             "unknown policy `{name}`{}; `fraglab policies` lists all",
-            in_brackets(suggestion)
+            in_brackets(unknown.suggestion)
         ))),
     }
 }
