@@ -26,6 +26,7 @@ fn eras() -> Vec<Policy> {
         nofragment: NoFragment::Never,
         boost: Boost::EveryFallback,
         watermark_reserve: WatermarkReserve::HighHarder,
+        highatomic_last_resort: HighAtomicLastResort::Nobody,
         pcp: PcpRules {
             orders: PcpOrders::Zero,
             high: PcpHigh::SixBatches,

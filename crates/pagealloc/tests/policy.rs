@@ -41,6 +41,7 @@ const ROWS: &[Row] = &[
     row!("fallback claim", ["4.6", "4.20", "6.12", "6.15"], fallback),
     row!("2.8 who has the HighAtomic reserve", ["6.6", "6.17"], reserve_for_nonblocking),
     row!("2.7 where the HighAtomic reserve is used", ["7.1", "7.3"], highatomic_use),
+    row!("7.7 last resort", ["6.6"], highatomic_last_resort),
     row!("extfrag change flag", ["3.12"], extfrag_ownership),
     row!("free-list type hygiene", ["6.12"], list_types),
     row!("NOFRAGMENT", ["5.4"], nofragment),

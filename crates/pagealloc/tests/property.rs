@@ -126,6 +126,7 @@ fn a_wrong_rule_is_noticed() {
         ("target_mark", "linux-4.8", |p| p.compaction.target_mark = TargetMark::Min),
         ("pcp.steps", "linux-6.18", |p| p.pcp.steps = PcpSteps::All),
         ("highatomic_use", "linux-6.19", |p| p.highatomic_use = HighAtomicUse::SlowPathBeyondLists),
+        ("highatomic_last_resort", "linux-6.18", |p| p.highatomic_last_resort = HighAtomicLastResort::Nobody),
         ("defrag_mode", "linux-6.18+defrag", |p| p.sysctl.defrag_mode = 0),
         ("watermark_boost_factor", "linux-6.18", |p| p.sysctl.watermark_boost_factor = 10000),
     ];

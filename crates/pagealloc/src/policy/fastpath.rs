@@ -123,7 +123,7 @@ pub enum WatermarkReserve {
     HighHarder3x,
     /// 4.4 to 6.2 (6.7).
     HighHarder,
-    /// 6.3+ (6.6), and a HighAtomic page as the last resort of who can't wait.
+    /// 6.3+ (6.6).
     MinReserve,
 }
 
@@ -247,6 +247,16 @@ pub enum HighAtomicUse {
     SlowPathBeyondLists,
     /// The same on both paths, but a block is reserved at the min mark only (7.3; not in 7.2.13).
     BothPaths,
+}
+
+/// Who may take a page of the HighAtomic reserve that nobody reserved it for, rather than fail (7.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HighAtomicLastResort {
+    /// Nobody (up to 6.2).
+    Nobody,
+    /// Victims of the OOM killer (`ALLOC_OOM`, 6.3+) and requests that can't wait (`ALLOC_NON_BLOCK`, 6.12+ and the stable updates that
+    /// `linux-6.1.116` and `linux-6.6` stand for). No preset has the former alone.
+    VictimsAndNonBlocking,
 }
 
 /// What the watermark test subtracts for the HighAtomic reserve (3.2, 6.6.1).

@@ -78,6 +78,8 @@ pub struct Policy {
     pub reserve_for_nonblocking: bool,
     /// Where requests of order > 0 that have the HighAtomic reserve draw on it and feed it.
     pub highatomic_use: HighAtomicUse,
+    /// Who else may take a page of the HighAtomic reserve once nothing else was found, at any order (7.7).
+    pub highatomic_last_resort: HighAtomicLastResort,
     /// How much of the min reserve privileged requests may use (6.6, 6.7).
     pub watermark_reserve: WatermarkReserve,
     /// How low and high derive from min (6.3).

@@ -217,7 +217,8 @@ impl Model {
             return Some(pfn);
         }
         self.remove(zone, request.order, request.migratetype, flags, &mut Mode::default()).or_else(|| {
-            let last_resort = modern && flags.intersects(AllocFlags::OOM | AllocFlags::NON_BLOCK);
+            let last_resort = self.policy.highatomic_last_resort == HighAtomicLastResort::VictimsAndNonBlocking
+                && flags.intersects(AllocFlags::OOM | AllocFlags::NON_BLOCK);
             if last_resort { self.smallest(zone, request.order, Migratetype::HighAtomic) } else { None }
         })
     }

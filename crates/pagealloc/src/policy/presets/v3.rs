@@ -24,6 +24,7 @@ pub(super) fn linux_3_11() -> Policy {
         watermark_test: WatermarkTest::Halving,
         reserve_for_nonblocking: false,
         highatomic_use: HighAtomicUse::SlowPath,
+        highatomic_last_resort: HighAtomicLastResort::Nobody,
         watermark_reserve: WatermarkReserve::HighHarder3x,
         watermark_gap: WatermarkGap::QuarterOfMin,
         lowmem_zones: LowmemZones::AllButHighMem,

@@ -148,12 +148,13 @@ pub(super) fn linux_6_1() -> Policy {
 }
 
 /// 6.1 with what its stable updates brought: a second THP list (6.1.97; 5.1), requests that deplete the reserve by what
-/// they are, not by their flag (6.1.116; 6.3), the HighAtomic reserve for all who can't wait (6.1.116; 6.3), and
-/// reclaim for compaction by the mask (6.8, 6.1.84; read in 6.1.192).
+/// they are, not by their flag (6.1.116; 6.3), the HighAtomic reserve for all who can't wait (6.1.116; 6.3), a page of it
+/// as a last resort (7.7), and reclaim for compaction by the mask (6.8, 6.1.84; read in 6.1.192).
 pub(super) fn linux_6_1_116() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.1.116",
+        highatomic_last_resort: HighAtomicLastResort::VictimsAndNonBlocking,
         watermark_reserve: WatermarkReserve::MinReserve,
         reserve_for_nonblocking: true,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
@@ -231,16 +232,17 @@ pub(super) const GENERATIONS_6_17: GenerationRules =
     GenerationRules { quota: PassQuota::AnewExact, ..GENERATIONS_6_14 };
 
 /// 6.6 with its stable updates (read in 6.6.57). Since 6.1: Movable zones count for no other zone's marks (6.3),
-/// MIN_RESERVE and NON_BLOCK (6.3, 6.6), rotations cost (6.2; 10.15), fast search no longer hides what it finds,
-/// failures finish the block and batches are unmapped first (6.3), scanned counters count what is stepped over (6.4),
-/// compaction retries by result (6.5, 8.7), tasks scheduled by deadline (6.6), a second THP list (6.10; 5.1), reclaim
-/// for compaction by the mask (6.8).
+/// MIN_RESERVE and NON_BLOCK (6.3, 6.6), a HighAtomic page as a last resort (6.3, for who can't wait by a stable update;
+/// 7.7), rotations cost (6.2; 10.15), fast search no longer hides what it finds, failures finish the block and batches
+/// are unmapped first (6.3), scanned counters count what is stepped over (6.4), compaction retries by result (6.5, 8.7),
+/// tasks scheduled by deadline (6.6), a second THP list (6.10; 5.1), reclaim for compaction by the mask (6.8).
 pub(super) fn linux_6_6() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.6",
         computer: ComputerRules { scheduler: Scheduler::Eevdf, ..base.computer },
         lowmem_zones: LowmemZones::AllButHighMemAndMovable,
+        highatomic_last_resort: HighAtomicLastResort::VictimsAndNonBlocking,
         watermark_reserve: WatermarkReserve::MinReserve,
         reserve_for_nonblocking: true,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
