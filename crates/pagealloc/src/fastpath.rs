@@ -9,7 +9,7 @@ use crate::gfp::Gfp;
 use crate::ids::{CpuId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::pass::{Filter, Pass, Scan};
-use crate::policy::{FairZones, HighAtomicLastResort, HighAtomicUse, NoFragment, PcpHigh, PcpOrders};
+use crate::policy::{FairZones, HighAtomicLastResort, HighAtomicUse, NoFragment, PcpHigh};
 use crate::request::Request;
 use crate::vmstat::Counter;
 
@@ -204,12 +204,12 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// Direct buddy path (7.7) behind a refill that found nothing, or that there was none of. A second search of the
-    /// same lists finds no more; lists of order 0 alone (up to 5.13) have nothing behind them.
+    /// same lists finds no more.
     fn alloc_behind_pcp(&mut self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Pfn> {
         if self.refills_no_list(order, flags) {
             return self.alloc_buddy(zone, order, wanted, flags);
         }
-        if self.policy.pcp.orders == PcpOrders::Zero {
+        if !self.policy.pcp.falls_through {
             return None;
         }
         if !self.uses_highatomic(order, flags) && !self.is_last_resort(flags) {
@@ -473,6 +473,17 @@ mod tests {
             assert_eq!([Nobody, VictimsAndNonBlocking].map(|rule| page(rule, flags)), [None, Some(Pfn(0))]);
         }
         assert_eq!(page(VictimsAndNonBlocking, AllocFlags::MIN_RESERVE), None);
+    }
+
+    #[test]
+    fn behind_an_empty_list_there_is_the_reserve_or_nothing() {
+        let page = |falls_through, order, flags| {
+            let mut world = placed("HU", &[(0, 3)], with_pcp(|pcp| pcp.falls_through = falls_through));
+            world.get_page_from_freelist(&request(order, UNMOVABLE), flags)
+        };
+        for (order, flags) in [(0, AllocFlags::NON_BLOCK), (1, AllocFlags::HIGHATOMIC)] {
+            assert_eq!([false, true].map(|falls_through| page(falls_through, order, flags)), [None, Some(Pfn(0))]);
+        }
     }
 
     #[test]

@@ -29,6 +29,7 @@ fn eras() -> Vec<Policy> {
         highatomic_last_resort: HighAtomicLastResort::Nobody,
         pcp: PcpRules {
             orders: PcpOrders::Zero,
+            falls_through: false,
             high: PcpHigh::SixBatches,
             batch: PcpBatch::Managed1024Half,
             empties: PcpEmpties::Never,

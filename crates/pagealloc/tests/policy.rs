@@ -49,6 +49,7 @@ const ROWS: &[Row] = &[
     row!("watermark boost", ["5.0", "5.4", "6.15"], boost),
     row!("fragment_stall_order", [], fragment_stall),
     row!("pcp orders", ["5.15", "6.6"], pcp.orders),
+    row!("5.5, 7.7 past lists that stay empty", ["5.15"], pcp.falls_through),
     row!("pcp high", ["5.15", "6.12"], pcp.high),
     row!("5.7, 5.14 high-order frees empty lists", ["6.1", "6.12", "6.16"], pcp.empties),
     row!("boot free order", ["5.10"], boot_release, tail_placement),

@@ -120,6 +120,7 @@ fn a_wrong_rule_is_noticed() {
         ("lowmem_zones", "linux-6.18", |p| p.lowmem_zones = LowmemZones::AllButHighMem),
         ("migratetype_numbers", "linux-4.20", |p| p.migratetype_numbers = MigratetypeNumbers::ReclaimableFirst),
         ("pcp.orders", "linux-6.18", |p| p.pcp.orders = PcpOrders::CostlyAndThp),
+        ("pcp.falls_through", "linux-6.1", |p| p.pcp.falls_through = false),
         ("pcp.high", "linux-6.1", |p| p.pcp.high = PcpHigh::AutoTuned),
         ("pcp.empties", "linux-6.1", |p| p.pcp.empties = PcpEmpties::Never),
         ("pcp.empties, run", "linux-6.18", |p| p.pcp.empties = PcpEmpties::AfterBatch),

@@ -152,6 +152,10 @@ pub enum WatermarkGap {
 pub struct PcpRules {
     /// Which orders are cached.
     pub orders: PcpOrders,
+    /// A request whose list stays empty, as its refill found nothing, goes on to the buddy lists, of which the HighAtomic
+    /// reserve is left to it (5.5, 7.7). Before, that ends the attempt in the zone. The presets from 5.15 on have it; by
+    /// own knowledge it came with 6.0, when lists that another CPU holds were first passed by.
+    pub falls_through: bool,
     /// How the high limit is found.
     pub high: PcpHigh,
     /// Formula of the batch (5.2).
@@ -176,7 +180,7 @@ pub enum PcpSteps {
 /// Orders that per-CPU lists cache (5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PcpOrders {
-    /// Up to 5.13: order 0, drained in turns over the types (5.14). A refill that finds nothing ends the attempt in the zone.
+    /// Up to 5.13: order 0, drained in turns over the types (5.14).
     Zero,
     /// 5.14 to 6.9: orders 0 to 3 and one list for PMD order.
     CostlyAndThp,

@@ -31,6 +31,7 @@ pub(super) fn linux_3_11() -> Policy {
         min_free_kbytes_limit: 65536,
         pcp: PcpRules {
             orders: PcpOrders::Zero,
+            falls_through: false,
             high: PcpHigh::SixBatches,
             batch: PcpBatch::Managed1024Half,
             empties: PcpEmpties::Never,

@@ -107,7 +107,7 @@ pub(super) fn linux_5_15() -> Policy {
     Policy {
         name: "linux-5.15",
         bulk_requests: BulkRequests::Batched,
-        pcp: PcpRules { orders: PcpOrders::CostlyAndThp, high: PcpHigh::LowWatermark, ..base.pcp },
+        pcp: PcpRules { orders: PcpOrders::CostlyAndThp, falls_through: true, high: PcpHigh::LowWatermark, ..base.pcp },
         reclaim: ReclaimRules {
             slab_pressure: SlabPressure::PriorityOfAll,
             journal_release: JournalRelease::Shrinker,
