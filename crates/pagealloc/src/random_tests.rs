@@ -23,6 +23,7 @@ fn eras() -> Vec<Policy> {
         reserve: Reserve::HighAtomic,
         fallback: Fallback::FreeAndAlike,
         list_types: ListTypes::Mixed,
+        splits_large_frees: false,
         nofragment: NoFragment::Never,
         boost: Boost::EveryFallback,
         watermark_reserve: WatermarkReserve::HighHarder,

@@ -44,6 +44,7 @@ const ROWS: &[Row] = &[
     row!("7.7 last resort", ["6.6"], highatomic_last_resort),
     row!("extfrag change flag", ["3.12"], extfrag_ownership),
     row!("free-list type hygiene", ["6.12"], list_types),
+    row!("3.7 large frees", ["6.12"], splits_large_frees),
     row!("NOFRAGMENT", ["5.4"], nofragment),
     row!("requests in bulk", ["5.15"], bulk_requests),
     row!("watermark boost", ["5.0", "5.4", "6.15"], boost),

@@ -104,6 +104,7 @@ fn a_wrong_rule_is_noticed() {
         ("fallback, alike", "linux-4.20", |p| p.fallback = Fallback::HalfMoved),
         ("fallback, Unmovable", "linux-4.8", |p| p.fallback = Fallback::HalfMoved3x),
         ("list_types", "linux-6.1", |p| p.list_types = ListTypes::Strict),
+        ("splits_large_frees", "linux-6.18", |p| p.splits_large_frees = false),
         ("merge_types", "linux-6.1", |p| p.merge_types = MergeTypes::AllButIsolate),
         ("merge_retype", "linux-6.18", |p| p.merge_retype = MergeRetype::WholeRange),
         ("extfrag_ownership", "linux-3.12", |p| p.extfrag_ownership = ExtfragOwnership::RequestIsFallback),

@@ -45,8 +45,7 @@ pub enum Fallback {
 pub enum ListTypes {
     /// Before 6.10: pages may sit on another type's list.
     Mixed,
-    /// 6.10+: always the list of the block's type. So large pages are freed in pieces of a block at most (3.7), and blocks that a
-    /// migration target makes Movable take their free pages along (3.10).
+    /// 6.10+: always the list of the block's type. So blocks that a migration target makes Movable take their free pages along (3.10).
     Strict,
 }
 

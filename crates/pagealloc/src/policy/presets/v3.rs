@@ -13,6 +13,7 @@ pub(super) fn linux_3_11() -> Policy {
         reserve_held_back: ReserveHeldBack::ReservedBlocks,
         fallback: Fallback::HalfMoved3x,
         list_types: ListTypes::Mixed,
+        splits_large_frees: false,
         merge_types: MergeTypes::AllButIsolate,
         merge_retype: MergeRetype::Never,
         extfrag_ownership: ExtfragOwnership::RequestIsFallback,

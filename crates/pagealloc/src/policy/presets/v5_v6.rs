@@ -274,9 +274,9 @@ pub(super) fn linux_6_6() -> Policy {
 }
 
 /// 6.12. Since 6.6: tuned per-CPU lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9),
-/// strict free list types (6.10; 3.8, 4.10), frames of a batch freed in turn (6.9), reclaim by flushed statistics and
-/// over all groups in a second round (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its
-/// tree was not read: all that 6.14 has of these came by 6.12.
+/// strict free list types (6.10; 3.8, 4.10), large frees in pieces (3.7), frames of a batch freed in turn (6.9), reclaim
+/// by flushed statistics and over all groups in a second round (6.11), the reserve's free pages held back instead of its
+/// blocks (6.12, 3.2). Its tree was not read: all that 6.14 has of these came by 6.12.
 pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_6();
     Policy {
@@ -292,6 +292,7 @@ pub(super) fn linux_6_12() -> Policy {
         reserve_held_back: ReserveHeldBack::FreePages,
         fallback: Fallback::FreeAndAlikeStrict,
         list_types: ListTypes::Strict,
+        splits_large_frees: true,
         merge_retype: MergeRetype::FirstBlock,
         pcp: PcpRules { high: PcpHigh::AutoTuned, empties: PcpEmpties::AfterBatch, ..base.pcp },
         kswapd: KswapdRules { failures_end: FailuresEnd::OnProgress, retries_without_trim: true, ..base.kswapd },
