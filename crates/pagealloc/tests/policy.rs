@@ -69,6 +69,8 @@ const ROWS: &[Row] = &[
     row!("finish test", ["4.6", "4.20", "5.4"], compaction.finish),
     row!("11.12 after a failure", ["6.6"], compaction.failed_batch),
     row!("base mark of suitability", ["4.20", "6.15"], compaction.suitable_mark),
+    row!("11.10 room first", ["4.6"], compaction.room_first),
+    row!("11.10 room outside of CMA", ["6.15"], compaction.room_outside_cma),
     row!("11.7 sources for whole blocks", ["7.2"], compaction.sources_of_blocks),
     row!("11.10 gap", ["7.2"], compaction.gap),
     row!("defrag_mode, NR_FREE_PAGES_BLOCKS", ["6.15", "7.2", "7.3"], defrag),

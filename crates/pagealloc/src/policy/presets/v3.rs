@@ -130,6 +130,8 @@ const COMPACTION_3_11: CompactionRules = CompactionRules {
     capture: CompactCapture::Never,
     lack_contends: false,
     suitable_mark: SuitableMark::Low,
+    room_first: true,
+    room_outside_cma: false,
     sources_of_blocks: BlockSources::OwnType,
     gap: CompactGap::TwiceOrder,
     fragindex_all_orders: true,

@@ -382,8 +382,8 @@ pub(super) fn linux_6_14() -> Policy {
 }
 
 /// 6.15-rc1, near what seed 002 was measured on; interpolated between the trees of 6.14 and 6.18: claim, else steal
-/// (4.4 to 4.7), boost on claim attempts only (4.9b), the caller's mark in the suitability test (11.10), lists of page
-/// tables, folios for XFS's buffers, and defrag_mode (chapter 13), off by default.
+/// (4.4 to 4.7), boost on claim attempts only (4.9b), the caller's mark in the suitability test and room outside of CMA
+/// (11.10), lists of page tables, folios for XFS's buffers, and defrag_mode (chapter 13), off by default.
 pub(super) fn linux_6_15_rc1() -> Policy {
     let base = linux_6_14();
     Policy {
@@ -399,6 +399,7 @@ pub(super) fn linux_6_15_rc1() -> Policy {
         reclaim: ReclaimRules { compaction_ready: CompactionReady::SuitableAboveHigh, ..base.reclaim },
         compaction: CompactionRules {
             suitable_mark: SuitableMark::Caller,
+            room_outside_cma: true,
             capture: CompactCapture::Traced,
             ..base.compaction
         },
