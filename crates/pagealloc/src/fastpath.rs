@@ -9,7 +9,7 @@ use crate::gfp::Gfp;
 use crate::ids::{CpuId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
 use crate::pass::{Filter, Pass, Scan};
-use crate::policy::{FairZones, HighAtomicUse, NoFragment, PcpHigh, PcpOrders, WatermarkReserve};
+use crate::policy::{FairZones, HighAtomicLastResort, HighAtomicUse, NoFragment, PcpHigh};
 use crate::request::Request;
 use crate::vmstat::Counter;
 
@@ -204,12 +204,12 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// Direct buddy path (7.7) behind a refill that found nothing, or that there was none of. A second search of the
-    /// same lists finds no more; lists of order 0 alone (up to 5.13) have nothing behind them.
+    /// same lists finds no more.
     fn alloc_behind_pcp(&mut self, zone: ZoneId, order: Order, wanted: Migratetype, flags: AllocFlags) -> Option<Pfn> {
         if self.refills_no_list(order, flags) {
             return self.alloc_buddy(zone, order, wanted, flags);
         }
-        if self.policy.pcp.orders == PcpOrders::Zero {
+        if !self.policy.pcp.falls_through {
             return None;
         }
         if !self.uses_highatomic(order, flags) && !self.is_last_resort(flags) {
@@ -241,10 +241,12 @@ impl<O: Observer> PageAllocator<O> {
         page
     }
 
-    /// Whether the reserve is open to a request that found nothing else (1.14).
+    /// Whether the reserve is open to a request that found nothing else (7.7).
     fn is_last_resort(&self, flags: AllocFlags) -> bool {
-        flags.intersects(AllocFlags(AllocFlags::OOM.0 | AllocFlags::NON_BLOCK.0))
-            && self.policy.watermark_reserve == WatermarkReserve::MinReserve
+        match self.policy.highatomic_last_resort {
+            HighAtomicLastResort::Nobody => false,
+            HighAtomicLastResort::VictimsAndNonBlocking => flags.intersects(AllocFlags::OOM | AllocFlags::NON_BLOCK),
+        }
     }
 
     /// NUMA counters of so many pages handed out, each once whatever its order (7.13).
@@ -458,6 +460,30 @@ mod tests {
         let frees = world.observer.iter().filter(|event| matches!(event, Event::MmPageFree { order: 0, .. }));
         assert_eq!(frees.count(), 4);
         world.check().unwrap();
+    }
+
+    #[test]
+    fn victims_and_who_cannot_wait_take_a_reserved_page_rather_than_none() {
+        use policy::HighAtomicLastResort::{Nobody, VictimsAndNonBlocking};
+        let page = |highatomic_last_resort, flags| {
+            let mut world = placed("HU", &[(0, 1)], Policy { highatomic_last_resort, ..linux_6_18() });
+            world.get_page_from_freelist(&request(0, UNMOVABLE), flags)
+        };
+        for flags in [AllocFlags::OOM, AllocFlags::NON_BLOCK] {
+            assert_eq!([Nobody, VictimsAndNonBlocking].map(|rule| page(rule, flags)), [None, Some(Pfn(0))]);
+        }
+        assert_eq!(page(VictimsAndNonBlocking, AllocFlags::MIN_RESERVE), None);
+    }
+
+    #[test]
+    fn behind_an_empty_list_there_is_the_reserve_or_nothing() {
+        let page = |falls_through, order, flags| {
+            let mut world = placed("HU", &[(0, 3)], with_pcp(|pcp| pcp.falls_through = falls_through));
+            world.get_page_from_freelist(&request(order, UNMOVABLE), flags)
+        };
+        for (order, flags) in [(0, AllocFlags::NON_BLOCK), (1, AllocFlags::HIGHATOMIC)] {
+            assert_eq!([false, true].map(|falls_through| page(falls_through, order, flags)), [None, Some(Pfn(0))]);
+        }
     }
 
     #[test]

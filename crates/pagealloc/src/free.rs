@@ -6,7 +6,6 @@ use crate::event::{Event, Observer};
 use crate::frames::FrameState;
 use crate::ids::{CpuId, Order, Pfn, ZoneId};
 use crate::migratetype::Migratetype;
-use crate::policy::ListTypes;
 use crate::vmstat::Counter;
 
 impl<O: Observer> PageAllocator<O> {
@@ -48,13 +47,27 @@ impl<O: Observer> PageAllocator<O> {
     /// Frees an allocated page that per-CPU lists don't take (3.7).
     pub(crate) fn free_large(&mut self, zone: ZoneId, pfn: Pfn, order: Order) {
         self.frames.fill_tails(pfn, order, FrameState::FREE_TAIL);
-        let piece = match self.policy.list_types {
-            ListTypes::Strict => order.min(self.geometry.pageblock_order),
-            ListTypes::Mixed => order,
-        };
+        let piece = if self.policy.splits_large_frees { order.min(self.geometry.pageblock_order) } else { order };
         for start in (pfn.0..pfn.0 + (1 << order)).step_by(1 << piece).map(Pfn) {
             let list = self.blocks.migratetype(self.geometry.block_of(start));
             self.free_block(zone, start, piece, list, Placement::Ordinary);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::world::*;
+    use crate::*;
+
+    #[test]
+    fn each_block_of_a_large_page_goes_to_the_list_of_its_own_type_since_6_12() {
+        for (splits_large_frees, picture) in [(false, "5M: 0"), (true, "4M: 0; 4H: 16")] {
+            let mut world = world(32, Policy { splits_large_frees, ..linux_6_18() });
+            let page = world.alloc_fast(&request(5, Migratetype::Movable)).unwrap();
+            world.set_block_type(BlockId(1), Migratetype::HighAtomic);
+            world.free(page, CPU);
+            assert_eq!(world.picture(), picture);
         }
     }
 }

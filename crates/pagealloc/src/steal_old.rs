@@ -168,6 +168,7 @@ mod tests {
         Policy {
             fallback,
             list_types: ListTypes::Mixed,
+            splits_large_frees: false,
             boost: Boost::EveryFallback,
             reserve: Reserve::HighAtomic,
             pcp: PcpRules { orders: PcpOrders::Zero, ..new.pcp },

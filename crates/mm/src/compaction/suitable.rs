@@ -6,7 +6,7 @@
 use super::{CompactMode, CompactResult};
 use crate::event::{MmEvent, MmObserver};
 use crate::state::{State, World};
-use pagealloc::policy::{CompactFinish, SuitableMark};
+use pagealloc::policy::SuitableMark;
 use pagealloc::{AllocFlags, Order, PAGE_ALLOC_COSTLY_ORDER, Request, ZoneId, ZoneType};
 
 /// Who wants to compact: under defrag_mode kcompactd's work is done once the mark is met in whole blocks (13.3g), not a request's.
@@ -81,8 +81,6 @@ impl<W: World> State<W> {
         compactor: Compactor,
     ) -> CompactResult {
         let rules = self.alloc.policy.compaction;
-        // 3.x asks for room first and for success last, which matters when both hold (11.10).
-        let room_first = rules.finish == CompactFinish::OwnTypeLowMark;
         let mark = match rules.suitable_mark {
             SuitableMark::Low => self.alloc.wmark(zone, AllocFlags::WMARK_LOW),
             SuitableMark::LowIfCostly | SuitableMark::Caller => self.alloc.wmark(zone, flags),
@@ -91,10 +89,10 @@ impl<W: World> State<W> {
             let free = self.free_for_allocation(zone, compactor);
             self.alloc.watermark_ok(zone, order, mark, highest, flags, free)
         };
-        if served && !room_first {
+        if served && !rules.room_first {
             return CompactResult::Success;
         }
-        let without_cma = rules.suitable_mark == SuitableMark::Caller && !flags.contains(AllocFlags::CMA);
+        let without_cma = rules.room_outside_cma && !flags.contains(AllocFlags::CMA);
         if order > PAGE_ALLOC_COSTLY_ORDER && mode == CompactMode::Async && without_cma {
             let free = self.alloc.free_pages(zone);
             if !self.alloc.watermark_ok(zone, 0, mark + rules.gap.pages(order), highest, AllocFlags::NONE, free) {
@@ -104,6 +102,7 @@ impl<W: World> State<W> {
         if !self.compaction_suitable(zone, order, mark, highest) {
             return CompactResult::Skipped;
         }
+        // What is served came here only where room is asked for first.
         if served && self.alloc.fragmentation_index(zone, order) == -1000 {
             return CompactResult::Success;
         }

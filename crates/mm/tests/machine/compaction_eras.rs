@@ -4,7 +4,7 @@ use crate::support::*;
 use mm::compaction::{CompactPriority, CompactResult};
 use mm::{MmEvent, PageFlags};
 use pagealloc::policy::{CachedPositions, TargetScan};
-use pagealloc::{BlockId, Counter, FrameState, Geometry, Gfp, Machine, Pfn, Policy, ZoneType};
+use pagealloc::{BlockId, Counter, FrameState, Geometry, Gfp, Machine, Migratetype, Pfn, Policy, ZoneType};
 
 const MIB_OF_TESTS: u32 = 64;
 
@@ -113,4 +113,34 @@ fn kcompactd_takes_a_zone_from_end_to_end_behind_one_that_it_began_anew() {
     machine.mm.wakeup_kcompactd(NODE, 9, ZoneType::Dma32);
     machine.run_for(400 * MS);
     assert_eq!(starts(&machine)[2..], [0, DMA32], "zone DMA had not been begun before");
+}
+
+#[test]
+fn kernels_3_x_ask_for_room_before_they_see_that_there_is_nothing_to_do() {
+    // All memory is free, 800 pages of it above the mark. The request wants 512 there, and room is 1024.
+    let ends_with = |room_first| {
+        let policy = policy("linux-6.18", |policy| policy.compaction.room_first = room_first);
+        let mut machine = TestMachine::new(policy, MIB_OF_TESTS);
+        let mark = machine.free() - 800;
+        machine.mm.state.borrow_mut().alloc.set_watermarks(ZONE, mark, mark, mark, mark);
+        compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight).0
+    };
+    assert_eq!([true, false].map(ends_with), [CompactResult::Skipped, CompactResult::Success]);
+}
+
+#[test]
+fn async_runs_for_costly_orders_need_room_outside_of_cma_since_6_15() {
+    let skipped = |room_outside_cma, order, priority| {
+        let policy = policy("linux-6.18", |policy| policy.compaction.room_outside_cma = room_outside_cma);
+        let mut machine = checkerboard(policy, |_| PageFlags::ANON);
+        let blocks = machine.mm.state.borrow().alloc.frames.len() / 512;
+        for block in (0..blocks).map(BlockId) {
+            machine.mm.state.borrow_mut().alloc.set_block_type(block, Migratetype::Cma);
+        }
+        compact(&mut machine, order, Gfp::TRANSHUGE, priority).0 == CompactResult::Skipped
+    };
+    assert!(skipped(true, 9, CompactPriority::Async));
+    assert!(!skipped(true, 9, CompactPriority::SyncLight));
+    assert!(!skipped(true, 3, CompactPriority::Async));
+    assert!(!skipped(false, 9, CompactPriority::Async));
 }

@@ -22,6 +22,13 @@ pub struct CompactionRules {
     pub capture: CompactCapture,
     /// Base mark of the suitability test (11.10).
     pub suitable_mark: SuitableMark,
+    /// A zone without room for targets is skipped before anybody asks whether the request would be served as it is, which
+    /// then ends the run only where the index says that nothing is fragmented (11.10; 3.x). Later, a request that would be
+    /// served is never compacted for (3.19+, own knowledge).
+    pub room_first: bool,
+    /// Async runs for costly orders that may not use CMA need the room for targets outside of it, too (11.10). The presets
+    /// from 6.15 on have it; by own knowledge it came with 6.14.
+    pub room_outside_cma: bool,
     /// Which blocks direct compaction for whole blocks takes pages from, if the request isn't movable (11.7).
     pub sources_of_blocks: BlockSources,
     /// What compaction wants free above that mark (`compact_gap`, 11.10).
@@ -153,8 +160,7 @@ pub enum SuitableMark {
     Low,
     /// Low for costly orders, min otherwise (4.20 to 6.14).
     LowIfCostly,
-    /// The caller's mark, plus low - min for costly orders (6.15+). Async runs for costly orders that may not use CMA
-    /// need the room outside of it.
+    /// The caller's mark, plus low - min for costly orders (6.15+).
     Caller,
 }
 
@@ -203,9 +209,7 @@ pub enum FailedBatch {
 /// What ends a compaction run (11.14.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactFinish {
-    /// 3.12: a page of the own type, watermark at low + 2^order passes, no fallback below the pageblock order. Whether
-    /// there is any point in a run is asked in the order of 3.x, too: room first, then whether the request would be
-    /// served as it is (11.10).
+    /// 3.12: a page of the own type, watermark at low + 2^order passes, no fallback below the pageblock order.
     OwnTypeLowMark,
     /// 4.6, 4.8: own type or claimable fallback, and the low mark passes.
     ClaimableLowMark,

@@ -45,8 +45,7 @@ pub enum Fallback {
 pub enum ListTypes {
     /// Before 6.10: pages may sit on another type's list.
     Mixed,
-    /// 6.10+: always the list of the block's type. So large pages are freed in pieces of a block at most (3.7), and blocks that a
-    /// migration target makes Movable take their free pages along (3.10).
+    /// 6.10+: always the list of the block's type. So blocks that a migration target makes Movable take their free pages along (3.10).
     Strict,
 }
 
@@ -123,7 +122,7 @@ pub enum WatermarkReserve {
     HighHarder3x,
     /// 4.4 to 6.2 (6.7).
     HighHarder,
-    /// 6.3+ (6.6), and a HighAtomic page as the last resort of who can't wait.
+    /// 6.3+ (6.6).
     MinReserve,
 }
 
@@ -152,6 +151,10 @@ pub enum WatermarkGap {
 pub struct PcpRules {
     /// Which orders are cached.
     pub orders: PcpOrders,
+    /// A request whose list stays empty, as its refill found nothing, goes on to the buddy lists, of which the HighAtomic
+    /// reserve is left to it (5.5, 7.7). Before, that ends the attempt in the zone. The presets from 5.15 on have it; by
+    /// own knowledge it came with 6.0, when lists that another CPU holds were first passed by.
+    pub falls_through: bool,
     /// How the high limit is found.
     pub high: PcpHigh,
     /// Formula of the batch (5.2).
@@ -176,7 +179,7 @@ pub enum PcpSteps {
 /// Orders that per-CPU lists cache (5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PcpOrders {
-    /// Up to 5.13: order 0, drained in turns over the types (5.14). A refill that finds nothing ends the attempt in the zone.
+    /// Up to 5.13: order 0, drained in turns over the types (5.14).
     Zero,
     /// 5.14 to 6.9: orders 0 to 3 and one list for PMD order.
     CostlyAndThp,
@@ -247,6 +250,16 @@ pub enum HighAtomicUse {
     SlowPathBeyondLists,
     /// The same on both paths, but a block is reserved at the min mark only (7.3; not in 7.2.13).
     BothPaths,
+}
+
+/// Who may take a page of the HighAtomic reserve that nobody reserved it for, rather than fail (7.7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HighAtomicLastResort {
+    /// Nobody (up to 6.2).
+    Nobody,
+    /// Victims of the OOM killer (`ALLOC_OOM`, 6.3+) and requests that can't wait (`ALLOC_NON_BLOCK`, 6.12+ and the stable updates that
+    /// `linux-6.1.116` and `linux-6.6` stand for). No preset has the former alone.
+    VictimsAndNonBlocking,
 }
 
 /// What the watermark test subtracts for the HighAtomic reserve (3.2, 6.6.1).

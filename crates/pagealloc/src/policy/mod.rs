@@ -54,6 +54,10 @@ pub struct Policy {
     pub fallback: Fallback,
     /// Whether free pages always sit on the list of their block's type (3.8).
     pub list_types: ListTypes,
+    /// Pages above the pageblock order are freed in pieces of a block, each to the list of its own block's type
+    /// (`split_large_buddy`, 3.7). Before, they are freed whole, to the list of the first block's. The presets from 6.12
+    /// on have it; by own knowledge it came with that kernel.
+    pub splits_large_frees: bool,
     /// Which types of blocks may merge above the pageblock order (3.5c).
     pub merge_types: MergeTypes,
     /// What a merge above the pageblock order does to the buddy's type (3.5d).
@@ -78,6 +82,8 @@ pub struct Policy {
     pub reserve_for_nonblocking: bool,
     /// Where requests of order > 0 that have the HighAtomic reserve draw on it and feed it.
     pub highatomic_use: HighAtomicUse,
+    /// Who else may take a page of the HighAtomic reserve once nothing else was found, at any order (7.7).
+    pub highatomic_last_resort: HighAtomicLastResort,
     /// How much of the min reserve privileged requests may use (6.6, 6.7).
     pub watermark_reserve: WatermarkReserve,
     /// How low and high derive from min (6.3).

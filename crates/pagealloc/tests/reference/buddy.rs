@@ -142,13 +142,11 @@ impl Model {
         true
     }
 
-    /// 3.7: frees to the buddy lists, cut into blocks where free pages must be on their block's list.
+    /// 3.7: frees to the buddy lists, since 6.12 cut into blocks.
     pub fn free_large(&mut self, pfn: Pfn, order: Order) {
         let zone = self.zone_of(pfn);
-        let piece = match self.policy.list_types {
-            ListTypes::Strict => order.min(self.geometry.pageblock_order),
-            ListTypes::Mixed => order,
-        };
+        let whole = if self.policy.splits_large_frees { self.geometry.pageblock_order } else { order };
+        let piece = order.min(whole);
         for index in 0..1 << (order - piece) {
             let at = pfn.add(index << piece);
             self.free_block(zone, at, piece, self.block_type(at), false);

@@ -192,8 +192,13 @@ impl Model {
 
     /// 7.1i, 7.7, 7.8.
     fn alloc_in(&mut self, zone: usize, request: &Request, flags: AllocFlags) -> Option<Pfn> {
-        let cached = if self.is_cached(request.order) { self.pcp_alloc(zone, request, flags) } else { None };
+        let listed = self.is_cached(request.order);
+        let cached = if listed { self.pcp_alloc(zone, request, flags) } else { None };
+        let refilled = listed && !(self.atomics_refill_no_list() && flags.contains(AllocFlags::HIGHATOMIC));
         let page = cached.or_else(|| {
+            if refilled && !self.policy.pcp.falls_through {
+                return None;
+            }
             let pfn = self.alloc_from_buddies(zone, request, flags)?;
             let at_mark = !self.atomics_use_both_paths() || flags.wmark() == AllocFlags::WMARK_MIN.wmark();
             if self.atomics_refill_no_list() && at_mark && flags.contains(AllocFlags::HIGHATOMIC) {
@@ -217,7 +222,8 @@ impl Model {
             return Some(pfn);
         }
         self.remove(zone, request.order, request.migratetype, flags, &mut Mode::default()).or_else(|| {
-            let last_resort = modern && flags.intersects(AllocFlags::OOM | AllocFlags::NON_BLOCK);
+            let last_resort = self.policy.highatomic_last_resort == HighAtomicLastResort::VictimsAndNonBlocking
+                && flags.intersects(AllocFlags::OOM | AllocFlags::NON_BLOCK);
             if last_resort { self.smallest(zone, request.order, Migratetype::HighAtomic) } else { None }
         })
     }

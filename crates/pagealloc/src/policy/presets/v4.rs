@@ -30,6 +30,7 @@ pub(super) fn linux_4_6() -> Policy {
         kswapd: KswapdRules { kcompactd: true, hands_over: HandOver::BeforeNap, gives_up_order: false, ..base.kswapd },
         compaction: CompactionRules {
             finish: CompactFinish::ClaimableLowMark,
+            room_first: false,
             defer_per_zone: true,
             target_scan: TargetScan::PastTheMark,
             drains: CompactDrains::WithinRun,

@@ -107,7 +107,7 @@ pub(super) fn linux_5_15() -> Policy {
     Policy {
         name: "linux-5.15",
         bulk_requests: BulkRequests::Batched,
-        pcp: PcpRules { orders: PcpOrders::CostlyAndThp, high: PcpHigh::LowWatermark, ..base.pcp },
+        pcp: PcpRules { orders: PcpOrders::CostlyAndThp, falls_through: true, high: PcpHigh::LowWatermark, ..base.pcp },
         reclaim: ReclaimRules {
             slab_pressure: SlabPressure::PriorityOfAll,
             journal_release: JournalRelease::Shrinker,
@@ -148,12 +148,13 @@ pub(super) fn linux_6_1() -> Policy {
 }
 
 /// 6.1 with what its stable updates brought: a second THP list (6.1.97; 5.1), requests that deplete the reserve by what
-/// they are, not by their flag (6.1.116; 6.3), the HighAtomic reserve for all who can't wait (6.1.116; 6.3), and
-/// reclaim for compaction by the mask (6.8, 6.1.84; read in 6.1.192).
+/// they are, not by their flag (6.1.116; 6.3), the HighAtomic reserve for all who can't wait (6.1.116; 6.3), a page of it
+/// as a last resort (7.7), and reclaim for compaction by the mask (6.8, 6.1.84; read in 6.1.192).
 pub(super) fn linux_6_1_116() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.1.116",
+        highatomic_last_resort: HighAtomicLastResort::VictimsAndNonBlocking,
         watermark_reserve: WatermarkReserve::MinReserve,
         reserve_for_nonblocking: true,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
@@ -231,16 +232,17 @@ pub(super) const GENERATIONS_6_17: GenerationRules =
     GenerationRules { quota: PassQuota::AnewExact, ..GENERATIONS_6_14 };
 
 /// 6.6 with its stable updates (read in 6.6.57). Since 6.1: Movable zones count for no other zone's marks (6.3),
-/// MIN_RESERVE and NON_BLOCK (6.3, 6.6), rotations cost (6.2; 10.15), fast search no longer hides what it finds,
-/// failures finish the block and batches are unmapped first (6.3), scanned counters count what is stepped over (6.4),
-/// compaction retries by result (6.5, 8.7), tasks scheduled by deadline (6.6), a second THP list (6.10; 5.1), reclaim
-/// for compaction by the mask (6.8).
+/// MIN_RESERVE and NON_BLOCK (6.3, 6.6), a HighAtomic page as a last resort (6.3, for who can't wait by a stable update;
+/// 7.7), rotations cost (6.2; 10.15), fast search no longer hides what it finds, failures finish the block and batches
+/// are unmapped first (6.3), scanned counters count what is stepped over (6.4), compaction retries by result (6.5, 8.7),
+/// tasks scheduled by deadline (6.6), a second THP list (6.10; 5.1), reclaim for compaction by the mask (6.8).
 pub(super) fn linux_6_6() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.6",
         computer: ComputerRules { scheduler: Scheduler::Eevdf, ..base.computer },
         lowmem_zones: LowmemZones::AllButHighMemAndMovable,
+        highatomic_last_resort: HighAtomicLastResort::VictimsAndNonBlocking,
         watermark_reserve: WatermarkReserve::MinReserve,
         reserve_for_nonblocking: true,
         pcp: PcpRules { orders: PcpOrders::CostlyAndTwoThp, ..base.pcp },
@@ -272,9 +274,9 @@ pub(super) fn linux_6_6() -> Policy {
 }
 
 /// 6.12. Since 6.6: tuned per-CPU lists (6.7, 5.3), 1 % HighAtomic (6.8, 1.14), compaction of compound pages (6.9),
-/// strict free list types (6.10; 3.8, 4.10), frames of a batch freed in turn (6.9), reclaim by flushed statistics and
-/// over all groups in a second round (6.11), the reserve's free pages held back instead of its blocks (6.12, 3.2). Its
-/// tree was not read: all that 6.14 has of these came by 6.12.
+/// strict free list types (6.10; 3.8, 4.10), large frees in pieces (3.7), frames of a batch freed in turn (6.9), reclaim
+/// by flushed statistics and over all groups in a second round (6.11), the reserve's free pages held back instead of its
+/// blocks (6.12, 3.2). Its tree was not read: all that 6.14 has of these came by 6.12.
 pub(super) fn linux_6_12() -> Policy {
     let base = linux_6_6();
     Policy {
@@ -290,6 +292,7 @@ pub(super) fn linux_6_12() -> Policy {
         reserve_held_back: ReserveHeldBack::FreePages,
         fallback: Fallback::FreeAndAlikeStrict,
         list_types: ListTypes::Strict,
+        splits_large_frees: true,
         merge_retype: MergeRetype::FirstBlock,
         pcp: PcpRules { high: PcpHigh::AutoTuned, empties: PcpEmpties::AfterBatch, ..base.pcp },
         kswapd: KswapdRules { failures_end: FailuresEnd::OnProgress, retries_without_trim: true, ..base.kswapd },
@@ -379,8 +382,8 @@ pub(super) fn linux_6_14() -> Policy {
 }
 
 /// 6.15-rc1, near what seed 002 was measured on; interpolated between the trees of 6.14 and 6.18: claim, else steal
-/// (4.4 to 4.7), boost on claim attempts only (4.9b), the caller's mark in the suitability test (11.10), lists of page
-/// tables, folios for XFS's buffers, and defrag_mode (chapter 13), off by default.
+/// (4.4 to 4.7), boost on claim attempts only (4.9b), the caller's mark in the suitability test and room outside of CMA
+/// (11.10), lists of page tables, folios for XFS's buffers, and defrag_mode (chapter 13), off by default.
 pub(super) fn linux_6_15_rc1() -> Policy {
     let base = linux_6_14();
     Policy {
@@ -396,6 +399,7 @@ pub(super) fn linux_6_15_rc1() -> Policy {
         reclaim: ReclaimRules { compaction_ready: CompactionReady::SuitableAboveHigh, ..base.reclaim },
         compaction: CompactionRules {
             suitable_mark: SuitableMark::Caller,
+            room_outside_cma: true,
             capture: CompactCapture::Traced,
             ..base.compaction
         },
