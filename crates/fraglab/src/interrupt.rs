@@ -19,7 +19,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// From now on. Only one may live at a time.
+    /// From now on. Once in a process: when it is dropped, signals end the process for good.
     pub fn watch() -> Interrupt {
         let watched = Interrupt::default();
         let Interrupt { came, ends } = &watched;

@@ -32,7 +32,6 @@ impl<'a> Executor<'a> {
     pub fn spawn_daemon(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) -> TaskId {
         let task = self.new_number();
         self.daemons[task] = true;
-        env.loops.borrow_mut().add_daemon(task);
         self.start(env, task, Box::pin(future))
     }
 
@@ -72,7 +71,7 @@ impl<'a> Executor<'a> {
     /// between two moments of virtual time.
     pub fn livelock(&self, env: &VirtualEnv) -> Option<Livelock> {
         let alive = self.tasks.iter().enumerate().filter(|(_, task)| task.is_some());
-        env.livelock(alive.map(|(number, _)| number))
+        env.livelock(alive.map(|(number, _)| number), |task| self.daemons[task])
     }
 
     /// How often tasks that are no daemons have gone on so far, if each of them waits now to be woken, for as long as it takes: where

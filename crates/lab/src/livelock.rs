@@ -92,12 +92,16 @@ impl VirtualEnv {
     }
 
     /// Whether the run is in a livelock, its tasks being these.
-    pub(crate) fn livelock(&self, tasks: impl Iterator<Item = TaskId>) -> Option<Livelock> {
+    pub(crate) fn livelock(
+        &self,
+        tasks: impl Iterator<Item = TaskId>,
+        is_daemon: impl Fn(TaskId) -> bool,
+    ) -> Option<Livelock> {
         let mut loops = self.loops.borrow_mut();
         if loops.recurring() == 0 {
             return None;
         }
-        let (daemons, others): (Vec<TaskId>, Vec<TaskId>) = tasks.partition(|&task| loops.is_daemon(task));
+        let (daemons, others): (Vec<TaskId>, Vec<TaskId>) = tasks.partition(|&task| is_daemon(task));
         let waits_for_ever = |task: TaskId| self.waits_until(task) == Some(Nanos::MAX);
         let nobody_acts = others.iter().all(|&task| loops.recurs(task) || waits_for_ever(task));
         let progress = loops.progress().filter(|_| nobody_acts && !self.is_writing());

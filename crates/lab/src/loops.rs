@@ -3,7 +3,7 @@
 use crate::task::TaskId;
 use mm::Nanos;
 use mm::slowpath::Turn;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A request on the slow path.
 pub(crate) struct Loop {
@@ -23,23 +23,12 @@ pub(crate) struct Loop {
 pub(crate) struct Loops {
     by_task: BTreeMap<TaskId, Loop>,
     recurred: usize,
-    daemons: BTreeSet<TaskId>,
     /// Since when nobody but daemons can change anything: what had grown by then, and when the last of them will have had
     /// its turn.
     pub stuck: Option<(u64, Nanos)>,
 }
 
 impl Loops {
-    /// The task works for others.
-    pub fn add_daemon(&mut self, task: TaskId) {
-        self.daemons.insert(task);
-    }
-
-    /// Whether the task works for others.
-    pub fn is_daemon(&self, task: TaskId) -> bool {
-        self.daemons.contains(&task)
-    }
-
     /// A request has taken a turn.
     pub fn turn(&mut self, task: TaskId, pid: u32, turn: &Turn, now: Nanos) {
         let of = self.by_task.entry(task).or_insert_with(|| Loop {
