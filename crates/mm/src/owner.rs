@@ -102,6 +102,18 @@ pub trait Owner {
         let _ = (tag, pfn);
         false
     }
+    /// Whether a dirty folio of several pages can be split for migration. Not while its filesystem keeps state of its parts, which it
+    /// does not let go of before they are written (`filemap_release_folio`).
+    fn splits_dirty(&self, tag: Tag) -> bool {
+        let _ = tag;
+        false
+    }
+    /// Whether somebody faults on a mapped folio of the page cache while it is out of all page tables to be split: who does has a
+    /// reference and waits for the folio's lock, and the split fails.
+    fn faulted_on(&self, tag: Tag, now: Nanos) -> bool {
+        let _ = (tag, now);
+        false
+    }
     /// A huge page was split: its base pages take these tags, one call each, ascending. `None`, for any but the first:
     /// it was given back, and nobody knows it any more; it is freed.
     fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag>;

@@ -78,7 +78,7 @@ const ROWS: &[Row] = &[
     row!("kernel stacks", ["4.6", "4.20", "6.19"], computer.stacks),
     row!("lists of page tables", ["6.15"], computer.page_tables_apart),
     row!("large folios of files", ["6.1", "6.16"], computer.large_folios),
-    row!("XFS in memory", ["5.10", "6.1", "6.15", "6.18"], computer.xfs),
+    row!("XFS in memory", ["5.10", "6.1", "6.6", "6.15", "6.18"], computer.xfs),
     row!("scheduler", ["6.6"], computer.scheduler),
     row!("skip nodes with active kswapd", ["6.18"], skip_kswapd_nodes),
     row!("6.19 (1) merge retypes", ["6.12", "6.19"], merge_retype),

@@ -111,6 +111,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         locked: Vec::new(),
         swapped_gone: Vec::new(),
         busy_pages: spec.costs.speeds.busy_pages,
+        split_unmaps: spec.costs.split_unmaps,
         cache_pressure: policy.sysctl.vfs_cache_pressure.into(),
         inodes_with_cache: policy.computer.inodes_with_cache,
         journal: Journal::default(),

@@ -66,6 +66,8 @@ pub struct Costs {
     pub swap: (Nanos, Nanos),
     /// Devices are virtio's, which say that they rotate whatever is behind them.
     pub virtio: bool,
+    /// How long a folio that programs run from is out of all page tables while it is split (time, not CPU time).
+    pub split_unmaps: Nanos,
     /// Reclaim and compaction.
     pub speeds: Speeds,
 }
@@ -114,6 +116,8 @@ impl Costs {
         disk: (2_000, 80_000),
         swap: (2_000, 80_000),
         virtio: false,
+        // Up to 768 entries of 16 processes at some 50 ns, and other CPUs' TLBs flushed: an estimate.
+        split_unmaps: 50_000,
         speeds: Speeds {
             shrink: 500,
             shrink_folio: 0,
@@ -197,6 +201,8 @@ impl Costs {
         disk: (30_000, 150_000),
         swap: (46_500, 150_000),
         virtio: true,
+        // 10 to 100 ms in a guest of 6.18 (docs/experiments-kbuild.md).
+        split_unmaps: 50_000_000,
         speeds: Speeds {
             // Elapsed time a page of steps that nobody else had a turn in, as replays measure it, times the 0.495 above: medians of
             // ten recordings (12.6, 4.65, 0.395, 0.71 and 24 us), which lie within a factor of two of them.

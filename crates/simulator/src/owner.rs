@@ -53,6 +53,17 @@ impl Owner for Computer {
         self.chance.one_in_65536(self.busy_pages)
     }
 
+    fn splits_dirty(&self, tag: Tag) -> bool {
+        self.folios.get(FolioId(tag.0)).stateless
+    }
+
+    fn faulted_on(&self, tag: Tag, now: Nanos) -> bool {
+        let folio = self.folios.get(FolioId(tag.0));
+        let Use::File { file, index } = folio.what else { return false };
+        let used = self.files.get(file).and_then(|of| of.used.latest(index..index + folio.pages()));
+        used.is_some_and(|used| now - used < self.split_unmaps)
+    }
+
     fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag> {
         let head = FolioId(head_tag.0);
         if index == 0 {
@@ -181,9 +192,13 @@ impl Owner for Computer {
 mod tests {
     use super::*;
     use crate::boot::boot;
-    use crate::tests::small_machine;
+    use crate::sim::Sim;
+    use crate::spec::{Disks, MachineSpec};
+    use crate::tests::{all, run_alone, small_machine, started};
+    use mm::Env;
     use mm::thp::ThpEnabled;
     use pagealloc::policy::preset;
+    use workload::{Access, FileId, FileMapping, Filesystem, Op, RegionId};
 
     #[test]
     fn names_and_inodes_are_the_filesystems_to_free() {
@@ -195,5 +210,70 @@ mod tests {
             [true, false, false, false],
             "of tree nodes, deferred splits and the journal nobody holds a lock"
         );
+    }
+
+    const FILE: FileId = FileId(1);
+    const TEXT: RegionId = RegionId(1);
+    const PAGES: u64 = 16;
+
+    fn machine(policy: &str, filesystem: Filesystem) -> Sim {
+        let disks = Disks { filesystem, ..Disks::default() };
+        let spec = MachineSpec { disks, ..small_machine(ThpEnabled::Never) };
+        boot(&spec, &preset(policy).unwrap(), 1, &[]).unwrap()
+    }
+
+    /// What the computer says of the file's first folio, which is large.
+    fn ask<R>(sim: &Sim, question: impl FnOnce(&Computer, Tag) -> R) -> R {
+        let owner = &sim.mm.state.borrow().owner;
+        let id = owner.files[FILE.0].page(0).expect("in memory");
+        assert_eq!(u64::from(owner.folios.get(id).pages()), PAGES);
+        question(owner, Tag::from(id))
+    }
+
+    fn write() -> Op {
+        Op::Write { file: FILE, offset: 0, bytes: PAGES * 4096 }
+    }
+
+    #[test]
+    fn a_dirty_folio_of_xfs_can_be_split_until_it_has_been_written_back() {
+        for (policy, filesystem, wanted) in [
+            ("linux-6.1", Filesystem::Xfs, [false, false]),
+            ("linux-6.6", Filesystem::Xfs, [true, false]),
+            ("linux-6.18", Filesystem::Ext4, [false, false]),
+        ] {
+            let sim = machine(policy, filesystem);
+            run_alone(&sim, async {
+                let pid = started(&sim).await?;
+                let splits = || ask(&sim, |owner, tag| owner.splits_dirty(tag));
+                all(&sim, pid, &[Op::Create { file: FILE }, write()]).await?;
+                let new = splits();
+                all(&sim, pid, &[Op::SyncAll, write()]).await?;
+                assert_eq!([new, splits()], wanted, "{policy} on {filesystem:?}");
+                sim.exit(pid).await;
+                Ok(())
+            });
+        }
+    }
+
+    #[test]
+    fn a_program_that_ran_a_moment_ago_is_faulted_on() {
+        let sim = machine("linux-6.18", Filesystem::Xfs);
+        run_alone(&sim, async {
+            let pid = started(&sim).await?;
+            let bytes = PAGES * 4096;
+            let map = Op::MapFile { region: TEXT, file: FILE, bytes, mapping: FileMapping::Exec };
+            all(&sim, pid, &[Op::Create { file: FILE }, write(), map]).await?;
+            let faulted = || ask(&sim, |owner, tag| owner.faulted_on(tag, sim.env().now()));
+            assert!(!faulted(), "it did not run yet");
+            let touch = Op::Touch { region: TEXT, offset: 5 * 4096, bytes: 1, access: Access::Read };
+            all(&sim, pid, &[touch.clone()]).await?;
+            assert!(faulted(), "folios are taken out of page tables as a whole");
+            sim.env().sleep_until(sim.env().now() + sim.spec.costs.split_unmaps).await;
+            assert!(!faulted());
+            all(&sim, pid, &[touch]).await?;
+            assert!(faulted(), "its entries were there already");
+            sim.exit(pid).await;
+            Ok(())
+        });
     }
 }

@@ -1,7 +1,7 @@
 //! What one run of compaction knows: its orders, its scanners' positions, the pages in its hands.
 
 use super::{CompactMode, CompactPriority};
-use crate::env::{TaskContext, TaskFlags};
+use crate::env::{Nanos, TaskContext, TaskFlags};
 use crate::state::{State, World};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -99,6 +99,8 @@ pub(crate) struct CompactControl {
     pub fast_start: FastStart,
     /// kswapd of the node runs: ends proactive runs (11.14.2).
     pub kswapd_running: bool,
+    /// When the step began.
+    pub now: Nanos,
     // ---- in its hands
     pub sources: Vec<Source>,
     /// Pages of compound sources that were split for want of a target, in the order in which they are moved.
@@ -202,6 +204,7 @@ impl<W: World> State<W> {
             search_order: 0,
             fast_start: FastStart::Unset,
             kswapd_running: false,
+            now: 0,
             sources: Vec::new(),
             split: Vec::new(),
             nr_sources: 0,

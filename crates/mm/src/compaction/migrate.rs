@@ -2,6 +2,7 @@
 
 use super::CompactControl;
 use super::control::Source;
+use crate::env::Nanos;
 use crate::event::{MmEvent, MmObserver};
 use crate::owner::Owner;
 use crate::pages::PageFlags;
@@ -58,7 +59,7 @@ impl<W: World> State<W> {
                     continue;
                 }
                 Some(target) => control.targets.push_first(target, order),
-                None if order > 0 && !stays && self.can_split(source) => {
+                None if order > 0 && !stays && self.can_split(source, control.now) => {
                     self.split_source(control, source);
                     continue;
                 }
@@ -100,11 +101,15 @@ impl<W: World> State<W> {
         released
     }
 
-    /// Whether a compound page that could be moved can be split: not while its filesystem still holds buffers of it, as it does of dirty
-    /// pages.
-    fn can_split(&self, source: Source) -> bool {
-        let flags = self.pages.flags(source.pfn);
-        flags.contains(PageFlags::ANON) || !flags.contains(PageFlags::DIRTY)
+    /// Whether a compound page that could be moved can be split: not while its filesystem holds on to a dirty one, nor while somebody
+    /// faults on it. Traced in 6.18.15: who faults on an anonymous one meanwhile finds a migration entry, and holds nothing.
+    fn can_split(&self, source: Source, now: Nanos) -> bool {
+        let (flags, tag) = (self.pages.flags(source.pfn), self.pages.tag(source.pfn));
+        if flags.contains(PageFlags::ANON) {
+            return true;
+        }
+        let held = flags.contains(PageFlags::DIRTY) && !self.owner.splits_dirty(tag);
+        !held && !(flags.contains(PageFlags::MAPPED) && self.owner.faulted_on(tag, now))
     }
 
     /// It was tried in vain, and is put back. What is not even tried for want of targets is not counted.

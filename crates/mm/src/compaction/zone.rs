@@ -49,6 +49,7 @@ impl<W: World> Mm<W> {
                 break self.state.borrow().gives_up();
             }
             control.contended |= control.mode == CompactMode::Async && self.env.lock_contended(&control.task);
+            control.now = self.env.now();
             let step = self.state.borrow_mut().step(control);
             self.report_work(control, step).await;
             if let Some(verdict) = self.state.borrow_mut().end_step(control, step) {

@@ -108,18 +108,42 @@ fn up_to_4_20_metadata_moves_that_a_journal_holds_and_has_had_written() {
     assert_eq!(moved("linux-5.0", PageFlags::PINNED), 0);
 }
 
-/// Parts of a page of order 2 that has to be split, in the order in which they move.
-fn parts_moved(name: &str) -> Vec<u32> {
+/// Parts of a page of order 2 with these flags that has to be split, in the order in which they move.
+fn parts_moved(name: &str, flags: PageFlags, say: impl FnOnce(&mut TestOwner)) -> Vec<u32> {
     let mut machine = TestMachine::new(policy(name, |_| ()), MIB_OF_TESTS);
-    populate(&machine, 2, |page| (page.0 == 4).then_some(PageFlags::ANON));
+    say(&mut machine.mm.state.borrow_mut().owner);
+    populate(&machine, 2, |page| (page.0 == 4).then_some(flags));
     populate(&machine, 0, |page| (page.0 >= 8 && page.0.is_multiple_of(2)).then_some(PageFlags::ANON));
     compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncLight);
     let state = machine.mm.state.borrow();
     state.owner.left.iter().filter(|page| (4..8).contains(&page.0)).map(|page| page.0 - 4).collect()
 }
 
+fn is_split(flags: PageFlags, splits_dirty: bool, faults: bool) -> bool {
+    let say = |owner: &mut TestOwner| (owner.splits_dirty, owner.faults) = (splits_dirty, faults);
+    parts_moved(MODERN, flags, say).len() == 4
+}
+
+#[test]
+fn what_is_dirty_is_split_where_its_filesystem_lets_go_of_it() {
+    assert_eq!([false, true].map(|splits_dirty| is_split(PageFlags::DIRTY, splits_dirty, false)), [false, true]);
+    assert!(is_split(PageFlags::NONE, false, false), "a clean one is split anyway");
+    assert!(is_split(PageFlags::ANON.with(PageFlags::DIRTY), false, false), "anonymous memory has no filesystem");
+}
+
+#[test]
+fn page_cache_that_somebody_faults_on_is_not_split() {
+    assert_eq!([false, true].map(|faults| is_split(PageFlags::MAPPED, false, faults)), [true, false]);
+    assert!(is_split(PageFlags::NONE, false, true), "nobody faults on what is not mapped");
+    assert!(
+        is_split(PageFlags::ANON.with(PageFlags::MAPPED), false, true),
+        "who faults on anonymous memory holds nothing"
+    );
+}
+
 #[test]
 fn parts_of_a_split_page_move_as_they_are_listed_the_first_one_last() {
-    assert_eq!(["linux-6.12", "linux-6.14"].map(parts_moved), [[3, 2, 1, 0]; 2]);
-    assert_eq!(["linux-6.16", "linux-6.18", "linux-7.3"].map(parts_moved), [[1, 2, 3, 0]; 3]);
+    let moved = |name| parts_moved(name, PageFlags::ANON, |_| ());
+    assert_eq!(["linux-6.12", "linux-6.14"].map(moved), [[3, 2, 1, 0]; 2]);
+    assert_eq!(["linux-6.16", "linux-6.18", "linux-7.3"].map(moved), [[1, 2, 3, 0]; 3]);
 }

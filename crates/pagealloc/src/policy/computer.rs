@@ -88,6 +88,9 @@ pub struct XfsRules {
     pub buffers: XfsBuffers,
     /// Each CPU counts what is to be logged for itself, up to its share of a checkpoint (`xlog_cil_insert_items`, 6.0: read in 6.18.15).
     pub log_counts_by_cpu: bool,
+    /// A write that covers a whole folio leaves it without state of its parts (`iomap_folio_state`) until it is written back, so that it
+    /// can be split while it is dirty (6.6+, own knowledge; traced in 6.18.15). Before, every folio of several blocks has such state.
+    pub whole_writes_stateless: bool,
 }
 
 /// Caches of XFS with `SLAB_RECLAIM_ACCOUNT`, whose slabs lie in reclaimable pageblocks.

@@ -293,13 +293,23 @@ impl Sim {
             let Some(pfn) = self.pages(order, gfp, pid).await else { continue };
             // Where a part of it is cached already, only a smaller one fits; at order 0 somebody else was faster.
             match self.insert(pid, at, NewPage { pfn, order, gfp, flags: PageFlags::NONE }).await {
-                Some(_) => self.add_buffers(pid, at, 1 << order).await,
+                Some(id) => {
+                    self.note_whole_write(id);
+                    self.add_buffers(pid, at, 1 << order).await;
+                }
                 None if order > 0 => continue,
                 None => {}
             }
             return Ok(());
         }
         Err(NOMEM)
+    }
+
+    /// All of a new folio is about to be written.
+    fn note_whole_write(&self, id: FolioId) {
+        let state = &mut *self.mm.state.borrow_mut();
+        let stateless = state.owner.xfs.is_some() && state.alloc.policy.computer.xfs.whole_writes_stateless;
+        state.owner.folios.get_mut(id).stateless = stateless;
     }
 
     /// XFS takes `__GFP_FS` off the masks of its files, writes' too.

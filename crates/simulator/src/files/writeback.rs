@@ -186,6 +186,7 @@ impl Sim {
             return None;
         }
         state.set_writeback(pfn);
+        state.owner.folios.get_mut(id).stateless = false;
         self.mm.env.write(pfn, stream, folio.pages());
         Some(folio.pages())
     }

@@ -178,6 +178,10 @@ impl Sim {
             }
             *debt += cost * u64::from(pages);
             left.start += pages;
+            if let Some(of) = region.backing.and_then(|backing| state.owner.files.get_mut(backing.file)) {
+                let first = at.page - region.base;
+                of.used.note(first..first + pages, self.mm.env.now());
+            }
         }
         Ok(Need::Nothing)
     }

@@ -49,6 +49,8 @@ pub(crate) struct Computer {
     pub swapped_gone: Vec<Shadow>,
     /// Share of pages, in 1/65536, that compaction finds held by somebody.
     pub busy_pages: u64,
+    /// How long a folio that programs run from is out of all page tables while it is split.
+    pub split_unmaps: Nanos,
     pub cache_pressure: u64,
     /// The shrinker of inodes sees those that have page cache.
     pub inodes_with_cache: bool,

@@ -2,6 +2,7 @@
 
 use crate::state::address_space::Pid;
 use crate::state::folio::FolioId;
+use crate::state::last_used::LastUsed;
 use crate::state::node_lines::NodeTicket;
 use crate::state::page_size::PageSize;
 use crate::state::page_tree::{PageTree, Slot};
@@ -40,6 +41,8 @@ pub(crate) struct File {
     pub opened: u32,
     /// Address spaces that it is mapped in.
     pub mapped: Vec<MappedAt>,
+    /// When it was used through those.
+    pub used: LastUsed,
     /// Place on the LRU of unused inodes.
     pub unused: Option<NodeTicket>,
     pub readahead: Readahead,

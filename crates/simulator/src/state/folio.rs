@@ -83,6 +83,8 @@ pub(crate) struct Folio {
     pub hint: bool,
     /// Node that it was last used on when it was marked, and 1; 0 if never.
     pub used_on: u8,
+    /// The filesystem keeps no state of its parts (XFS: `iomap_folio_state`).
+    pub stateless: bool,
     /// When its content will have been read.
     pub ready: Nanos,
 }
@@ -101,6 +103,7 @@ impl Folio {
             parts: false,
             hint: false,
             used_on: 0,
+            stateless: false,
             ready: 0,
         }
     }

@@ -8,6 +8,7 @@ pub(crate) mod file;
 pub(crate) mod folio;
 pub(crate) mod journal;
 pub(crate) mod khugepaged_scan;
+pub(crate) mod last_used;
 pub(crate) mod line;
 pub(crate) mod node_lines;
 pub(crate) mod numa_scan;

@@ -31,6 +31,10 @@ pub struct TestOwner {
     pub referenced: bool,
     /// Whoever holds a page lets go of it.
     pub lets_go: bool,
+    /// Dirty folios can be split.
+    pub splits_dirty: bool,
+    /// Somebody faults on whatever is being split.
+    pub faults: bool,
 }
 
 impl TestOwner {
@@ -79,6 +83,14 @@ impl Owner for TestOwner {
 
     fn release_folio(&mut self, _tag: Tag) -> bool {
         self.lets_go
+    }
+
+    fn splits_dirty(&self, _tag: Tag) -> bool {
+        self.splits_dirty
+    }
+
+    fn faulted_on(&self, _tag: Tag, _now: Nanos) -> bool {
+        self.faults
     }
 
     fn split(&mut self, head_tag: Tag, index: u32) -> Option<Tag> {

@@ -177,6 +177,7 @@ const COMPUTER_3_11: ComputerRules = ComputerRules {
         reclaimable: XfsReclaimable::Inodes,
         buffers: XfsBuffers::Pages,
         log_counts_by_cpu: false,
+        whole_writes_stateless: false,
     },
     shrinkers_know_nodes: false,
     inodes_with_cache: true,

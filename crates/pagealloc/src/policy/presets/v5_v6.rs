@@ -235,12 +235,16 @@ pub(super) const GENERATIONS_6_17: GenerationRules =
 /// MIN_RESERVE and NON_BLOCK (6.3, 6.6), a HighAtomic page as a last resort (6.3, for who can't wait by a stable update;
 /// 7.7), rotations cost (6.2; 10.15), fast search no longer hides what it finds, failures finish the block and batches
 /// are unmapped first (6.3), scanned counters count what is stepped over (6.4), compaction retries by result (6.5, 8.7),
-/// tasks scheduled by deadline (6.6), a second THP list (6.10; 5.1), reclaim for compaction by the mask (6.8).
+/// tasks scheduled by deadline, dirty large folios of XFS that can be split (6.6), a second THP list (6.10; 5.1), reclaim for compaction by the mask (6.8).
 pub(super) fn linux_6_6() -> Policy {
     let base = linux_6_1();
     Policy {
         name: "linux-6.6",
-        computer: ComputerRules { scheduler: Scheduler::Eevdf, ..base.computer },
+        computer: ComputerRules {
+            scheduler: Scheduler::Eevdf,
+            xfs: XfsRules { whole_writes_stateless: true, ..base.computer.xfs },
+            ..base.computer
+        },
         lowmem_zones: LowmemZones::AllButHighMemAndMovable,
         highatomic_last_resort: HighAtomicLastResort::VictimsAndNonBlocking,
         watermark_reserve: WatermarkReserve::MinReserve,
