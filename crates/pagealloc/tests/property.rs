@@ -61,6 +61,7 @@ fn structure_holds_for_every_preset() {
         assert!(sum(|tally| tally.fallbacks) > 0, "{}: no fallback was met", name);
         assert!(sum(|tally| tally.refused) > 0, "{}: memory never ran out", name);
         assert!(sum(|tally| tally.isolated) > 0, "{}: nothing was isolated", name);
+        assert!(sum(|tally| tally.of_cma) > 0, "{}: no page of CMA", name);
         let batched = preset(name).expect("one of the presets").bulk_requests == BulkRequests::Batched;
         assert_eq!(sum(|tally| tally.in_bulk) > 0, batched, "{}: pages in bulk", name);
     }
