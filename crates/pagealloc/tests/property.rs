@@ -67,8 +67,9 @@ fn structure_holds_for_every_preset() {
     }
 }
 
-/// The model knows everything that this floor does but the stall of the 4.20 series (7.9): a request that stalls sleeps,
-/// which is the business of the floor above. Lock-step runs without `ALLOC_FRAGMENT_STALL`, the structural run with it.
+/// The model knows everything that this floor does but the stall of the 4.20 series (7.9), as a request that stalls sleeps, which
+/// is the business of the floor above, the expiry of remote lists (5.11), and what `driver/beyond.rs` does. Lock-step runs
+/// without these, the structural run with them.
 #[test]
 fn presets_agree_with_the_reference_model() {
     for name in presets() {

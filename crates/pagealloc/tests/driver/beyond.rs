@@ -1,5 +1,5 @@
-//! What the reference model leaves out: lists beside a CPU, isolated blocks, marks that are computed anew. Only the structural oracle judges
-//! it.
+//! What the reference model leaves out: lists beside a CPU, isolated blocks, marks that are computed anew. Only the
+//! structural oracle judges it.
 
 use super::Driver;
 use pagealloc::*;
