@@ -124,7 +124,7 @@ impl TaskContext {
 pub trait Env {
     /// Time.
     fn now(&self) -> Nanos;
-    /// Ticks a second.
+    /// Ticks a second: 100 to 1000 in kernels. At least 50, or waits of a fiftieth of a second are none.
     fn hz(&self) -> u64 {
         250
     }

@@ -244,6 +244,9 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// Rotates a free list so that `pfn`, a page on it, is its head (11.7, 11.11).
+    ///
+    /// # Panics
+    /// With debug assertions, if `pfn` is no free block of that order on a list of that type.
     pub fn rotate_free_list(&mut self, zone: ZoneId, order: Order, migratetype: Migratetype, pfn: Pfn) {
         debug_assert_eq!(self.frames.state(pfn), FrameState::free_head(order, migratetype));
         let list = &mut self.zones[zone.index()].areas[order as usize].lists[migratetype.index()];

@@ -21,7 +21,7 @@ use alloc::vec::Vec;
 const MAX_NODES: usize = 64;
 const MAX_ZONES: usize = 64;
 /// CPUs have 16-bit numbers.
-const MAX_CPUS: usize = 1 << 16;
+pub(crate) const MAX_CPUS: usize = 1 << 16;
 
 impl<O: Observer> PageAllocator<O> {
     /// Builds the machine with all managed memory free, released in the era's boot order (1.13).

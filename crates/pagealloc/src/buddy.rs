@@ -124,11 +124,14 @@ impl<O: Observer> PageAllocator<O> {
     /// Moves all free pages of a block to the lists of `to` (3.9); the number of pages, 0 if the block straddles its zone.
     pub(crate) fn move_free_pages(&mut self, zone: ZoneId, block: BlockId, to: Migratetype) -> u32 {
         let (start, pages) = (self.geometry.block_start(block), self.geometry.pageblock_pages());
+        if self.zones[zone.index()].holds(start, pages) { self.move_all_free_pages(zone, block, to) } else { 0 }
+    }
+
+    /// The same, whether the block straddles its zone or not: no other zone has frames of it.
+    pub(crate) fn move_all_free_pages(&mut self, zone: ZoneId, block: BlockId, to: Migratetype) -> u32 {
+        let (start, pages) = (self.geometry.block_start(block), self.geometry.pageblock_pages());
         let end = if self.policy.tail_placement { ListEnd::Tail } else { ListEnd::Head };
         let lists = &mut self.zones[zone.index()];
-        if !lists.holds(start, pages) {
-            return 0;
-        }
         let (mut pfn, mut moved) = (start, 0);
         while pfn < start.add(pages) {
             match self.frames.state(pfn).free_order() {

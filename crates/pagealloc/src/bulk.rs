@@ -15,6 +15,9 @@ impl<O: Observer> PageAllocator<O> {
     /// Takes up to `count` single pages for a request of order 0, and hands them to `take` in the order obtained. Returns how
     /// many there were; after 0 the caller asks for one page singly, as ever for a single page and up to 5.12. No
     /// `mm_page_alloc` tells of these pages, in the kernel neither.
+    ///
+    /// # Panics
+    /// If the machine lacks the request's CPU or node; with debug assertions, if its order is not 0.
     pub fn alloc_bulk(&mut self, request: &Request, count: u32, mut take: impl FnMut(Pfn)) -> u32 {
         debug_assert_eq!(request.order, 0, "bulk requests are of order 0");
         if count < 2 || self.policy.bulk_requests == BulkRequests::OneByOne {

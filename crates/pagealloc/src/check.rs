@@ -2,7 +2,9 @@
 //!
 //! - Every managed frame is in exactly one place: a free list, a per-CPU list, a page of some user, or a target of
 //!   compaction. Heads are aligned, tails belong to a head.
-//! - Free heads are on the list that their state byte names, and all counters are what the lists hold.
+//! - Free heads are on the list that their state byte names, in their own zone, and all counters are what the lists hold.
+//! - Per-CPU pages are on the list of their order and of the type that they came with.
+//! - Tails of a page count as movable where its head is on an LRU list, and nowhere else.
 //! - No two buddies lie free beside each other that should have merged.
 //! - With strict types (6.10+) every free block is on the list of its pageblock's type.
 
@@ -59,6 +61,8 @@ impl<O: Observer> PageAllocator<O> {
                 let list = &area.lists[t.index()];
                 let state = FrameState::free_head(order, t);
                 self.check_list(list, |found| found == state, format_args!("order {order} {t:?}"))?;
+                let strayed = list.iter(&self.frames).find(|&pfn| self.zone_of(pfn) != zone);
+                ensure!(strayed.is_none(), "{strayed:?} is on a free list of {zone:?}");
                 let occupied = lists.has(order, t);
                 ensure!(occupied != list.is_empty(), "{zone:?} order {order} {t:?}: occupied bit is {occupied}");
                 listed += u64::from(list.len());
@@ -112,8 +116,11 @@ impl<O: Observer> PageAllocator<O> {
             for pfn in list.iter(&self.frames) {
                 let order = self.frames.order(pfn);
                 ensure!(self.zone_of(pfn) == zone, "{pfn:?} is on a per-CPU list of {zone:?}");
-                let fits = Migratetype::MERGEABLE.iter().any(|&t| self.pcp_index(order, t) == Some(index));
-                ensure!(fits, "{pfn:?} of order {order} is on per-CPU list {index}");
+                // Drained, they may go to the list of that type (3.8).
+                let came_with = self.frames.state(pfn).free_list_type();
+                let waits_with = if came_with.is_mergeable() { came_with } else { Migratetype::Movable };
+                let fits = self.pcp_index(order, waits_with) == Some(index);
+                ensure!(fits, "{pfn:?} of order {order}, {came_with:?}, is on per-CPU list {index}");
                 count += 1 << order;
                 listed += 1;
             }
@@ -178,8 +185,9 @@ impl<O: Observer> PageAllocator<O> {
     fn check_page(&self, pfn: Pfn, order: Order, state: FrameState) -> Result<(), String> {
         let head = state.is_allocated_head() || state.is_pcp() || state == FrameState::TARGET;
         ensure!(head, "{pfn:?} is {state:?}, but there is no head before it");
+        let tail = if state == FrameState::LRU { FrameState::LRU_TAIL } else { FrameState::TAIL };
         let mut tails = self.frames.states(pfn.add(1), (1 << order) - 1);
-        ensure!(tails.all(FrameState::is_tail), "{pfn:?} of order {order} has tails that are not");
+        ensure!(tails.all(|found| found == tail), "{state:?} {pfn:?} of order {order} has other tails than {tail:?}");
         Ok(())
     }
 
@@ -211,6 +219,7 @@ impl<O: Observer> PageAllocator<O> {
 #[cfg(test)]
 mod tests {
     use crate::world::*;
+    use crate::zone::{FreeBlock, ListEnd};
     use crate::*;
 
     /// Breaks one thing and says what the check finds.
@@ -228,7 +237,7 @@ mod tests {
     #[test]
     fn the_check_is_not_vacuous() {
         type Break = fn(&mut World);
-        let cases: [(&str, Break); 9] = [
+        let cases: [(&str, Break); 11] = [
             ("counters", |world| world.zones[0].free_pages += 1),
             ("occupied bit", |world| world.zones[0].areas[2] = Default::default()),
             ("occupied bit", |world| world.zones[0].occupied[1] = 0),
@@ -238,10 +247,22 @@ mod tests {
             ("in a block of", |world| world.blocks.set_migratetype(BlockId(0), Migratetype::Reclaimable)),
             ("not merged", |world| world.place_free(Pfn(18), 1)),
             ("pages counted", |world| world.pcps[0].count = 3),
+            ("on per-CPU list", |world| world.frames.set_state(Pfn(8), FrameState::pcp(Migratetype::Unmovable))),
+            ("other tails than", |world| world.frames.set_state(Pfn(9), FrameState::LRU_TAIL)),
         ];
         for (expected, breaks) in cases {
             let found = broken(breaks);
             assert!(found.contains(expected), "{expected}: {found}");
         }
+    }
+
+    #[test]
+    fn a_free_block_on_a_list_of_another_zone_is_found() {
+        let mut world = zones(&[(0, ZoneType::Normal), (1, ZoneType::Normal)], linux_6_18());
+        let block = FreeBlock { pfn: Pfn(0), order: 5, list: Migratetype::Movable };
+        world.zones[0].take(&mut world.frames, block, 5, Migratetype::Movable);
+        world.zones[1].add(&mut world.frames, Pfn(0), 5, Migratetype::Movable, ListEnd::Tail);
+        let found = world.check().expect_err("zone 1 would hand out memory of zone 0");
+        assert!(found.contains("on a free list of ZoneId(1)"), "{found}");
     }
 }

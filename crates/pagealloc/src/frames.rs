@@ -149,7 +149,8 @@ impl Frames {
     }
 
     /// Sets the state of a frame. The floor above uses it to move allocated heads between USED, LRU, MOVABLE_OPS and
-    /// ISOLATED; all else is the allocator's.
+    /// ISOLATED; all else is the allocator's. To LRU and back, pages above order 0 go by
+    /// [`PageAllocator::set_on_lru`](crate::PageAllocator::set_on_lru), which marks their tails along with them.
     #[inline(always)]
     pub fn set_state(&mut self, pfn: Pfn, state: FrameState) {
         self.state[pfn.index()] = state.0;

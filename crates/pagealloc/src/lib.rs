@@ -92,7 +92,8 @@
 //! Numbers must be the machine's own: a zone, node, CPU, frame or order that it does not have panics, except that
 //! requests of too high an order are refused. A page that is freed and is not allocated, and a request of a type that
 //! no request has, are found with debug assertions. Without, they damage the lists, as does a page that is freed while
-//! it is on a list of its holder's; [`PageAllocator::check`] finds that.
+//! it is on a list of its holder's. [`PageAllocator::check`] finds damaged lists: in the last case not before its holder
+//! has worked on his, as until then only that one leads astray.
 //!
 //! # Cost
 //!

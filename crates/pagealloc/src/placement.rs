@@ -72,14 +72,15 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// Sets a pageblock's type, moving its free pages to that type's lists. A free block larger than a pageblock is cut
-    /// up first. Isolate hides the type rather than overwriting it; any other type ends the isolation (1.6).
+    /// up first. Isolate hides the type rather than overwriting it; any other type ends the isolation (1.6). What blocks are
+    /// HighAtomic counts for the reserve with [`Self::finish_placement`].
     pub fn set_block_type(&mut self, block: BlockId, migratetype: Migratetype) {
         let zone = self.blocks.zone(block);
         self.blocks_retyped = true;
         if zone.index() < self.zones.len() {
             self.cut_to_blocks(block);
             self.blocks.set_migratetype(block, migratetype);
-            self.move_free_pages(zone, block, migratetype);
+            self.move_all_free_pages(zone, block, migratetype);
         } else {
             self.blocks.set_migratetype(block, migratetype);
         }
@@ -151,5 +152,18 @@ mod tests {
         world.set_block_type(BlockId(1), Migratetype::Unmovable);
         assert_eq!((world.picture(), world.types()), ("4U: 16; 4M: 0".into(), "MU".into()));
         world.check().unwrap();
+    }
+
+    #[test]
+    fn free_pages_follow_the_type_of_a_block_that_straddles_its_zone() {
+        let machine = Machine::uniform(SMALL, 1, 40, false); // Half of the last block.
+        let mut world = PageAllocator::new(&machine, linux_6_18(), Vec::<Event>::new()).unwrap();
+        world.set_block_type(BlockId(2), Migratetype::Unmovable);
+        world.check().unwrap();
+        assert_eq!(world.picture(), "3U: 32; 5M: 0");
+        world.set_block_type(BlockId(2), Migratetype::Isolate);
+        assert_eq!(world.free_pages(ZONE), 32);
+        world.set_block_type(BlockId(2), Migratetype::Movable);
+        assert_eq!(world.free_pages(ZONE), 40);
     }
 }

@@ -61,6 +61,9 @@ impl<O: Observer> PageAllocator<O> {
 
     /// Splits a TARGET block of `from` order: returns the first piece of `to` order; the rest stays TARGET blocks, which
     /// `rest` is called with, largest first.
+    ///
+    /// # Panics
+    /// With debug assertions, if there is no target of `from` order at `pfn`.
     pub fn split_target(&mut self, pfn: Pfn, from: Order, to: Order, rest: &mut dyn FnMut(Pfn, Order)) {
         debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
         debug_assert_eq!(self.frames.allocated_order(pfn), from);
@@ -73,6 +76,9 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// Splits a TARGET block into base pages, all of them TARGET.
+    ///
+    /// # Panics
+    /// With debug assertions, if there is no target of this order at `pfn`.
     pub fn split_target_fully(&mut self, pfn: Pfn, order: Order) {
         debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
         debug_assert_eq!(self.frames.allocated_order(pfn), order);
@@ -82,6 +88,9 @@ impl<O: Observer> PageAllocator<O> {
     }
 
     /// Turns a TARGET block into an allocated page of its order.
+    ///
+    /// # Panics
+    /// With debug assertions, if there is no target of this order at `pfn`.
     pub fn use_target(&mut self, pfn: Pfn, order: Order) {
         debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
         debug_assert_eq!(self.frames.allocated_order(pfn), order);
@@ -90,6 +99,9 @@ impl<O: Observer> PageAllocator<O> {
 
     /// Puts an unused TARGET block back (3.11), as free page reporting does with what it has reported. Compaction frees its unused targets
     /// as pages.
+    ///
+    /// # Panics
+    /// With debug assertions, if there is no target of this order at `pfn`.
     pub fn putback_target(&mut self, pfn: Pfn, order: Order) {
         debug_assert_eq!(self.frames.state(pfn), FrameState::TARGET);
         debug_assert_eq!(self.frames.allocated_order(pfn), order);

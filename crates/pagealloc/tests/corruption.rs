@@ -30,13 +30,14 @@ fn every_wrong_state_is_found() {
         FrameState::free_head(0, Migratetype::Movable),
         FrameState::free_head(3, Migratetype::Unmovable),
         FrameState::pcp(Migratetype::Movable),
+        FrameState::pcp(Migratetype::Unmovable),
+        FrameState::LRU_TAIL,
     ];
     let mut damaged = 0;
     for pfn in (0..allocator.frames.len()).map(Pfn) {
         let sound = allocator.frames.state(pfn);
         for state in states {
-            // The type that a per-CPU page came with is its own business.
-            if state == sound || state.is_pcp() && sound.is_pcp() {
+            if state == sound {
                 continue;
             }
             allocator.frames.set_state(pfn, state);
@@ -56,4 +57,18 @@ fn a_page_that_is_free_and_used_is_found() {
     allocator.frames.set_state(free.expect("some memory is free"), FrameState::USED);
     let broken = allocator.check().expect_err("it is on a free list");
     assert!(broken.contains("Pfn("), "says where: {broken}");
+}
+
+/// Both lists share the links of a page: freed, it is on the allocator's, and its holder's neighbours still lead to it.
+#[test]
+fn a_page_freed_on_a_list_of_its_holders_is_found_once_that_list_is_used() {
+    let mut allocator = machine_in_use();
+    let request = Request::new(0, Gfp::HIGHUSER_MOVABLE, CpuId(0));
+    let mut held = FrameList::default();
+    let pages = [(); 3].map(|()| allocator.get_page_from_freelist(&request, AllocFlags::NO_WATERMARKS).unwrap());
+    pages.iter().for_each(|&page| held.push_tail(&mut allocator.frames, page));
+    allocator.free(pages[1], CpuId(0));
+    allocator.check().expect("the allocator's own lists are sound so far");
+    held.remove(&mut allocator.frames, pages[2]);
+    allocator.check().expect_err("the page that was freed leads to the holder's next one");
 }

@@ -6,13 +6,19 @@
 
 use super::lists::{NR_PCP_LISTS, Pcp};
 use crate::allocator::PageAllocator;
+use crate::boot::MAX_CPUS;
 use crate::event::Observer;
 use crate::ids::{CpuId, NodeId, ZoneId};
 
 impl<O: Observer> PageAllocator<O> {
     /// A CPU beside the machine's; `home`: the one of the machine's that it stands for.
+    ///
+    /// # Panics
+    /// If `home` is not one of the machine's, or there are 65,536 CPUs already, those beside them included.
     pub fn add_cpu_beside(&mut self, node: NodeId, home: CpuId) -> CpuId {
         let before = self.cpu_node.len();
+        self.assert_of_the_machine(home);
+        assert!(before < MAX_CPUS, "all numbers of CPUs are taken");
         self.cpu_node.push(node);
         self.homes.push(home);
         for zone in (0..self.zones.len()).rev() {
@@ -23,12 +29,20 @@ impl<O: Observer> PageAllocator<O> {
 
     /// Whoever worked on `cpu` leaves: what lies on its lists goes on top of those of the CPU that it stood for. From now on it stands for
     /// `next`.
+    ///
+    /// # Panics
+    /// If `cpu` is not beside the machine's, or `next` is.
     pub fn leave_cpu_beside(&mut self, cpu: CpuId, next: CpuId) {
+        self.assert_of_the_machine(next);
         for zone in (0..self.zones.len() as u8).map(ZoneId) {
             self.hand_over_lists(self.pcp_number(zone, cpu), self.pcp_counting(zone, cpu));
         }
         let beside = cpu.index() - self.nr_cpus();
         self.homes[beside] = next;
+    }
+
+    fn assert_of_the_machine(&self, cpu: CpuId) {
+        assert!(cpu.index() < self.nr_cpus(), "{cpu:?} is none of the machine's");
     }
 
     /// The CPU of the machine that this one is, or stands for.
@@ -197,5 +211,21 @@ mod tests {
             assert_eq!(world.pcp_count(ZONE, CPU), 0);
             world.check().unwrap();
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "none of the machine's")]
+    fn nobody_stands_for_who_is_beside_the_machine_himself() {
+        let mut world = world(256, linux_6_18());
+        let thread = world.add_cpu_beside(NodeId(0), CPU);
+        world.add_cpu_beside(NodeId(0), thread);
+    }
+
+    #[test]
+    #[should_panic(expected = "all numbers of CPUs are taken")]
+    fn numbers_of_cpus_do_not_begin_anew() {
+        let cpu_node = alloc::vec![NodeId(0); 1 << 16];
+        let machine = Machine { cpu_node, ..Machine::uniform(SMALL, 1, 256, false) };
+        PageAllocator::new(&machine, linux_6_18(), ()).unwrap().add_cpu_beside(NodeId(0), CPU);
     }
 }

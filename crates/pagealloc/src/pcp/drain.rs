@@ -185,3 +185,52 @@ impl<O: Observer> PageAllocator<O> {
         self.pcps[number].count_at_tick = self.pcps[number].count;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::world::*;
+    use crate::*;
+    use alloc::vec::Vec;
+
+    /// CPU 0, of node 0, with twelve pages on its lists of each node's zone.
+    fn with_pages_of_both_nodes() -> World {
+        let mut world = zones(&[(0, ZoneType::Normal), (1, ZoneType::Normal)], linux_6_18());
+        for zone in [0, 1] {
+            world.set_pcp_limits(ZoneId(zone), 4, 16, 16);
+            let there = Request { nodemask: NodeMask(1 << zone), ..request(0, Migratetype::Movable) };
+            let pages: Vec<Pfn> = (0..10).map(|_| world.alloc_fast(&there).expect("memory")).collect();
+            pages.into_iter().for_each(|page| world.free(page, CPU));
+        }
+        world
+    }
+
+    fn counts(world: &World) -> [u32; 2] {
+        [0, 1].map(|zone| world.pcp_count(ZoneId(zone), CPU))
+    }
+
+    #[test]
+    fn idle_lists_of_a_remote_zone_go_a_batch_a_tick_after_three() {
+        let mut world = with_pages_of_both_nodes();
+        assert_eq!(counts(&world), [12, 12]);
+        let remote: Vec<u32> = (0..6)
+            .map(|_| {
+                world.pcp_decay(CPU);
+                assert_eq!(counts(&world)[0], 12, "those of the CPU's own node stay");
+                counts(&world)[1]
+            })
+            .collect();
+        assert_eq!(remote, [12, 12, 8, 4, 0, 0]);
+        world.check().unwrap();
+    }
+
+    #[test]
+    fn a_remote_list_in_use_is_left_alone() {
+        let mut world = with_pages_of_both_nodes();
+        let there = Request { nodemask: NodeMask(2), ..request(0, Migratetype::Movable) };
+        for left in (6..12).rev() {
+            world.pcp_decay(CPU);
+            world.alloc_fast(&there).expect("memory");
+            assert_eq!(counts(&world)[1], left, "each page taken starts the three ticks anew");
+        }
+    }
+}

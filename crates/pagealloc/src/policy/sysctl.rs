@@ -193,7 +193,7 @@ pub const SYSCTLS: &[SysctlInfo] = &[
     },
     SysctlInfo {
         name: "min_free_kbytes",
-        range: SysctlRange { min: 0, max: 4294967295, hole: None },
+        range: SysctlRange { min: 0, max: 2147483647, hole: None },
         unit: "KiB; default computed from memory",
         kernels: "all",
         in_replays: None,
@@ -229,7 +229,7 @@ pub const SYSCTLS: &[SysctlInfo] = &[
         == WatermarkGap::ScaleFactor),
     SysctlInfo {
         in_replays: Some(
-            "nodes do not reclaim for themselves; it decides the order of zones of linux-3.12 to linux-4.6 only",
+            "nodes do not reclaim for themselves; it decides the order of zones of linux-3.10+fair and linux-3.12 only",
         ),
         ..scalar!(zone_reclaim_mode, 0..=7, "bits: 1 on, 2 write, 4 unmap", "all")
     },

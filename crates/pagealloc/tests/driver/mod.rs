@@ -4,6 +4,7 @@
 //! passes) holds for every policy; the exact one runs the reference model in lock-step and compares every answer, every
 //! event and every free list. Everything follows from a seed, which each failure prints.
 
+mod beyond;
 mod ops;
 mod oracle;
 mod rng;
@@ -36,6 +37,8 @@ pub struct Tally {
     pub captured: u64,
     pub isolated: u64,
     pub unreserved: u64,
+    /// Pages of CMA's blocks.
+    pub of_cma: u64,
 }
 
 /// An allocator, what is known about it, and a source of chance.
@@ -52,6 +55,8 @@ pub struct Driver {
     pub managed: u64,
     /// Share of memory that allocations aim at now, in 1/256.
     pub target: u64,
+    /// Lists beside a CPU's, where there is no model.
+    pub beside: Option<CpuId>,
     /// `check()` runs every so many operations.
     pub check_every: u64,
     /// Scratch for what happened last, in words, for failures.
@@ -74,9 +79,13 @@ impl Driver {
             live_pages: 0,
             managed,
             target: 128,
+            beside: None,
             check_every: check_every.max(world.check_every),
             last: String::from("boot"),
         };
+        if driver.model.is_none() {
+            driver.beside = Some(driver.engine.add_cpu_beside(NodeId(0), CpuId(0)));
+        }
         driver.engine.observer.clear();
         driver.verify();
         driver.fill(world.filled);
@@ -114,6 +123,7 @@ impl Driver {
             self.release(page, CpuId(0));
         }
         self.drain_all(None);
+        self.end_isolation();
         self.verify();
         let free: u64 = (0..self.engine.nr_zones()).map(|zone| self.engine.free_pages(ZoneId(zone as u8))).sum();
         assert_eq!(free, self.managed, "pages were lost");

@@ -27,6 +27,12 @@ impl Driver {
         if self.rng.one_in(512) {
             self.target = self.rng.below(257);
         }
+        if self.rng.one_in(128) {
+            return self.set_type();
+        }
+        if self.model.is_none() && self.rng.one_in(32) {
+            return self.go_beyond_the_model();
+        }
         let wants_more = self.live_pages * 256 < self.managed * self.target;
         match self.rng.below(64) {
             0..44 if wants_more => self.allocate(),
@@ -46,7 +52,20 @@ impl Driver {
     }
 
     fn cpu(&mut self) -> CpuId {
+        if let Some(beside) = self.beside
+            && self.rng.one_in(8)
+        {
+            return beside;
+        }
         CpuId(self.rng.below(self.engine.nr_cpus() as u64) as u16)
+    }
+
+    /// A block that some zone has.
+    pub fn block(&mut self) -> BlockId {
+        let zone = self.zone();
+        let ZoneInfo { start, end, .. } = self.engine.zone_info(zone);
+        let pfn = start.0 + self.rng.below((end.0 - start.0).into()) as u32;
+        self.engine.geometry.block_of(Pfn(pfn))
     }
 
     fn zone(&mut self) -> ZoneId {
@@ -238,6 +257,19 @@ impl Driver {
             model.kswapd_awake[node.index()] = awake;
             model.dirty_limited[node.index()] = limited;
         });
+    }
+
+    /// A block is given a type from outside, CMA among them. Those of the HighAtomic reserve are the allocator's to give and to take.
+    fn set_type(&mut self) {
+        const TYPES: [Migratetype; 4] =
+            [Migratetype::Unmovable, Migratetype::Movable, Migratetype::Reclaimable, Migratetype::Cma];
+        let (block, migratetype) = (self.block(), *self.rng.pick(&TYPES));
+        if self.engine.block_type(block) == Migratetype::HighAtomic {
+            return;
+        }
+        self.last = format!("{block:?} becomes {migratetype:?}");
+        self.engine.set_block_type(block, migratetype);
+        self.agree("type", (), |model| model.set_block_type(block, migratetype));
     }
 
     fn drain(&mut self) {

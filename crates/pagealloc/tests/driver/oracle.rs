@@ -47,6 +47,8 @@ impl Driver {
             return;
         };
         self.tally.allocated += 1;
+        let of_cma = self.engine.block_type(self.engine.geometry.block_of(pfn)) == Migratetype::Cma;
+        self.tally.of_cma += u64::from(of_cma);
         let zone = self.engine.zone_info(self.engine.zone_of(pfn));
         assert!(zone.kind <= request.gfp.highest_zone(), "{pfn:?} lies in {zone:?}: {}", self.last);
         assert!(request.nodemask.contains(zone.node), "{pfn:?} lies on {:?}: {}", zone.node, self.last);

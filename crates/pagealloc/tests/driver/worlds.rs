@@ -45,7 +45,7 @@ const BLOCKS_OF_32: Geometry = Geometry { page_shift: 12, max_order: 7, pagebloc
 /// Blocks of 32 pages, orders up to 6.
 const BLOCKS_OF_32_AND_64: Geometry = Geometry { page_shift: 12, max_order: 6, pageblock_order: 5, pmd_order: 5 };
 
-/// A zone of whole blocks; `holes` are missing from it.
+/// A zone, mostly of whole blocks; `holes` are missing from it.
 fn zone(node: u8, kind: ZoneType, start: u32, pages: u32, holes: &[(u32, u32)]) -> ZoneSpan {
     let (mut managed, mut at) = (Vec::new(), start);
     for &(hole, length) in holes {
@@ -114,6 +114,17 @@ pub fn worlds() -> Vec<World> {
             min_free_kbytes: 512,
             filled: 240,
             check_every: 64,
+        },
+        World {
+            name: "zones that begin and end amid blocks",
+            machine: machine(
+                BLOCKS_OF_16,
+                &[0, 0],
+                vec![],
+                vec![zone(0, Dma32, 3, 250, &[]), zone(0, Normal, 261, 300, &[])],
+            ),
+            min_free_kbytes: 64,
+            ..World::SMALL
         },
     ]
 }

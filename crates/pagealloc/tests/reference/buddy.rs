@@ -109,8 +109,18 @@ impl Model {
         start..start + self.geometry.pageblock_pages()
     }
 
-    /// 3.9: pages moved.
+    /// Whether all of a block lies in the zone.
+    pub fn lies_in(&self, zone: usize, block: BlockId) -> bool {
+        let (frames, Zone { start, end, .. }) = (self.frames_of(block), &self.zones[zone]);
+        *start <= frames.start && frames.end <= *end
+    }
+
+    /// 3.9: pages moved. None, if part of the block is outside the zone.
     pub fn move_block(&mut self, zone: usize, block: BlockId, to: Migratetype) -> u64 {
+        if self.lies_in(zone, block) { self.move_frames(zone, block, to) } else { 0 }
+    }
+
+    fn move_frames(&mut self, zone: usize, block: BlockId, to: Migratetype) -> u64 {
         let mut moved = 0;
         for pfn in self.frames_of(block).map(Pfn) {
             if let Frame::FreeHead(order) = self.frames[pfn.index()] {
@@ -120,6 +130,28 @@ impl Model {
             }
         }
         moved
+    }
+
+    /// A type from outside: a free page that is larger is cut at its blocks first, and all of the block's pages follow.
+    pub fn set_block_type(&mut self, block: BlockId, to: Migratetype) {
+        let (start, pageblock_order) = (self.geometry.block_start(block), self.geometry.pageblock_order);
+        let first = self.frames_of(block).find(|&pfn| self.frames[pfn as usize] != Frame::Absent);
+        let zone = first.map(|pfn| self.zone_of(Pfn(pfn)));
+        for order in pageblock_order + 1..=self.max_order() {
+            let head = start.align_down(order);
+            if let Some(zone) = zone.filter(|&zone| self.is_free(zone, head, order)) {
+                self.take(zone, head, order);
+                for index in 0..1 << (order - pageblock_order) {
+                    let piece = head.add(index << pageblock_order);
+                    self.add(zone, piece, pageblock_order, self.block_type(piece), true);
+                }
+                break;
+            }
+        }
+        self.block_types[block.index()] = to;
+        if let Some(zone) = zone {
+            self.move_frames(zone, block, to);
+        }
     }
 
     /// 11.13, asked at each step of a merge.
@@ -158,14 +190,14 @@ impl Model {
         let Frame::FreeHead(order) = self.frames[pfn.index()] else { panic!("{pfn:?} is not free") };
         let zone = self.zone_of(pfn);
         if self.block_type(pfn) != Migratetype::Isolate {
-            // CMA, which the flag is about, does not occur here.
             let Zone { marks, boost, .. } = &self.zones[zone];
-            let mark = match self.policy.compaction.target_mark {
-                TargetMark::Low => marks[1] + boost,
-                TargetMark::MinBoosted => marks[0] + boost,
-                TargetMark::Min => marks[0],
-            } + (1 << order);
-            if !self.watermark_ok(zone, 0, mark, ZoneType::Dma, AllocFlags::CMA, self.free_pages(zone)) {
+            let (mark, flags) = match self.policy.compaction.target_mark {
+                TargetMark::Low => (marks[1] + boost, AllocFlags::NONE),
+                TargetMark::MinBoosted => (marks[0] + boost, AllocFlags::CMA),
+                TargetMark::Min => (marks[0], AllocFlags::CMA),
+            };
+            let mark = mark + (1 << order);
+            if !self.watermark_ok(zone, 0, mark, ZoneType::Dma, flags, self.free_pages(zone)) {
                 return 0;
             }
         }
@@ -174,9 +206,11 @@ impl Model {
         if order + 1 >= self.geometry.pageblock_order {
             let first = self.block_of(pfn);
             for block in first..first + (1 << order.saturating_sub(self.geometry.pageblock_order)) {
-                if self.block_types[block].is_mergeable() {
-                    if self.policy.list_types == ListTypes::Strict {
-                        self.move_block(zone, BlockId(block as u32), Migratetype::Movable);
+                let strict = self.policy.list_types == ListTypes::Strict;
+                let id = BlockId(block as u32);
+                if self.block_types[block].is_mergeable() && (!strict || self.lies_in(zone, id)) {
+                    if strict {
+                        self.move_block(zone, id, Migratetype::Movable);
                     }
                     self.block_types[block] = Migratetype::Movable;
                 }
@@ -205,7 +239,11 @@ impl Model {
             return;
         }
         if order < self.geometry.pageblock_order {
-            self.move_block(zone, self.geometry.block_of(pfn), Migratetype::HighAtomic);
+            let block = self.geometry.block_of(pfn);
+            if !self.lies_in(zone, block) {
+                return;
+            }
+            self.move_block(zone, block, Migratetype::HighAtomic);
         }
         self.retype(pfn, order, Migratetype::HighAtomic);
         self.zones[zone].reserved_highatomic += block_pages.max(1 << order);

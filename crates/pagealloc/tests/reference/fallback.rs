@@ -1,13 +1,14 @@
 //! Chapter 4: taking pages of another type, era by era.
 
 use super::*;
-use Migratetype::{HighAtomic, Movable, Reclaimable, Unmovable};
+use Migratetype::{Cma, HighAtomic, Movable, Reclaimable, Unmovable};
 
 /// 4.4: what a batch starts its next page with.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     #[default]
     Normal,
+    Cma,
     Steal,
 }
 
@@ -38,7 +39,10 @@ impl Model {
     /// 4.3: the source type and its head page.
     fn source(&self, zone: usize, order: Order, wanted: Migratetype) -> Option<(Migratetype, Pfn)> {
         let head = |from: Migratetype| self.zones[zone].free[order as usize][from.index()].front().copied();
-        Self::sources(wanted).into_iter().find_map(|from| Some((from, head(from)?)))
+        // 3.x: CMA is the first source of Movable.
+        let cma = self.policy.fallback == Fallback::HalfMoved3x && wanted == Movable;
+        let first = cma.then_some(Cma).into_iter();
+        first.chain(Self::sources(wanted)).find_map(|from| Some((from, head(from)?)))
     }
 
     pub fn find_fallback(&self, zone: usize, order: Order, wanted: Migratetype) -> Option<Migratetype> {
@@ -71,6 +75,13 @@ impl Model {
         flags: AllocFlags,
         mode: &mut Mode,
     ) -> Option<Pfn> {
+        let cma = self.free_of_type(zone, Cma);
+        if flags.contains(AllocFlags::CMA)
+            && cma > self.free_pages(zone) / 2
+            && let Some(pfn) = self.smallest(zone, order, Cma)
+        {
+            return Some(pfn); // 3.13
+        }
         match self.policy.fallback {
             Fallback::ClaimThenSteal { batch_mode } => {
                 if !batch_mode {
@@ -78,24 +89,33 @@ impl Model {
                 }
                 self.claim_then_steal(zone, order, wanted, flags, mode)
             }
-            Fallback::FreeAndAlikeStrict => match self.smallest(zone, order, wanted) {
-                Some(pfn) => Some(pfn),
-                None => self.fall_back_strict(zone, order, wanted, flags),
-            },
+            Fallback::FreeAndAlikeStrict => self
+                .smallest(zone, order, wanted)
+                .or_else(|| self.smallest_cma(zone, order, flags))
+                .or_else(|| self.fall_back_strict(zone, order, wanted, flags)),
             Fallback::FreeAndAlike => loop {
-                if let Some(pfn) = self.smallest(zone, order, wanted) {
-                    break Some(pfn);
+                let own = self.smallest(zone, order, wanted).or_else(|| self.smallest_cma(zone, order, flags));
+                if own.is_some() {
+                    break own;
                 }
                 self.steal_into_lists(zone, order, wanted, flags)?;
             },
             Fallback::HalfMoved | Fallback::HalfMoved3x => self
                 .smallest(zone, order, wanted)
+                .or_else(|| {
+                    let apart = self.policy.fallback == Fallback::HalfMoved;
+                    if apart { self.smallest_cma(zone, order, flags) } else { None }
+                })
                 .or_else(|| self.fall_back_half_moved(zone, order, wanted))
                 .or_else(|| {
                     let reserve = self.policy.reserve == Reserve::MigrateReserve;
                     if reserve { self.smallest(zone, order, HighAtomic) } else { None }
                 }),
         }
+    }
+
+    fn smallest_cma(&mut self, zone: usize, order: Order, flags: AllocFlags) -> Option<Pfn> {
+        if flags.contains(AllocFlags::CMA) { self.smallest(zone, order, Cma) } else { None }
     }
 
     // ---- 6.15+
@@ -108,11 +128,18 @@ impl Model {
         flags: AllocFlags,
         mode: &mut Mode,
     ) -> Option<Pfn> {
-        if *mode == Mode::Normal {
-            if let Some(pfn) = self.smallest(zone, order, wanted) {
+        if *mode == Mode::Normal
+            && let Some(pfn) = self.smallest(zone, order, wanted)
+        {
+            return Some(pfn);
+        }
+        if *mode != Mode::Steal {
+            if let Some(pfn) = self.smallest_cma(zone, order, flags) {
+                *mode = Mode::Cma;
                 return Some(pfn);
             }
             if let Some(pfn) = self.claim(zone, order, wanted, flags) {
+                *mode = Mode::Normal;
                 return Some(pfn);
             }
         }
@@ -163,6 +190,9 @@ impl Model {
             return Some(head);
         }
         self.boost_for(zone, flags);
+        if !self.lies_in(zone, self.geometry.block_of(head)) {
+            return None;
+        }
         if self.free_and_alike(head, wanted) < 1 << (self.block_order() - 1) && self.grouping {
             return None;
         }
@@ -250,8 +280,9 @@ impl Model {
             self.boost_for(zone, flags);
             if claimable {
                 let suitable = self.free_and_alike(head, wanted);
-                self.move_block(zone, self.geometry.block_of(head), wanted);
-                if suitable >= 1 << (self.block_order() - 1) || !self.grouping {
+                if self.move_block(zone, self.geometry.block_of(head), wanted) == 0 {
+                    self.move_page(zone, head, found, wanted);
+                } else if suitable >= 1 << (self.block_order() - 1) || !self.grouping {
                     self.retype(head, 0, wanted);
                 }
             } else {
@@ -273,18 +304,19 @@ impl Model {
     fn fall_back_half_moved(&mut self, zone: usize, order: Order, wanted: Migratetype) -> Option<Pfn> {
         let at = |found: Order| self.source(zone, found, wanted).map(|(from, head)| (found, from, head));
         let (found, from, head) = (order..=self.geometry.max_order).rev().find_map(at)?;
-        if found >= self.block_order() {
+        let claims = from != Cma && self.may_claim(found, wanted);
+        if from != Cma && found >= self.block_order() {
             self.retype(head, found, wanted);
-        } else if self.may_claim(found, wanted) {
+        } else if claims {
             let moved = self.move_block(zone, self.geometry.block_of(head), wanted);
             if moved >= 1 << (self.block_order() - 1) || !self.grouping {
                 self.retype(head, 0, wanted);
             }
         }
         self.take(zone, head, found);
-        self.split(zone, head, found, order, wanted);
+        self.split(zone, head, found, order, if from == Cma { Cma } else { wanted });
         let names_itself = self.policy.extfrag_ownership == ExtfragOwnership::RequestIsFallback;
-        let told = if names_itself && self.may_claim(found, wanted) { wanted } else { from };
+        let told = if names_itself && claims { wanted } else { from };
         self.extfrag(head, order, found, wanted, told);
         Some(head)
     }

@@ -77,8 +77,9 @@ pub struct Model {
 impl Model {
     pub fn new(machine: &Machine, policy: Policy) -> Model {
         let geometry = machine.geometry;
-        let frames = machine.zones.iter().map(|zone| zone.start.0 + zone.spanned).max().unwrap() as usize;
-        let blocks = frames.div_ceil(geometry.pageblock_pages() as usize);
+        let end = machine.zones.iter().map(|zone| zone.start.0 + zone.spanned).max().unwrap() as usize;
+        let blocks = end.div_ceil(geometry.pageblock_pages() as usize);
+        let frames = blocks * geometry.pageblock_pages() as usize;
         let nodes = machine.zones.iter().map(|zone| zone.node.index()).max().unwrap() + 1;
         let mut model = Model {
             geometry,

@@ -73,6 +73,9 @@ impl Model {
         if !self.uses_reserves(flags) {
             free -= self.held_back(zone) as i64;
         }
+        if !flags.contains(AllocFlags::CMA) {
+            free -= self.free_of_type(zone, Migratetype::Cma) as i64;
+        }
         let mark = self.lowered(mark as i64, flags);
         if free <= mark + self.zones[zone].lowmem_reserve[highest as usize] as i64 {
             return false;
@@ -86,6 +89,7 @@ impl Model {
                 let reserve = flags.intersects(self.opens_highatomic() | AllocFlags::OOM);
                 let suitable = |lists: &Vec<VecDeque<Pfn>>| {
                     lists[..NR_PCP_TYPES].iter().any(|list| !list.is_empty())
+                        || flags.contains(AllocFlags::CMA) && !lists[Migratetype::Cma.index()].is_empty()
                         || reserve && !lists[Migratetype::HighAtomic.index()].is_empty()
                 };
                 order == 0 || self.zones[zone].free[order as usize..].iter().any(suitable)
