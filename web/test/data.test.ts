@@ -7,6 +7,7 @@ import { Film } from "../src/data/film";
 import { describeEvent, eventsOf, stays } from "../src/data/history";
 import { resample } from "../src/data/plots";
 import { mergeTimes, sampleAt } from "../src/data/times";
+import { changed, isNamed, verdict } from "../src/data/verdict";
 import { readView } from "../src/data/view";
 import { kindOf, table } from "../src/data/matrix";
 import { tickLabel, ticks } from "../src/ui/axis";
@@ -161,5 +162,26 @@ describe("numbers in words", () => {
     expect(tickLabel(90, 900)).toBe("1:30\u202fmin");
     expect(tickLabel(0.5, 2)).toBe("0.5\u202fs");
     for (const duration of [0.3, 11, 3600, 86400, 1e7]) expect(ticks(duration, 8).length).toBeLessThanOrEqual(9);
+  });
+});
+
+describe("a comparison", () => {
+  const row = (better: "lower" | "higher" | null, base: number, mean: number, significant = true) => {
+    const variant = { name: "b", mean, change: base === 0 ? null : mean / base - 1, significant };
+    return verdict({ row: "r", better, variants: [{ name: "a", mean: base }, variant] }, variant);
+  };
+
+  it("says what is better, from a baseline of 0 as well", () => {
+    expect([row("lower", 4, 2), row("lower", 2, 4), row("higher", 2, 4)]).toEqual(["better", "worse", "better"]);
+    expect([row("lower", 0, 70), row("higher", 0, 70)]).toEqual(["worse", "better"]);
+    expect([row(null, 2, 4), row("lower", 2, 4, false), row("lower", 2, 2)]).toEqual(["plain", "plain", "plain"]);
+  });
+
+  it("of single runs tells changes where there is a ratio", () => {
+    expect([changed(4, 5), changed(0, 0), changed(0, 5), changed(4, 0), changed(undefined, 1)]).toEqual([0.25, 0, null, -1, null]);
+  });
+
+  it("finds rows in whatever case", () => {
+    expect([isNamed("measure.swapin-791M", " 791m"), isNamed("oom_kill", "OOM"), isNamed("oom_kill", "thp")]).toEqual([true, true, false]);
   });
 });

@@ -80,6 +80,16 @@ impl Rows {
         self.0.iter().find(|row| row.name == name).map(|row| row.value)
     }
 
+    /// Value of a row, if it is known: 0 of a high order that has no row because nothing of it occurred.
+    pub(crate) fn known(&self, name: &str) -> Option<u64> {
+        let nothing_of_it = || {
+            let (kind, order) = name.split_once(".order")?;
+            let is_high = order.parse::<usize>().is_ok_and(|order| order > USUAL_MAX_ORDER);
+            self.get(&format!("{kind}.order0")).filter(|_| is_high).map(|_| 0)
+        };
+        self.get(name).or_else(nothing_of_it)
+    }
+
     /// All rows in order.
     pub fn iter(&self) -> impl Iterator<Item = &Row> {
         self.0.iter()
@@ -269,6 +279,16 @@ mod tests {
         let rows = Rows::of(&Outcome { failures: Some(vec![failed(0), failed(13), failed(13)]), ..Outcome::default() });
         let orders = [0, 10, 11, 13].map(|order| rows.get(&format!("alloc_fail.order{order}")));
         assert_eq!((orders, rows.get("alloc_fail")), ([Some(1), Some(0), None, Some(2)], Some(3)));
+    }
+
+    #[test]
+    fn high_orders_without_a_row_are_0_where_low_ones_are_known() {
+        let rows = Rows::read(
+            [("failed.order0", 3), ("free.order12", 1)].map(|(name, value)| Row { name: name.into(), value }).into(),
+        );
+        let known = ["failed.order0", "failed.order13", "failed.order9", "free.order12", "free.order13", "failed"]
+            .map(|row| rows.known(row));
+        assert_eq!(known, [Some(3), Some(0), None, Some(1), None, None]);
     }
 
     #[test]

@@ -202,7 +202,7 @@ impl ScenarioReport {
             (name, values)
         });
         for (name, values) in of_workload.chain(of_memory) {
-            text.push_str(&name);
+            text.push_str(&csv::field(&name));
             for value in values {
                 text.push(',');
                 text.push_str(&value.map(|value| value.to_string()).unwrap_or_default());

@@ -94,6 +94,8 @@ pub fn duration(nanoseconds: u64) -> String {
 /// A figure with as many digits as tell something: whole where it is large, two decimals at most.
 pub fn number(value: f64) -> String {
     match value {
+        // What is nearly nothing is rounded to 0 from either side.
+        0.0 => "0".to_owned(),
         _ if value == value.trunc() && value.abs() < 1e15 => format!("{value:.0}"),
         _ if value.abs() >= 10_000.0 => format!("{value:.0}"),
         _ if value.abs() >= 0.1 => format!("{value:.2}"),
@@ -142,6 +144,12 @@ mod tests {
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         assert!(lines[2].ends_with("kernel        mode=1"), "{text}");
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!([12_345.678, 1.0, 0.5, 0.012].map(number), ["12346", "1", "0.50", "0.0120"]);
+        assert_eq!(number(-0.0), "0", "not -0");
     }
 
     #[test]

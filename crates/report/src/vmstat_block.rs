@@ -49,16 +49,37 @@ impl fmt::Display for Value {
 const ZONES: [&str; 6] = ["dma", "dma32", "normal", "high", "movable", "device"];
 
 /// Base pages of a huge page, as mmtests has them built in.
-const HUGE_PAGE: i64 = 512;
+const HUGE_PAGE: u64 = 512;
 
 /// Reclaimed per scanned, in percent; 100 when nothing was scanned.
 pub fn efficiency(reclaimed: u64, scanned: u64) -> u64 {
-    (100 * reclaimed).checked_div(scanned).unwrap_or(100)
+    share(reclaimed, scanned.into()).unwrap_or(100)
 }
 
 /// Direct scans in percent of all; 0 when there were none.
 pub fn percentage_direct(direct: u64, kswapd: u64) -> u64 {
-    (100 * direct).checked_div(direct + kswapd).unwrap_or(0)
+    share(direct, u128::from(direct) + u128::from(kswapd)).unwrap_or(0)
+}
+
+/// Whole percent; nothing of 0. Products are wider than the counters that they are of.
+fn share(part: u64, whole: u128) -> Option<u64> {
+    (100 * u128::from(part)).checked_div(whole).map(capped)
+}
+
+fn capped(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+/// Sum of counters, each so many times, in millions.
+fn millions<const N: usize>(terms: [(u64, u64); N]) -> u64 {
+    let sum: u128 = terms.into_iter().map(|(times, counter)| u128::from(times) * u128::from(counter)).sum();
+    capped(sum / 1_000_000)
+}
+
+/// One counter without another.
+fn less(counter: u64, other: u64) -> i64 {
+    let most = if counter > other { i64::MAX } else { i64::MIN };
+    i64::try_from(i128::from(counter) - i128::from(other)).unwrap_or(most)
 }
 
 /// Pages per second.
@@ -69,17 +90,17 @@ pub fn velocity(pages: u64, seconds: f64) -> f64 {
 /// mmtests' cost of compaction, in millions of word copies. Scanning for free pages is not counted, because its model
 /// asks for a counter that does not exist.
 pub fn compaction_cost(migrate_scanned: u64, isolated: u64, migrated: u64, failed: u64) -> u64 {
-    (7 * migrate_scanned + 19 * isolated + 1038 * migrated + 14 * failed) / 1_000_000
+    millions([(7, migrate_scanned), (19, isolated), (1038, migrated), (14, failed)])
 }
 
 /// mmtests' cost of NUMA balancing, in millions.
 pub fn autonuma_cost(pte_updates: u64, hint_faults: u64, migrated: u64) -> u64 {
-    (7 * pte_updates + 5000 * hint_faults + 19 * migrated) / 1_000_000
+    millions([(7, pte_updates), (5000, hint_faults), (19, migrated)])
 }
 
 /// Writes of file pages by reclaim: all writes without swap-outs. Negative when swap-outs bypass reclaim's count.
 pub fn writes_file(vmscan_write: u64, swapped_out: u64) -> i64 {
-    vmscan_write as i64 - swapped_out as i64
+    less(vmscan_write, swapped_out)
 }
 
 /// What rows are made from.
@@ -105,7 +126,7 @@ impl Source<'_> {
     /// The counter, or where the kernel splits it the sum of its zones'.
     fn whole_or_by_zone(&self, name: &str) -> Option<u64> {
         let zones = || ZONES.iter().filter_map(|zone| self.counters.get(&format!("{name}_{zone}")).copied());
-        let by_zone = || zones().next().is_some().then(|| zones().sum());
+        let by_zone = || zones().reduce(u64::saturating_add);
         self.counters.get(name).copied().or_else(by_zone)
     }
 
@@ -137,7 +158,7 @@ impl Source<'_> {
     fn zone_velocity(&self, zone: &str) -> Option<Value> {
         let names = [format!("pgscan_kswapd_{zone}"), format!("pgscan_direct_{zone}")];
         names.iter().any(|name| self.known(name)).then_some(())?;
-        self.per_second(names.iter().map(|name| self.get(name)).sum())
+        self.per_second(names.iter().map(|name| self.get(name)).fold(0, u64::saturating_add))
     }
 
     fn per_second(&self, pages: u64) -> Option<Value> {
@@ -168,7 +189,7 @@ impl Formula {
 }
 
 fn int(value: u64) -> Value {
-    Value::Int(value as i64)
+    Value::Int(less(value, 0))
 }
 
 use Formula::{Counter, Of};
@@ -254,7 +275,7 @@ pub fn labels() -> impl Iterator<Item = &'static str> {
 }
 
 fn minor_faults(s: &Source) -> Option<Value> {
-    s.known("pgfault").then(|| Value::Int(s.get("pgfault") as i64 - s.get("pgmajfault") as i64))
+    s.known("pgfault").then(|| Value::Int(less(s.get("pgfault"), s.get("pgmajfault"))))
 }
 
 fn kswapd_efficiency(s: &Source) -> Option<Value> {
@@ -285,8 +306,8 @@ fn numa_range_updates(s: &Source) -> Option<Value> {
 }
 
 fn numa_pte_updates(s: &Source) -> Option<Value> {
-    let huge = s.get("numa_huge_pte_updates") as i64;
-    s.known("numa_pte_updates").then(|| Value::Int(s.get("numa_pte_updates") as i64 - HUGE_PAGE * huge))
+    let huge = s.get("numa_huge_pte_updates").saturating_mul(HUGE_PAGE);
+    s.known("numa_pte_updates").then(|| Value::Int(less(s.get("numa_pte_updates"), huge)))
 }
 
 const NUMA: [&str; 3] = ["numa_pte_updates", "numa_hint_faults", "numa_pages_migrated"];
@@ -378,6 +399,30 @@ mod tests {
     fn stalls_are_summed_over_zones() {
         let counters = counters(&[("allocstall_dma32", 3), ("allocstall_movable", 4)]);
         assert_eq!(printed(&counters, 1.0, "Allocation stalls").as_deref(), Some("7"));
+    }
+
+    /// They came out as -1, 0% and remainders.
+    #[test]
+    fn counters_of_any_size() {
+        let names = [
+            "pgscan_kswapd",
+            "pgsteal_kswapd",
+            "pgscan_direct",
+            "pgmigrate_success",
+            "numa_hint_faults",
+            "pgmajfault",
+            "pgfault",
+        ];
+        let mut counters = counters(&names.map(|name| (name, u64::MAX)));
+        counters.insert("pgfault".into(), 0);
+        let row = |label| printed(&counters, 1.0, label);
+        assert_eq!(row("Kswapd pages scanned"), Some(i64::MAX.to_string()));
+        assert_eq!(row("Minor Faults"), Some(i64::MIN.to_string()));
+        assert_eq!(row("Kswapd efficiency").as_deref(), Some("100%"));
+        assert_eq!(row("Percentage direct scans").as_deref(), Some("50%"));
+        assert_eq!(compaction_cost(0, 0, u64::MAX / 1038, 0), 18_446_744_073_709);
+        assert_eq!(compaction_cost(u64::MAX, u64::MAX, u64::MAX, u64::MAX), 19_885_590_111_458_896);
+        assert_eq!(autonuma_cost(0, u64::MAX, 0), 92_233_720_368_547_758);
     }
 
     #[test]

@@ -312,6 +312,36 @@ fn a_baseline_of_zero_is_no_ratio() {
     let comparison = compare(&all, Options::default());
     assert!(comparison.to_table().contains("From a baseline of 0"));
     assert_eq!(comparison.to_json()["rows"][0]["variants"][1]["change"], serde_json::Value::Null);
+    // Of a row without a direction only the deviation has such a percentage.
+    let mut neutral = runs.seeds("same", "compact_stall", &[5, 5, 5]);
+    neutral.extend(runs.seeds("other", "compact_stall", &[4, 5, 6]));
+    let options = Options { rows: vec!["compact_stall".into()], ..Options::default() };
+    let table = compare(&neutral, options).to_table();
+    assert_eq!(line(&table, "Stddev compact_stall"), "Stddev compact_stall 0.00 ( 0.00%) 1.00 ( -99.00%)");
+    assert!(table.contains("From a baseline of 0"), "{table}");
+}
+
+/// A row of a high order is only there where something is in it: the mean was one over the runs that have it.
+#[test]
+fn a_high_order_that_a_run_lacks_is_0_there() {
+    let runs = Runs::new();
+    let mut all = Vec::new();
+    for (at, failed) in [Some(6), None, None].into_iter().enumerate() {
+        let rows = [Some(("failed.order0", 1)), failed.map(|count| ("failed.order13", count))];
+        let rows: Vec<_> = rows.into_iter().flatten().collect();
+        all.push(runs.add(&format!("old{at}"), &Made { seed: at as u64, ..DEMO }, &rows));
+        all.push(runs.add(
+            &format!("new{at}"),
+            &Made { seed: at as u64, policy: "new", ..DEMO },
+            &[("failed.order0", 1)],
+        ));
+    }
+    let comparison = compare(&all, Options::default());
+    assert_eq!(
+        line(&comparison.to_table(), "Amean  failed.order13"),
+        "Amean failed.order13 2.00 ( 0.00%) 0.00 ( 100.00%)"
+    );
+    assert!(comparison.caveats.is_empty(), "{:?}", comparison.caveats);
 }
 
 #[test]
@@ -339,6 +369,15 @@ fn long_numbers_keep_their_column() {
         line(&table, "Amean  workload.elapsed"),
         "Amean workload.elapsed 600500.00M ( 0.00%) 500500.00M * 16.65%*"
     );
+    let mut all = runs.seeds("few", "oom_kill", &[1, 1, 1]);
+    all.extend(runs.seeds("many", "oom_kill", &[1_000_000, 1_000_001, 1_000_002]));
+    let wide = compare(&all, Options::default());
+    assert!(wide.to_table().contains(") 1000001.00 *-100000000.00%*"), "{}", wide.to_table());
+    let medians = compare(&all, Options { rule: Rule::Benchstat, ..Options::default() }).to_table();
+    assert!(medians.contains("With so few runs no difference can reach p < 0.05"), "{medians}");
+    all.extend(runs.seeds("more", "oom_kill", &[1, 2, 3, 4, 5]));
+    let medians = compare(&all, Options { rule: Rule::Benchstat, ..Options::default() }).to_table();
+    assert!(medians.contains("1 of the 2 variants beside the baseline can't reach"), "3 and 5 runs can: {medians}");
 }
 
 #[test]
@@ -445,4 +484,25 @@ fn measures_are_compared_by_their_samples() {
     let table = comparison.to_table();
     let line = table.lines().find(|line| line.starts_with("Amean") && line.contains("measure.ops")).expect("a row");
     assert!(line.ends_with("101.50 * 802.22%*"), "{table}");
+    let json = comparison.to_json();
+    let row = json["rows"].as_array().expect("rows").iter().find(|row| row["row"] == "measure.ops").expect("a row");
+    assert_eq!(row["better"], "higher", "for programs and for the page, too");
+    assert!(comparison.to_csv().contains("\nmeasure.ops,higher,,base,2,11.25,"), "{}", comparison.to_csv());
+    assert!(comparison.to_go_benchmarks().contains("\nBenchmarkReplay/row=measure.ops 1 11.5 1/s\n"));
+}
+
+/// Rounding made a difference of figures that are the same in all runs, and a star.
+#[test]
+fn measures_that_never_vary_do_not_differ() {
+    let runs = Runs::new();
+    let run = |policy: &'static str, seed: u64| {
+        let selection = runs.add(&format!("{policy}{seed}"), &Made { policy, seed, ..DEMO }, &[]);
+        let measured = json!({policy: {"measure.ops": {"unit": "1/s", "better": "higher", "samples": [0.1]}}});
+        runs.write(&format!("{policy}{seed}"), "measures.json", &measured.to_string());
+        selection
+    };
+    let all: Vec<_> = (1..=3).map(|seed| run("base", seed)).chain((1..=6).map(|seed| run("fast", seed))).collect();
+    let comparison = compare(&all, Options { rule: Rule::Mmtests2018, ..Options::default() });
+    assert_eq!(line(&comparison.to_table(), "Amean  measure.ops"), "Amean measure.ops 0.10 ( 0.00%) 0.10 ( 0.00%)");
+    assert_eq!(comparison.to_json()["rows"][0]["variants"][1]["p_welch"], 1.0);
 }

@@ -151,3 +151,16 @@ fn a_page_says_how_it_was_made() {
     assert!(page.contains("signal: 9 (SIGKILL)\n") && !page.contains("\n\n\n"), "{page}");
     assert!(page.ends_with("## What this can't tell\n\nAnything at all.\n"), "{page}");
 }
+
+#[test]
+fn a_bar_that_nothing_can_miss_is_refused() {
+    let refused = |test: &str| {
+        let text = format!("{STUDY}\n[[check]]\nsays = \"it holds\"\ntest = {test}\n");
+        Study::parse(&text).expect_err("refused").to_string()
+    };
+    let words =
+        refused("{ kind = \"points\", figures = [\"part\", \"rest\"], published = [1], of = \"s:a\", points = 1 }");
+    assert_eq!(words, "check `it holds`: there are 2 figures and 1 published values");
+    let words = refused("{ kind = \"ratio\", figure = \"part\", of = \"s:a\", base = \"s:b\" }");
+    assert_eq!(words, "check `it holds`: neither `min` nor `max` is given");
+}

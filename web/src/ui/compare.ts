@@ -3,18 +3,12 @@
 import { chosen, type Context } from "../core/context";
 import { h, numeric } from "../core/dom";
 import { change, count, probability } from "../core/format";
+import { changed, isNamed, verdict, type Verdict } from "../data/verdict";
 import type { Comparison, ComparisonRow, Measured } from "../data/view";
 import { badge, section, type Part } from "./picker";
 
 /** Rows that answer "did it help, and what did it cost", shown first if they are there. */
 const HEADLINES = ["extfrag_total", "thp_fault_alloc", "thp_fault_fallback", "allocstall", "compact_stall", "pgscan_direct"];
-
-type Verdict = "better" | "worse" | "plain";
-
-function verdict(row: ComparisonRow, variant: Measured): Verdict {
-  if (!variant.significant || !row.better || !variant.change) return "plain";
-  return variant.change < 0 === (row.better === "lower") ? "better" : "worse";
-}
 
 /** Signs as well as colours: neither alone tells everybody. */
 const SIGNS: Record<Verdict, string> = { better: "✓ better", worse: "✗ worse", plain: "" };
@@ -120,7 +114,7 @@ function measured(compare: Comparison, part: Part): HTMLElement {
   const filter = (): void => {
     let visible = 0;
     for (const { line, row } of lines) {
-      const fits = row.row.includes(search.value.trim().toLowerCase());
+      const fits = isNamed(row.row, search.value);
       line.hidden = !fits || (only.checked && !row.variants.some((variant) => variant.significant));
       if (!line.hidden) visible++;
     }
@@ -159,7 +153,7 @@ function counters(context: Context, part: Part): HTMLElement | null {
         const values = runs.map(({ machine }) => machine.run.counters?.[name]);
         const cells = values.map((value) => numeric(count(value)));
         const [a, b] = values;
-        if (values.length === 2) cells.push(numeric(a && b !== undefined ? change(b / a - 1) : "–"));
+        if (values.length === 2) cells.push(numeric(a === 0 && b ? "from 0" : change(changed(a, b))));
         return h("tr", {}, h("th", { scope: "row" }, h("code", {}, name)), ...cells);
       }),
     );

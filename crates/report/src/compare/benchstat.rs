@@ -3,7 +3,7 @@
 
 use super::layout::{banks, header, in_room};
 use super::rule::Rule;
-use super::{Comparison, change};
+use super::{Comparison, Variant, change};
 use crate::stats::{self, ALPHA, CONFIDENCE, Interval};
 use crate::text::heading;
 use std::fmt::Write;
@@ -34,7 +34,7 @@ pub(super) fn table(text: &mut String, comparison: &Comparison) {
                 let median = median(&comparison.variants[variant].samples(row));
                 let _ = write!(line, " {median:>width$}", width = MEDIAN - 1);
                 if variant > 0 {
-                    let _ = write!(line, "{:>DIFFERENCE$}", difference(comparison, row, variant));
+                    let _ = write!(line, " {:>width$}", difference(comparison, row, variant), width = DIFFERENCE - 1);
                 }
             }
             let _ = writeln!(text, "{}{}", line.trim_end(), comparison.mark(row));
@@ -86,10 +86,22 @@ fn footer(text: &mut String, comparison: &Comparison) {
         }
         _ => {}
     }
-    let base = comparison.variants[0].runs.len();
-    let others = comparison.variants.iter().skip(1).map(|variant| stats::smallest_p(base, variant.runs.len()));
-    if others.fold(0.0, f64::max) >= ALPHA {
-        text.push_str("With so few runs no difference can reach p < 0.05: 4 runs a variant are the least.\n");
+    text.push_str(&too_few_runs(comparison));
+}
+
+/// A line about variants that have too few runs for any difference from the baseline to be told.
+fn too_few_runs(comparison: &Comparison) -> String {
+    let [base, others @ ..] = comparison.variants.as_slice() else { return String::new() };
+    let smallest = |variant: &Variant| stats::smallest_p(base.runs.len(), variant.runs.len());
+    match others.iter().filter(|variant| smallest(variant) >= ALPHA).count() {
+        0 => String::new(),
+        all if all == others.len() => {
+            "With so few runs no difference can reach p < 0.05: 4 runs a variant are enough.\n".to_owned()
+        }
+        some => format!(
+            "{some} of the {} variants beside the baseline can't reach p < 0.05 with so few runs: 4 a variant are enough.\n",
+            others.len()
+        ),
     }
 }
 
@@ -101,8 +113,8 @@ impl Comparison {
             let _ = writeln!(text, "policy: {}", variant.name);
             for run in &variant.runs {
                 for row in &self.rows {
-                    if let Some(value) = run.rows.get(row) {
-                        let _ = writeln!(text, "BenchmarkReplay/row={row} 1 {value} count");
+                    if let Some(value) = run.value(row) {
+                        let _ = writeln!(text, "BenchmarkReplay/row={row} 1 {value} {}", run.unit(row));
                     }
                 }
             }

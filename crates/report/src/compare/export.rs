@@ -86,7 +86,7 @@ impl Comparison {
             }
             object
         });
-        let better = self.options.directions.of(row).map(|better| better.name());
+        let better = self.better(row).map(|better| better.name());
         let calibrated = self.calibrated(row);
         json!({"row": row, "better": better, "calibrated": calibrated, "variants": variants.collect::<Vec<_>>()})
     }
@@ -98,7 +98,7 @@ impl Comparison {
              p_mann_whitney,p_welch,significant\n",
         );
         for row in &self.rows {
-            let better = self.options.directions.of(row).map_or("", |better| better.name());
+            let better = self.better(row).map_or("", |better| better.name());
             let calibrated = flag(self.calibrated(row));
             for (at, variant) in self.variants.iter().enumerate() {
                 let Figures { values, interval, against } = self.figures(row, at);

@@ -22,11 +22,11 @@ pub(super) fn table(text: &mut String, comparison: &Comparison) {
         comparison.rows_worth_a_line().into_iter().partition(|row| direction(row).is_some());
     let statistics = if comparison.options.full { FULL } else { BRIEF };
     let from_zero = section(text, comparison, "Rows with a better direction (positive is better)", &judged, statistics);
-    section(text, comparison, "Rows without one (positive is more)", &neutral, statistics);
-    footer(text, comparison, from_zero);
+    let neutral_too = section(text, comparison, "Rows without one (positive is more)", &neutral, statistics);
+    footer(text, comparison, from_zero || neutral_too);
 }
 
-/// Returns whether a percentage is from a baseline of zero.
+/// Returns whether a percentage is of a baseline of zero, which has no ratio.
 fn section(text: &mut String, comparison: &Comparison, title: &str, rows: &[&str], list: &[Statistic]) -> bool {
     if rows.is_empty() {
         return false;
@@ -82,7 +82,7 @@ fn cell(comparison: &Comparison, statistic: Statistic, row: &str, variant: usize
         value,
         percent,
         starred: verdict.is_some_and(|verdict| verdict.significant),
-        from_zero: base_value == Some(0.0) && value.is_some_and(|value| value != 0.0),
+        from_zero: base_value == Some(0.0) && percent.is_some_and(|percent| percent != 0.0),
     }
 }
 
@@ -103,8 +103,8 @@ impl std::fmt::Display for Cell {
             None => " ".repeat(COLUMN - VALUE),
             Some(_) => format!(" {open}{percent:>width$}{close}", width = PERCENT + 1),
         };
-        // A percentage that is wider than usual takes its room from the value, so that columns stay below each other.
-        write!(f, "{value:>width$}{bracket}", width = COLUMN.saturating_sub(bracket.len()))
+        // A percentage that is wider than usual takes its room from the value, so that columns stay below each other, and a gap remains.
+        write!(f, " {value:>width$}{bracket}", width = COLUMN.saturating_sub(bracket.len() + 1))
     }
 }
 

@@ -91,7 +91,10 @@ impl Comparison {
         let trends = trend::trends(&variants, &asked_for(&options.trend, &known)?, options.every);
         caveats.extend(no_kernel(&variants).filter(|_| options.kernel));
         caveats.extend(missing_rows(&variants, &rows));
-        caveats.extend(options.every.is_none().then(|| trend::caveat(&variants, &trends)).flatten());
+        match options.every {
+            None => caveats.extend(trend::caveat(&variants, &trends)),
+            Some(_) => caveats.extend(trend::left_out(&variants, &trends)),
+        }
         Ok(Comparison { variants, caveats, options, rows, trends })
     }
 

@@ -6,6 +6,7 @@ use crate::calibration::Verdict;
 use crate::json::SCHEMA_VERSION;
 use crate::manifest::SCHEMA;
 use crate::rows::{Row, Rows};
+use crate::stats;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -43,6 +44,17 @@ pub struct Run {
 }
 
 impl Run {
+    /// A row's figure: what was counted, or the mean of what was measured.
+    pub fn value(&self, row: &str) -> Option<f64> {
+        let measured = || stats::mean(&self.measured(row)?.samples);
+        self.rows.known(row).map(|count| count as f64).or_else(measured)
+    }
+
+    /// A row's unit in one word.
+    pub(super) fn unit(&self, row: &str) -> &str {
+        self.measured(row).map(|measured| measured.unit.as_str()).filter(|unit| !unit.is_empty()).unwrap_or("count")
+    }
+
     /// A row that an experiment measured.
     pub fn measured(&self, row: &str) -> Option<&Measured> {
         self.measures.iter().find(|measured| measured.row == row)
@@ -55,6 +67,9 @@ pub struct Measured {
     /// Name of the row.
     #[serde(skip)]
     pub row: String,
+    /// Unit; none of counts.
+    #[serde(default)]
+    unit: String,
     /// Which way is better: `lower` or `higher`.
     better: String,
     /// Samples in the order in which they were taken.

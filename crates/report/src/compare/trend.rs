@@ -18,7 +18,7 @@ pub struct RowTrend {
     pub variant: String,
     /// What lies on the line: a run each, or a stretch of a run each.
     pub points: Vec<f64>,
-    /// Runs whose slopes were averaged; one where the runs themselves are the points.
+    /// Runs whose slopes were averaged: those that know the row over time. One where the runs themselves are the points.
     pub lines: usize,
     /// Slope a point; nothing with fewer than three points.
     pub trend: Option<Trend>,
@@ -43,10 +43,10 @@ pub(super) fn trends(variants: &[Variant], rows: &[String], every: Option<f64>) 
                 RowTrend { row, variant: variant_name, points, lines: 1, trend, sampled: true }
             }
             Some(every) => {
-                let lines: Vec<Vec<f64>> = variant.runs.iter().map(|run| stretches(run, &row, every)).collect();
-                let (trend, points, lines) = (over_lines(&lines), mean_line(&lines), lines.len());
-                let sampled = variant.runs.iter().any(|run| series(run, &row).is_some());
-                RowTrend { row, variant: variant_name, points, lines, trend, sampled }
+                let known = variant.runs.iter().filter_map(|run| Some(stretches(&series(run, &row)?, every)));
+                let lines = those_with_slopes(known.collect());
+                let (trend, points) = (over_lines(&lines), mean_line(&lines));
+                RowTrend { row, variant: variant_name, points, lines: lines.len(), trend, sampled: !lines.is_empty() }
             }
         }
     };
@@ -80,22 +80,44 @@ fn series<'a>(run: &'a Run, row: &str) -> Option<Cow<'a, [(u64, u64)]>> {
     (!sums.is_empty()).then(|| sums.into_iter().collect::<Vec<_>>().into())
 }
 
-/// What a counter grew by in each whole stretch of a run.
-fn stretches(run: &Run, row: &str, seconds: f64) -> Vec<f64> {
-    let Some(samples) = series(run, row) else { return Vec::new() };
+/// Runs that are missing in a trend over time, and would make it look as if it were of all.
+pub(super) fn left_out(variants: &[Variant], trends: &[RowTrend]) -> Vec<String> {
+    let of = |trend: &RowTrend| {
+        let runs = variants.iter().find(|variant| variant.name == trend.variant)?.runs.len();
+        (1..runs).contains(&trend.lines).then(|| {
+            format!(
+                "the trend of {} in {} is that of {} of its {runs} runs: the others do not tell it over time, or not for long enough",
+                trend.row, trend.variant, trend.lines
+            )
+        })
+    };
+    trends.iter().filter_map(of).collect()
+}
+
+/// What a counter grew by in each whole stretch of its samples.
+fn stretches(samples: &[(u64, u64)], seconds: f64) -> Vec<f64> {
     let Some(&(first, mut before)) = samples.first() else { return Vec::new() };
     let end = |stretch: usize| first.saturating_add((seconds * 1e9 * (stretch + 1) as f64) as u64);
     let mut grown = Vec::new();
-    let mut last = before;
-    for &(ts, value) in samples.iter() {
+    let (mut until, mut last) = (first, before);
+    for &(ts, value) in samples {
         // A stretch ends with the last sample inside it.
         while ts > end(grown.len()) {
             grown.push(last as f64 - before as f64);
             before = last;
         }
-        last = value;
+        (until, last) = (ts, value);
+    }
+    if until == end(grown.len()) {
+        grown.push(last as f64 - before as f64);
     }
     grown
+}
+
+/// Lines that are long enough for a slope; all, if none is.
+fn those_with_slopes(lines: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let (long, short): (Vec<_>, Vec<_>) = lines.into_iter().partition(|line| stats::trend(line, CONFIDENCE).is_some());
+    if long.is_empty() { short } else { long }
 }
 
 /// The line of a variant: one run's own, or the mean of its runs' slopes, each of which is then one sample.
@@ -173,11 +195,13 @@ pub(super) fn table(text: &mut String, comparison: &Comparison) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn stretches_end_at_the_last_sample_inside() {
-        let second = 1_000_000_000_u64;
-        let samples = (0..=10).map(|at| (at * second, at * at)).collect();
-        let run = Run {
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A run that knows these counters over time, a sample a second.
+    fn run(counters: &[(&str, &[u64])]) -> Run {
+        let samples =
+            |values: &[u64]| values.iter().enumerate().map(|(at, &value)| (at as u64 * SECOND, value)).collect();
+        Run {
             dir: "run".into(),
             recording: "demo".into(),
             recording_digest: None,
@@ -188,18 +212,42 @@ mod tests {
             rows: crate::Rows::default(),
             calibrated: BTreeMap::new(),
             seconds: Some(10.0),
-            series: [("pgfree".to_owned(), samples)].into(),
-        };
-        assert_eq!(stretches(&run, "pgfree", 2.0), [4.0, 12.0, 20.0, 28.0]);
-        assert_eq!(stretches(&run, "pgalloc", 2.0), [0.0; 0]);
-        assert_eq!(stretches(&run, "pgfree", 1e12), [0.0; 0], "none is whole");
-        let zone = |factor: u64| (0..=4).map(|at| (at * second, at * factor)).collect();
-        let series = [("allocstall_normal", zone(1)), ("allocstall_dma32", zone(10))];
-        let run = Run { series: series.map(|(name, samples)| (name.to_owned(), samples)).into(), ..run };
-        assert_eq!(stretches(&run, "allocstall", 1.0), [11.0; 3], "the sum over zones");
+            series: counters.iter().map(|&(name, values)| (name.to_owned(), samples(values))).collect(),
+        }
+    }
+
+    /// The last one ends with the run: it was left out.
+    #[test]
+    fn stretches_end_at_the_last_sample_inside() {
+        let squares: Vec<(u64, u64)> = (0..=10).map(|at| (at * SECOND, at * at)).collect();
+        assert_eq!(stretches(&squares, 2.0), [4.0, 12.0, 20.0, 28.0, 36.0]);
+        assert_eq!(stretches(&squares, 3.0), [9.0, 27.0, 45.0], "the last second is no whole stretch");
+        assert_eq!(stretches(&squares, 1e12), [0.0; 0], "none is whole");
+        assert_eq!(stretches(&[], 2.0), [0.0; 0]);
+    }
+
+    #[test]
+    fn what_is_split_by_zone_is_summed() {
+        let run = run(&[("allocstall_normal", &[0, 1, 2, 3, 4]), ("allocstall_dma32", &[0, 10, 20, 30, 40])]);
+        assert_eq!(stretches(&series(&run, "allocstall").expect("in zones"), 1.0), [11.0; 4]);
+        assert!(series(&run, "pgalloc").is_none());
         assert!(
             is_wanted(&["allocstall".into()], "allocstall_normal") && !is_wanted(&["pgfree".into()], "pgalloc_dma")
         );
+    }
+
+    /// Each was counted as a line without any point, so that no point was common to all.
+    #[test]
+    fn runs_that_do_not_know_a_row_have_no_line() {
+        let runs = vec![run(&[("pgfree", &[0, 1, 3, 6, 10])]), run(&[]), run(&[("pgfree", &[0, 2, 5, 9, 14])])];
+        let variants = [Variant { name: "v".into(), runs }];
+        let found = trends(&variants, &["pgfree".to_owned()], Some(1.0));
+        assert_eq!((found[0].lines, found[0].points.as_slice()), (2, &[1.5, 2.5, 3.5, 4.5][..]));
+        assert_eq!(found[0].trend.map(|trend| trend.slope), Some(1.0));
+        assert!(left_out(&variants, &found)[0].contains("is that of 2 of its 3 runs"));
+        let unknown = trends(&variants, &["pgalloc".to_owned()], Some(1.0));
+        assert_eq!((unknown[0].lines, unknown[0].verdict()), (0, "not sampled over time"));
+        assert!(left_out(&variants, &unknown).is_empty());
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! Runs of the same thing, and what rows came to in them.
 
 use super::run::Run;
-use crate::stats;
 
 /// Runs of the same thing.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,9 +14,7 @@ pub struct Variant {
 impl Variant {
     /// A row over the runs that know it, one value a run.
     pub fn samples(&self, row: &str) -> Vec<f64> {
-        let count = |run: &Run| run.rows.get(row).map(|value| value as f64);
-        let measured = |run: &Run| stats::mean(&run.measured(row)?.samples);
-        self.runs.iter().filter_map(|run| count(run).or_else(|| measured(run))).collect()
+        self.runs.iter().filter_map(|run| run.value(row)).collect()
     }
 
     /// The same with every sample that was taken within the runs, as mmtests pools them.

@@ -43,7 +43,8 @@ pub(super) fn table(text: &mut String, comparison: &Comparison) {
     heading(text, "vmstat, means of the runs (labels and formulas of mmtests)");
     let all: Vec<usize> = (0..variants.len()).collect();
     let cell = |text: &mut String, cell: Option<String>| {
-        let _ = write!(text, "{:>COLUMN$}", cell.unwrap_or_else(|| "-".to_owned()));
+        // A gap always remains.
+        let _ = write!(text, " {:>width$}", cell.unwrap_or_else(|| "-".to_owned()), width = COLUMN - 1);
     };
     for (at, bank) in all.chunks((LINE_WIDTH - label) / COLUMN).enumerate() {
         if at > 0 {

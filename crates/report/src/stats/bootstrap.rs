@@ -10,7 +10,7 @@ use rand_chacha::rand_core::{Rng, SeedableRng};
 const DRAWS: usize = 4000;
 
 /// Percentile interval of a figure of one sample. `None` below two values, where there is nothing to draw from, or if
-/// the figure is undefined for most draws.
+/// the figure is undefined for so many draws that an end of the interval is among them.
 pub fn one(values: &[f64], figure: impl Fn(&[f64]) -> Option<f64>, level: f64, seed: u64) -> Option<Interval> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut drawn = vec![0.0; values.len()];
@@ -42,7 +42,9 @@ pub fn two(
 fn percentiles(mut draw: impl FnMut() -> Option<f64>, level: f64) -> Option<Interval> {
     let figures = sorted(&(0..DRAWS).filter_map(|_| draw()).collect::<Vec<_>>());
     let tail = (1.0 - level) / 2.0;
-    (figures.len() > DRAWS / 2)
+    // Of a ratio, draws whose base is 0 lie beyond all others: left out, they would make the interval narrower than it is.
+    let undefined = (DRAWS - figures.len()) as f64;
+    (undefined < tail * DRAWS as f64)
         .then(|| Interval { low: quantile(&figures, tail), high: quantile(&figures, 1.0 - tail) })
 }
 
@@ -101,6 +103,16 @@ mod tests {
     fn the_seed_fixes_the_interval() {
         assert_eq!(one(&DEFRAG, mean, 0.95, 7), one(&DEFRAG, mean, 0.95, 7));
         assert_ne!(one(&DEFRAG, mean, 0.95, 7), one(&DEFRAG, mean, 0.95, 8));
+    }
+
+    /// A third of the draws of three zeros and a one have a mean of 0: the ratio has no upper end at 95 %.
+    #[test]
+    fn a_base_that_may_be_zero_has_no_interval() {
+        let ratio = |a: &[f64], b: &[f64]| Some(mean(b)? / mean(a).filter(|&mean| mean != 0.0)?);
+        assert_eq!(two(&[0.0, 0.0, 0.0, 1.0], &[2.0, 3.0, 4.0, 3.0], ratio, 0.95, 1), None);
+        // Of ten values with six zeros 0.6 % of the draws have none of the others.
+        let rarely = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0];
+        assert!(two(&rarely, &[2.0, 3.0, 4.0, 3.0], ratio, 0.95, 1).is_some());
     }
 
     #[test]

@@ -17,11 +17,12 @@ impl Means {
         Some(Means { difference: mean(a)? - mean(b)?, parts: [part(a)?, part(b)?] })
     }
 
-    fn test(&self, degrees: f64) -> Test {
+    /// `None` where the figures are beyond what their squares can be told of.
+    fn test(&self, degrees: f64) -> Option<Test> {
         let error = (self.parts[0] + self.parts[1]).sqrt();
         let statistic = self.difference / error;
-        let student = StudentsT::new(0.0, 1.0, degrees).expect("degrees of freedom are positive");
-        Test { statistic, p: 2.0 * student.cdf(-statistic.abs()) }
+        let student = StudentsT::new(0.0, 1.0, degrees).ok().filter(|_| error.is_finite() && statistic.is_finite())?;
+        Some(Test { statistic, p: 2.0 * student.cdf(-statistic.abs()) })
     }
 
     /// Figures that never vary: whether they differ is plain to see, and no matter of chance.
@@ -36,7 +37,7 @@ impl Means {
 pub fn one_sample(values: &[f64]) -> Option<Test> {
     // Against a constant zero, which adds no error: the degrees of freedom are the sample's.
     let means = Means { difference: mean(values)?, parts: [variance(values)? / values.len() as f64, 0.0] };
-    Some(means.constant().unwrap_or_else(|| means.test((values.len() - 1) as f64)))
+    means.constant().or_else(|| means.test((values.len() - 1) as f64))
 }
 
 /// Welch's test: the samples may vary differently. Each needs two values.
@@ -45,7 +46,7 @@ pub fn welch(a: &[f64], b: &[f64]) -> Option<Test> {
     let weight = |part: f64, n: usize| part.powi(2) / (n - 1) as f64;
     let [first, second] = means.parts;
     let degrees = (first + second).powi(2) / (weight(first, a.len()) + weight(second, b.len()));
-    Some(means.constant().unwrap_or_else(|| means.test(degrees)))
+    means.constant().or_else(|| means.test(degrees))
 }
 
 /// The test behind the stars of mmtests from October 2018 to November 2024: Welch's error with the degrees of freedom of
@@ -53,7 +54,7 @@ pub fn welch(a: &[f64], b: &[f64]) -> Option<Test> {
 pub fn pooled_df(a: &[f64], b: &[f64]) -> Option<Test> {
     let means = Means::of(a, b)?;
     let degrees = (a.len() + b.len() - 2) as f64;
-    Some(means.constant().unwrap_or_else(|| means.test(degrees)))
+    means.constant().or_else(|| means.test(degrees))
 }
 
 #[cfg(test)]
@@ -96,5 +97,21 @@ mod tests {
         assert_eq!(welch(&[3.0, 3.0], &[3.0, 3.0]).map(|test| test.p), Some(1.0));
         assert_eq!(pooled_df(&[3.0, 3.0], &[4.0, 4.0]).map(|test| test.p), Some(0.0));
         assert_eq!(welch(&[3.0], &B), None);
+    }
+
+    /// Sums of 0.1 are rounded, and in samples of different sizes not alike: two constants that are the same were told apart.
+    #[test]
+    fn equal_constants_are_not_told_apart() {
+        for test in [welch, pooled_df] {
+            assert_eq!(test(&[0.1; 3], &[0.1; 6]).map(|test| test.p), Some(1.0));
+        }
+    }
+
+    /// Their squares are infinite, or 0: a panic before.
+    #[test]
+    fn figures_without_squares_have_no_test() {
+        assert_eq!(welch(&[1e308, -1e308], &[1e308, 1.0]), None);
+        assert_eq!(welch(&[1e-90, 2e-90], &[3e-90, 5e-90]), None);
+        assert_eq!(pooled_df(&[1e308, -1e308], &[1e308, 1.0]), None);
     }
 }

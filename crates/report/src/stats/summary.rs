@@ -1,8 +1,11 @@
 //! One number for a sample.
 
-/// Arithmetic mean.
+/// Arithmetic mean. Of equal values it is that value: rounded, it would give figures that never vary a deviation, and two
+/// samples of them a difference.
 pub fn mean(values: &[f64]) -> Option<f64> {
-    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    let first = *values.first()?;
+    let constant = values.iter().all(|&value| value == first);
+    Some(if constant { first } else { values.iter().sum::<f64>() / values.len() as f64 })
 }
 
 /// Sample variance (n - 1); needs two values.
@@ -48,6 +51,15 @@ mod tests {
         assert_eq!(median(&values[..3]), Some(3.0));
         assert_eq!(variance(&values), Some(5.0 / 3.0));
         assert_eq!(coefficient_of_variation(&[1.0, 3.0]), Some(100.0 * 2.0_f64.sqrt() / 2.0));
+    }
+
+    /// The sum of three times 0.1, divided by 3, is not 0.1.
+    #[test]
+    fn equal_values_do_not_vary() {
+        for n in 1..=20 {
+            let values = vec![0.1; n];
+            assert_eq!((mean(&values), variance(&values).unwrap_or(0.0)), (Some(0.1), 0.0), "{n}");
+        }
     }
 
     #[test]

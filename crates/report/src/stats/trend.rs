@@ -15,7 +15,7 @@ pub struct Trend {
     pub p: f64,
 }
 
-/// Slope with its interval; needs three figures, because two always lie on a line.
+/// Slope with its interval; needs three figures, because two always lie on a line. `None` of figures whose squares are infinite.
 pub fn trend(values: &[f64], level: f64) -> Option<Trend> {
     let n = values.len();
     if n < 3 {
@@ -28,6 +28,9 @@ pub fn trend(values: &[f64], level: f64) -> Option<Trend> {
     let rest = |(index, value): (usize, &f64)| (value - mean - slope * at(index)).powi(2);
     let degrees = (n - 2) as f64;
     let error = (values.iter().enumerate().map(rest).sum::<f64>() / degrees / spread).sqrt();
+    if !(slope.is_finite() && error.is_finite()) {
+        return None;
+    }
     let half = error * student_quantile(degrees, level);
     let student = StudentsT::new(0.0, 1.0, degrees).expect("degrees of freedom are positive");
     let p = match (error > 0.0, slope == 0.0) {
@@ -69,6 +72,9 @@ mod tests {
         assert_eq!(trend(&[1.0, 2.0], 0.95), None);
         let exact = trend(&[1.0, 3.0, 5.0, 7.0], 0.95).expect("four values");
         assert_eq!((exact.slope, exact.p), (2.0, 0.0));
-        assert_eq!(trend(&[4.0; 5], 0.95).map(|flat| (flat.slope, flat.p)), Some((0.0, 1.0)));
+        for flat in [4.0, 0.1] {
+            assert_eq!(trend(&[flat; 5], 0.95).map(|flat| (flat.slope, flat.p)), Some((0.0, 1.0)));
+        }
+        assert_eq!(trend(&[1e308, -1e308, 1e308, 1e308], 0.95), None, "it rose before");
     }
 }

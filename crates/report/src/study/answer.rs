@@ -74,6 +74,9 @@ impl Answer {
         if [self.otherwise.is_some(), self.what.is_some()] != [self.test.is_some(); 2] {
             return Some("`test`, `what` and `otherwise` belong together".to_owned());
         }
+        if let Some(fault) = self.test.as_ref().and_then(Test::fault) {
+            return Some(fault);
+        }
         let templates = || std::iter::once(&self.says).chain(&self.otherwise);
         let unknown = templates().flat_map(|text| names(text)).find(|name| !self.values.contains_key(*name));
         let unused = || self.values.keys().find(|value| templates().all(|text| !names(text).contains(&value.as_str())));

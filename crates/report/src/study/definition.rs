@@ -148,6 +148,14 @@ pub enum StudyError {
         /// What is wrong with it.
         fault: String,
     },
+    /// A bar can't be missed.
+    #[error("check `{check}`: {fault}")]
+    Check {
+        /// What shall hold.
+        check: String,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A row has another number of values or cells than its table has columns.
     #[error("table `{table}`, row `{row}`: {what} of {found} columns, and the table has {columns}")]
     Columns {
@@ -175,6 +183,9 @@ impl Study {
         let wrong =
             |answer: &Answer| answer.fault().map(|fault| StudyError::Answer { answer: answer.says.clone(), fault });
         study.answers.iter().find_map(wrong).map_or(Ok(()), Err)?;
+        let loose =
+            |check: &Check| check.test.fault().map(|fault| StudyError::Check { check: check.says.clone(), fault });
+        study.checks.iter().find_map(loose).map_or(Ok(()), Err)?;
         Ok(study)
     }
 
