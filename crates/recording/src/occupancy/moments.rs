@@ -34,7 +34,7 @@ impl<'a> Ticks<'a> {
 
     /// Hands a tick that ended at `ts` to the sampler.
     pub fn sample(&self, ts: u64, tick: &Tick, sampler: &mut Sampler) {
-        let counted = zones_of(tick.pagetypeinfo.as_ref());
+        let counted = zones_of(tick.pagetypeinfo.as_ref(), &tick.buddyinfo);
         let zones = self.zones.iter().map(|(node, name, marks)| {
             let known = counted.iter().find(|zone| zone.node == *node && zone.name == *name).cloned();
             let counted = known.unwrap_or_else(|| without_types(tick, *node, name));
