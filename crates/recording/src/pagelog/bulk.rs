@@ -216,8 +216,8 @@ impl BulkPages {
     }
 }
 
-/// Where on a list a page is. It is looked for from both ends: what is handed out or freed again lies near the head, what is drained near the
-/// tail, and of a trace without drains the lists grow to all that was ever freed.
+/// Where on a list a page is. It is looked for from both ends: what is handed out or freed again lies near the head, what is drained near
+/// the tail, and of a trace without drains the lists grow to all that was ever freed.
 fn place_on(list: &VecDeque<u64>, pfn: u64) -> Option<usize> {
     let from_both = list.iter().zip(list.iter().rev()).take(list.len().div_ceil(2));
     let mut places = from_both.enumerate().filter_map(|(at, (head, tail))| match pfn {
