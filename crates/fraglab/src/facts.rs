@@ -81,6 +81,9 @@ fn trace(facts: &mut Facts, recording: &Recording, inspection: &Inspection) {
     }
     facts.add("trace", "cut at", recording.cut_tag.as_deref().unwrap_or("nothing, it is whole"));
     facts.add("trace", "CPUs with events", inspection.cpus.len());
+    for buffer in &inspection.not_read {
+        facts.add("trace", "not read", format!("the events of {buffer}"));
+    }
     facts.add("trace", "ticks", inspection.ticks);
     let snapshots = inspection.snapshots.join(" ");
     facts.add("trace", "snapshots", if snapshots.is_empty() { "none".to_owned() } else { snapshots });

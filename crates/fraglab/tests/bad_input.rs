@@ -145,9 +145,12 @@ fn events_that_no_machine_has() {
     let all = ["replay", "validate", "inspect"];
     let line = |cpu: u16, event: &str| text_with(&format!("x-1 [{cpu:03}] 4.6: {event}\n"));
     let free = |pfn: &str, order: u32| format!("mm_page_free: page=x pfn={pfn} order={order}");
-    for order in [15, 20, 64, 300, u32::MAX] {
+    for order in [19, 20, 64, 300, u32::MAX] {
         let bad = Bad::with("trace.txt", line(0, &free("0x8000", order)));
-        bad.is_refused_with(&all, &["trace.txt:19: mm_page_free of order ", "no kernel has pages above order 14"]);
+        bad.is_refused_with(&all, &["trace.txt:19: mm_page_free of order ", "no kernel has one above order 18"]);
+        let alloc = format!("mm_page_alloc: page=x pfn=0x8000 order={} migratetype=0 gfp_flags=GFP_KERNEL", order - 4);
+        let bad = Bad::with("trace.txt", line(0, &alloc));
+        bad.is_refused_with(&all, &["trace.txt:19: mm_page_alloc of order ", "no kernel has one above order 14"]);
     }
     for cpu in [256, u16::MAX] {
         let bad = Bad::with("trace.txt", line(cpu, &free("0x8000", 0)));

@@ -9,7 +9,7 @@ mod claim;
 
 use std::sync::Arc;
 
-use crate::codec::{Codec, Gfp, Label, Named, Number, Optional, OptionalGfp, PfnOrNone, Text};
+use crate::codec::{Codec, Gfp, Label, Named, Number, Optional, OptionalGfp, OptionalLabel, PfnOrNone, Text};
 use crate::format::Format;
 use crate::gfp::GfpNames;
 use crate::marker::Marker;
@@ -214,8 +214,8 @@ events! {
         order: i32 => Number;
         /// Raw gfp bits of the recorded kernel.
         gfp_mask: u64 => Gfp;
-        /// Compaction priority: 0 full sync, 1 light sync, 2 async.
-        prio: i32 => Number, "priority=";
+        /// Compaction priority: 0 full sync, 1 light sync, 2 async; kernels before 4.8 have none.
+        prio: Option<i32> => Optional, "priority=";
     }
     /// It was judged whether a zone is suitable for compaction.
     "mm_compaction_suitable" => CompactionSuitable(CompactionSuitable) {
@@ -406,8 +406,8 @@ events! {
     }
     /// Reclaim took pages off a list.
     "mm_vmscan_lru_isolate" => VmscanLruIsolate(Box<VmscanLruIsolate>) {
-        /// Highest zone number that is of use.
-        highest_zoneidx: i32 => Number, "classzone=";
+        /// Highest zone number that is of use; in binary traces of kernels before 5.8 it has another name, and old ones have none.
+        highest_zoneidx: Option<i32> => Optional, "classzone=";
         /// Order that is wanted.
         order: i32 => Number;
         /// Pages wanted.
@@ -418,8 +418,8 @@ events! {
         nr_skipped: Option<u64> => Optional;
         /// Pages taken.
         nr_taken: u64 => Number;
-        /// Name of the list.
-        lru: Arc<str> => Label;
+        /// Name of the list; old kernels tell only whether it is of files.
+        lru: Option<Arc<str>> => OptionalLabel;
     }
     /// Reclaim wrote a folio out.
     "mm_vmscan_write_folio" => VmscanWriteFolio(VmscanWriteFolio) {

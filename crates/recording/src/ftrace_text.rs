@@ -316,12 +316,12 @@ mod tests {
             ("x-1 [000] 1.5: mm_page_free: page=1 order=0", "trace:1: mm_page_free has no readable `pfn=`"),
             (
                 "x-1 [000] 1.5: mm_page_free: pfn=1 order=64",
-                "trace:1: mm_page_free of order 64, and no kernel has pages above order 14",
+                "trace:1: mm_page_free of order 64, and no kernel has one above order 18",
             ),
             (
                 "x-1 [000] 1.5: mm_page_alloc_extfrag: pfn=1 alloc_order=0 fallback_order=-1 pageblock_order=9 \
                  alloc_migratetype=0 fallback_migratetype=1 fragmenting=1 change_ownership=0",
-                "trace:1: mm_page_alloc_extfrag of order -1, and no kernel has pages above order 14",
+                "trace:1: mm_page_alloc_extfrag of order -1, and no kernel has one above order 14",
             ),
         ] {
             assert_eq!(records(text).unwrap_err().to_string(), problem);

@@ -23,6 +23,7 @@ const NAMES: &[(&str, u64)] = &[
     ("GFP_USER", USER),
     ("GFP_KERNEL_ACCOUNT", KERNEL | 1 << 22),
     ("GFP_KERNEL", KERNEL),
+    ("GFP_TEMPORARY", KERNEL | 1 << 4),
     ("GFP_NOFS", RECLAIM | 1 << 6),
     ("GFP_ATOMIC", 1 << 5 | 1 << 11),
     ("GFP_NOIO", RECLAIM),
@@ -144,6 +145,7 @@ mod tests {
         assert_eq!(names.bits(b"GFP_KERNEL_ACCOUNT|__GFP_ZERO|__GFP_COMP"), 0x44_0dc0);
         assert_eq!(names.bits(b"GFP_HIGHUSER_MOVABLE"), 0x10_0cca);
         assert_eq!(names.bits(b"GFP_TRANSHUGE_LIGHT"), 0x1c_20ca);
+        assert_eq!(names.bits(b"GFP_TEMPORARY"), 0xcd0, "up to 4.14");
         assert_eq!(names.bits(b"none"), 0);
         assert_eq!(names.bits(b"GFP_NOIO|0x1000000"), 0x100_0c00);
         assert!(names.unknown().is_empty());

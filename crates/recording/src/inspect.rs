@@ -21,6 +21,8 @@ pub struct Inspection {
     pub time_ns: Option<(u64, u64)>,
     /// CPUs with events.
     pub cpus: BTreeSet<u16>,
+    /// Buffers of the trace with events that are not read: a trace.dat may have those of several instances.
+    pub not_read: Vec<String>,
     /// Losses that the trace shows.
     pub lost: LostEvents,
     /// Losses that the kernel's statistics in the trace show; `None` if there are none.
@@ -98,6 +100,7 @@ impl Recording {
         }
         if let Trace::Dat(dat) = trace {
             inspection.lost_in_stats = dat.options().lost_in_stats();
+            inspection.not_read = dat.other_buffers().map(|buffer| buffer.called()).collect();
         }
         // Other events were counted by their own names.
         let known = EventKind::ALL.iter().zip(counts).filter(|(kind, count)| **kind != EventKind::Other && *count > 0);

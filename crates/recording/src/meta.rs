@@ -1,7 +1,7 @@
 //! Facts about the recorded machine: files of /proc and /sys that the recorder copied to `meta/sys`,
 //! with `_` for `/` in their names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Error;
 use crate::files::Files;
@@ -16,7 +16,8 @@ pub(crate) struct Meta {
     /// The kernel that the distribution built it from, where that says more.
     pub(crate) kernel_base: Option<String>,
     pub(crate) cmdline: Option<String>,
-    pub(crate) cpus: Option<u32>,
+    /// Numbers of the CPUs that were online, in ascending order; empty where that is not known.
+    pub(crate) cpus: Vec<u16>,
     pub(crate) settings: BTreeMap<String, String>,
     /// What fraglab's recorder noted of itself.
     pub(crate) recorder: BTreeMap<String, String>,
@@ -45,10 +46,7 @@ impl Meta {
                     meta.kernel_base = kernel_base(text).map(str::to_owned);
                 }
                 "proc_cmdline" => meta.cmdline = Some(text.to_owned()),
-                "proc_cpuinfo" => {
-                    let cpus = text.lines().filter(|line| line.starts_with("processor")).count();
-                    meta.cpus = u32::try_from(cpus).ok().filter(|cpus| *cpus > 0);
-                }
+                "proc_cpuinfo" => meta.cpus = cpu_numbers(text),
                 _ => {
                     if let Some(setting) = setting_name(file) {
                         meta.settings.insert(setting, text.to_owned());
@@ -66,6 +64,12 @@ pub fn kernel_base(proc_version: &str) -> Option<&str> {
     let (_, build) = proc_version.rsplit_once('#')?;
     let mut words = build.split_ascii_whitespace().skip_while(|word| *word != "Debian");
     words.nth(1)
+}
+
+/// The lines `processor : 3` of `/proc/cpuinfo`. It has online CPUs only, and their numbers have gaps where SMT is off.
+fn cpu_numbers(cpuinfo: &str) -> Vec<u16> {
+    let number = |line: &str| line.strip_prefix("processor")?.trim_start_matches([' ', '\t', ':']).parse().ok();
+    cpuinfo.lines().filter_map(|line| number(line.trim_end())).collect::<BTreeSet<u16>>().into_iter().collect()
 }
 
 /// `proc_sys_vm_defrag_mode` is `vm.defrag_mode`; `sys_kernel_mm_lru_gen_enabled` is `lru_gen/enabled`.
@@ -94,6 +98,14 @@ mod tests {
             "Linux version 6.18.15 (me@here) (gcc (Debian 14.2.0-19) 14.2.0) #3 SMP PREEMPT_DYNAMIC Mon Nov 23 2026";
         assert_eq!(kernel_base(own), None);
         assert_eq!(kernel_base(""), None);
+    }
+
+    #[test]
+    fn cpus_have_the_numbers_that_the_kernel_gives_them() {
+        let cpuinfo =
+            "processor\t: 0\nvendor_id\t: x\n\nprocessor\t: 2\nmodel name\t: processor 7\n\nprocessor\t: 4 \n";
+        assert_eq!(cpu_numbers(cpuinfo), [0, 2, 4]);
+        assert_eq!(cpu_numbers("processor : 4294967295\nProcessor : ARMv7"), [0; 0]);
     }
 
     #[test]

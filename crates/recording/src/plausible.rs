@@ -2,14 +2,20 @@
 //! meets a size that no machine has.
 
 use crate::event::Event;
+use crate::proc::pagestate::GIGANTIC_ORDER;
 use pagealloc::MAX_ORDER_LIMIT;
 
 /// What is wrong with an event's figures, if anything is.
 #[inline]
 pub(crate) fn fault(event: &Event) -> Option<Box<str>> {
+    let mut largest = MAX_ORDER_LIMIT;
     let order = match event {
         Event::PageAlloc(event) => event.order,
-        Event::PageFree(event) => event.order,
+        Event::PageFree(event) => {
+            // Handed out by no allocator, but given back to it as one page since 6.12.
+            largest = GIGANTIC_ORDER;
+            event.order
+        }
         Event::PageAllocZoneLocked(event) => event.order,
         Event::PagePcpuDrain(event) => event.order,
         // What is below 0 is larger than all others then.
@@ -18,10 +24,10 @@ pub(crate) fn fault(event: &Event) -> Option<Box<str>> {
         Event::FilemapDelete(event) => event.order?,
         _ => return None,
     };
-    (order > MAX_ORDER_LIMIT.into()).then(|| too_large(event, order))
+    (order > largest.into()).then(|| too_large(event, order, largest))
 }
 
 #[cold]
-fn too_large(event: &Event, order: u32) -> Box<str> {
-    format!("{} of order {}, and no kernel has pages above order {MAX_ORDER_LIMIT}", event.name(), order as i32).into()
+fn too_large(event: &Event, order: u32, largest: u8) -> Box<str> {
+    format!("{} of order {}, and no kernel has one above order {largest}", event.name(), order as i32).into()
 }

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::event::Event;
+use crate::event::{Event, PageFree};
+use pagealloc::Geometry;
 
 /// One event with its place in time and on the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,5 +43,15 @@ impl Event {
             Self::Other(other) => &other.name,
             known => known.kind().name(),
         }
+    }
+}
+
+impl PageFree {
+    /// The free as frees of pages that the allocator may have handed out: a gigantic page is given back as one, but was put together.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = PageFree> + use<> {
+        let order = self.order.min(Geometry::PAGES_4K.max_order.into());
+        let first = self.pfn;
+        (0..1_u64 << (self.order - order))
+            .map(move |piece| PageFree { pfn: first.saturating_add(piece << order), order })
     }
 }

@@ -32,8 +32,10 @@ pub struct Recording {
     pub recorder: BTreeMap<String, String>,
     /// The recorded kernel's command line.
     pub cmdline: Option<String>,
-    /// Number of CPUs of the recorded machine.
+    /// Number of CPUs of the recorded machine that were online.
     pub cpus: Option<u32>,
+    /// Their numbers, in ascending order; empty where they are not known.
+    pub(crate) cpu_numbers: Vec<u16>,
     /// What /proc said every second.
     pub ticks: Vec<Tick>,
     /// Line of `ticks.txt` at which a last tick begins that is not among them, since the file ends in it.
@@ -46,6 +48,8 @@ pub struct Recording {
     pub cut_tag: Option<String>,
     pub(crate) files: Files,
     page_trace_name: Option<String>,
+    /// Other files that are named like page traces.
+    pub(crate) other_page_traces: Vec<String>,
     rare_trace_name: Option<String>,
     page_trace: OnceLock<Trace>,
     rare_trace: OnceLock<Trace>,
@@ -85,6 +89,7 @@ impl Recording {
             recorder: BTreeMap::new(),
             cmdline: None,
             cpus: None,
+            cpu_numbers: Vec::new(),
             ticks: Vec::new(),
             tick_cut_short: None,
             snapshots: BTreeMap::new(),
@@ -92,6 +97,7 @@ impl Recording {
             cut_tag: None,
             files,
             page_trace_name: None,
+            other_page_traces: Vec::new(),
             rare_trace_name: None,
             page_trace: OnceLock::new(),
             rare_trace: OnceLock::new(),
@@ -101,7 +107,9 @@ impl Recording {
     fn from_files(path: &Path, files: Files) -> Result<Self, Error> {
         let mut recording = Self::empty(path, files);
         let files = &recording.files;
-        recording.page_trace_name = page_trace_name(files);
+        let mut page_traces = page_traces(files).into_iter();
+        recording.page_trace_name = page_traces.next();
+        recording.other_page_traces = page_traces.collect();
         recording.rare_trace_name = first_of(files, &["rare.dat", "rare.trace", "rare.txt"]);
         if recording.page_trace_name.is_none() && recording.rare_trace_name.is_none() {
             says_its_packer(files, &["all", "trace.", "rare."])?;
@@ -125,7 +133,8 @@ impl Recording {
         recording.kernel_base = meta.kernel_base;
         recording.cmdline = meta.cmdline;
         recording.recorder = meta.recorder;
-        recording.cpus = meta.cpus;
+        recording.cpus = u32::try_from(meta.cpus.len()).ok().filter(|cpus| *cpus > 0);
+        recording.cpu_numbers = meta.cpus;
         recording.sysctls = meta.settings;
         recording.check_frames()?;
         Ok(recording)
@@ -159,6 +168,11 @@ impl Recording {
     /// Whether there is a page trace.
     pub fn has_page_trace(&self) -> bool {
         self.page_trace.get().is_some() || self.page_trace_name.is_some()
+    }
+
+    /// The page trace's name among the files; none of a bare trace.
+    pub(crate) fn page_trace_name(&self) -> Option<&str> {
+        self.page_trace_name.as_deref()
     }
 
     /// Whether there is a trace of the rare events.
@@ -221,10 +235,12 @@ impl Recording {
             return Ok(());
         };
         let last = dat.main_buffer().cpus().last();
-        if let (Some(cpus), Some(last)) = (self.cpus, last)
-            && u32::from(last) >= cpus
+        if let (Some(highest), Some(last)) = (self.cpu_numbers.last(), last)
+            && last > *highest
         {
-            return Err(self.mismatch(format!("the trace has events of CPU {last}, but the machine has {cpus} CPUs")));
+            return Err(
+                self.mismatch(format!("the trace has events of CPU {last}, but the machine's last one is {highest}"))
+            );
         }
         if let (Some(kernel), Some(uname)) = (&self.kernel_version, &dat.options().uname)
             && !uname.contains(kernel.as_str())
@@ -264,11 +280,12 @@ fn first_of(files: &Files, names: &[&str]) -> Option<String> {
     found.map(|name| (*name).to_owned())
 }
 
-/// `all*.dat` as the recorder names it, else what people call their traces.
-fn page_trace_name(files: &Files) -> Option<String> {
-    let own = files.names().find(|name| name.starts_with("all") && name.ends_with(".dat"));
+/// `all*.dat` as the recorder names it, then what people call their traces. The first is read.
+fn page_traces(files: &Files) -> Vec<String> {
+    let own = files.names().filter(|name| name.starts_with("all") && name.ends_with(".dat"));
     let usual = ["trace.dat", "trace.txt", "trace", "all.trace", "all.txt"];
-    own.map(str::to_owned).or_else(|| first_of(files, &usual))
+    let usual = usual.into_iter().filter(|wanted| files.names().any(|name| name == *wanted));
+    own.chain(usual).map(str::to_owned).collect()
 }
 
 /// Whether a trace, by how its name begins, is packed as it is not read: an error that says so. Better than that there is no trace.

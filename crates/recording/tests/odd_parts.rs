@@ -256,6 +256,15 @@ impl Parts {
     }
 }
 
+/// All but the first page of each free block seemed in use.
+#[test]
+fn states_are_not_inferred_from_flags_that_do_not_tell() {
+    let of = |release: &str| Parts::whole().edited("meta/sys/proc_version", |text| text.replace("6.18.15", release));
+    assert!(of("4.4.0").read().is_ok() && of("4.7.2").without("start.pagestate").read().is_ok());
+    let words = ["the start snapshot's pagestate is missing", "kernels before 4.7"];
+    of("4.4.0").without("start.pagestate").is_refused_with(&words);
+}
+
 #[test]
 fn what_is_inferred_is_said() {
     Parts::whole().has_notes(&[]);
@@ -267,6 +276,58 @@ fn what_is_inferred_is_said() {
         .without("start.pageblocks")
         .without("ticks.txt")
         .has_notes(&[&blocks("are all taken for Movable, as no pagetypeinfo of ticks.txt counts them")]);
+}
+
+#[test]
+fn what_is_not_read_or_not_recorded_is_said() {
+    let text = Parts::whole().0["trace.txt"].clone();
+    Parts::whole().with("all.txt", text).has_notes(&["all.txt is not read: the page trace is trace.txt"]);
+    let nodes = "the machine has 2 nodes, and of which its CPUs are is not recorded: all are taken for node 0's";
+    Parts::whole()
+        .edited("start.zoneinfo", |text| text.replace("Node 0, zone    DMA32", "Node 1, zone    DMA32"))
+        .has_notes(&[nodes]);
+    let swap = "the machine had no swap, and a replay has 1 GiB: what it swaps out had to stay there";
+    Parts::whole()
+        .edited("meta/sys/proc_swaps", |text| text.lines().take(1).map(|line| format!("{line}\n")).collect())
+        .has_notes(&[swap]);
+    let flags = |text: &str| {
+        Parts::whole()
+            .edited("trace.txt", |trace| trace.replace("GFP_HIGHUSER_MOVABLE", &format!("GFP_HIGHUSER_MOVABLE{text}")))
+    };
+    flags("|__GFP_SHINY")
+        .has_notes(&["the trace has a gfp flag that is not known, and left out: __GFP_SHINY (1 in all)"]);
+    flags("|__GFP_B|__GFP_C|__GFP_D|__GFP_E|__GFP_F|__GFP_G").has_notes(&[
+        "the trace has gfp flags that are not known, and left out: __GFP_B, __GFP_C, __GFP_D, __GFP_E, __GFP_F and 1 more (6 in all)",
+    ]);
+}
+
+/// A hugetlb page of 1 GiB is larger than any that the allocator has: no recording with one could be opened, and its free was refused.
+#[test]
+fn gigantic_pages_are_in_use_and_can_be_given_back() {
+    let (first, pages, order) = (0x1_0000, 0x8000, 15);
+    let gigantic = || {
+        let parts = Parts::whole().edited_bytes("start.pagestate", |bytes| {
+            let pages = &mut bytes[2 * first..2 * (first + pages)];
+            pages.as_chunks_mut::<2>().0.fill([3, 0]);
+            (pages[0], pages[1]) = (8, order);
+        });
+        parts.edited_bytes("start.kpageflags", |bytes| {
+            let flags = bytes[8 * first..8 * (first + pages)].as_chunks_mut::<8>().0;
+            flags.fill((1_u64 << 16 | 1 << 17).to_le_bytes());
+            flags[0] = (1_u64 << 15 | 1 << 17).to_le_bytes();
+        })
+    };
+    let alloc = "mm_page_alloc: page=x pfn=0x10000 order=10 migratetype=0 gfp_flags=GFP_KERNEL";
+    let free = format!("mm_page_free: page=x pfn={first:#x} order={order}");
+    for mut parts in [gigantic(), gigantic().without("start.pagestate")] {
+        parts.trace(&[&free, alloc]);
+        let log = parts.read().unwrap_or_else(|why| panic!("{why}")).log;
+        let frees = log.ops.iter().filter(|op| log.objects[op.object as usize].order == 10).count();
+        assert_eq!((frees, log.attribution.frees_unknown), (32 + 1, 0));
+        let policy = preset("linux-6.18").expect("a preset");
+        let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: true, sampling: None };
+        replay(&std::sync::Arc::new(log), &options, &mut |_| ControlFlow::Continue(())).expect("a sound replay");
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl<'a> Follower<'a> {
         }
         match &record.event {
             Event::PageAlloc(alloc) => self.alloc(alloc),
-            Event::PageFree(free) => self.free(record.pid, free),
+            Event::PageFree(free) => free.pieces().for_each(|piece| self.free(record.pid, &piece)),
             Event::FilemapAdd(add) if self.frames.of(add.pfn) == Use::Pinned => {
                 self.frames.set(add.pfn.into(), self.frames.order(add.pfn), Use::Movable);
             }

@@ -130,7 +130,6 @@ impl Frames {
         while pfn < snapshot.len().min(self.frames.len()) {
             use PageState::*;
             let Frame { state, order } = snapshot[pfn];
-            let order = order.min(pagealloc::MAX_ORDER_LIMIT);
             let (to, pages) = match state {
                 FreeHead => (Some(Use::Free), 1 << order),
                 Anonymous | PageCache => (Some(Use::Movable), 1 << order),

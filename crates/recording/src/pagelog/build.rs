@@ -157,7 +157,7 @@ impl<'a> Builder<'a> {
         self.time_passed(record, task);
         match &record.event {
             Event::PageAlloc(event) => self.page_alloc(record, task, event),
-            Event::PageFree(event) => self.page_free(record, task, event),
+            Event::PageFree(event) => event.pieces().for_each(|piece| self.page_free(record, task, &piece)),
             Event::PageFreeBatched(event) => self.batched(task, event.pfn),
             Event::FilemapAdd(add) => {
                 let key = FileKey { device: add.s_dev, inode: add.i_ino, index: add.index };
@@ -173,7 +173,7 @@ impl<'a> Builder<'a> {
             }
             Event::PageMoved(event) => self.page_moved(record.ts_ns, event),
             Event::Marker(marker) => self.marker(record.ts_ns, marker.mark()),
-            Event::Lost(lost) => self.attribution.lost += lost.count.unwrap_or(1),
+            Event::Lost(lost) => self.attribution.lost = self.attribution.lost.saturating_add(lost.count.unwrap_or(1)),
             other => self.daemon(record, task, other),
         }
     }

@@ -55,7 +55,7 @@ impl CpusSeen {
     /// When the recording has no trace.
     pub fn doubts(&self, recording: &Recording) -> Result<Vec<String>, Error> {
         let trace = recording.page_trace()?;
-        let mut doubts = self.absent(recording.cpus.unwrap_or(0));
+        let mut doubts = self.absent(&recording.cpu_numbers);
         doubts.extend(self.silent());
         if let Trace::Dat(dat) = trace {
             doubts.extend(dat.options().lost_without_place(self.gaps > 0).map(lost));
@@ -63,15 +63,17 @@ impl CpusSeen {
         Ok(doubts.into_iter().map(|doubt| format!("{}: {doubt}", trace.path().display())).collect())
     }
 
-    fn absent(&self, cpus: u32) -> Vec<String> {
-        let seen = |cpu: &u32| self.parts.get(*cpu as usize).is_some_and(|part| part.events > 0);
-        let absent: Vec<String> = (0..cpus).filter(|cpu| !seen(cpu)).map(|cpu| cpu.to_string()).collect();
+    /// `cpus`: the machine's.
+    fn absent(&self, cpus: &[u16]) -> Vec<String> {
+        let seen = |cpu: &&u16| self.parts.get(usize::from(**cpu)).is_some_and(|part| part.events > 0);
+        let absent: Vec<String> = cpus.iter().filter(|cpu| !seen(cpu)).map(|cpu| cpu.to_string()).collect();
         if absent.is_empty() {
             return Vec::new();
         }
         let (which, absent) = (if absent.len() == 1 { "CPU" } else { "CPUs" }, absent.join(", "));
         vec![format!(
-            "no event of {which} {absent}, of a machine of {cpus}: unless idle or offline, what was done there is missing"
+            "no event of {which} {absent}, of a machine of {}: unless idle or offline, what was done there is missing",
+            cpus.len()
         )]
     }
 
@@ -113,7 +115,7 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     /// What is said of CPUs that have an event every 10 ms from so many milliseconds to so many.
-    fn said(spans: &[(u16, u64, u64)], cpus: u32) -> Vec<String> {
+    fn said(spans: &[(u16, u64, u64)], cpus: &[u16]) -> Vec<String> {
         let mut seen = CpusSeen::default();
         for &(cpu, from, to) in spans {
             for ms in (from..=to).step_by(10) {
@@ -126,17 +128,22 @@ mod tests {
 
     #[test]
     fn cpus_without_events_are_named() {
-        assert_eq!(said(&[(0, 0, 5000), (1, 3, 4990)], 2), [""; 0]);
-        let doubts = said(&[(1, 0, 5000)], 3);
+        assert_eq!(said(&[(0, 0, 5000), (1, 3, 4990)], &[0, 1]), [""; 0]);
+        let doubts = said(&[(1, 0, 5000)], &[0, 1, 2]);
         assert!(doubts[0].starts_with("no event of CPUs 0, 2, of a machine of 3:") && doubts.len() == 1, "{doubts:?}");
+        assert_eq!(said(&[(0, 0, 5000), (2, 3, 4990)], &[0, 2]), [""; 0], "CPU 1 is offline");
     }
 
     #[test]
     fn cpus_that_begin_late_or_end_early_are_named() {
-        let doubts = said(&[(0, 0, 5000), (1, 2500, 5000)], 2);
+        let doubts = said(&[(0, 0, 5000), (1, 2500, 5000)], &[0, 1]);
         assert!(doubts[0].starts_with("CPU 1 begins long after others, 2.5 s of silence"), "{doubts:?}");
-        let doubts = said(&[(0, 0, 2500), (1, 0, 5000)], 2);
+        let doubts = said(&[(0, 0, 2500), (1, 0, 5000)], &[0, 1]);
         assert!(doubts[0].starts_with("CPU 0 ends long before others, 2.5 s of silence"), "{doubts:?}");
-        assert_eq!(said(&[(0, 0, 5000), (1, 0, 2000), (1, 4000, 4200)], 2), [""; 0], "it was silent for longer before");
+        assert_eq!(
+            said(&[(0, 0, 5000), (1, 0, 2000), (1, 4000, 4200)], &[0, 1]),
+            [""; 0],
+            "it was silent for longer before"
+        );
     }
 }

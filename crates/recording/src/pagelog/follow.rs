@@ -7,6 +7,7 @@ use crate::event::{PageAlloc, PageFree};
 use crate::marker::{Edge, Mark};
 use crate::record::Lost;
 use crate::{Error, Event, Record, Recording, Trace, TraceRecords};
+use std::collections::BTreeMap;
 
 /// Last CPU that an operation of the log has room for.
 const LAST_CPU: u16 = u8::MAX as u16;
@@ -37,6 +38,14 @@ impl<'a> Followed<'a> {
     ) -> Result<Followed<'a>, Error> {
         let (records, frames) = (trace.records()?, recording.frames().unwrap_or(u64::MAX));
         Ok(Followed { recording, trace, start, records, seen, frames, needed: false, span: None })
+    }
+
+    /// Names of gfp flags in what was read so far that are not known, with their counts; of a text, as binary traces have bits.
+    pub fn unknown_gfp(&self) -> BTreeMap<Box<str>, u64> {
+        match &self.records {
+            TraceRecords::Text(records) => records.unknown_gfp().clone(),
+            TraceRecords::Dat(_) => BTreeMap::new(),
+        }
     }
 
     fn check(&mut self, record: &Record) -> Result<(), Error> {

@@ -7,6 +7,7 @@ use crate::proc::pageblocks::PageBlock;
 use crate::proc::pagestate::{Frame, PageState};
 use crate::proc::zoneinfo::{Zone, ZoneInfo};
 use crate::{Error, Recording, Trace};
+use pagealloc::policy::version_of;
 use pagealloc::{Geometry, ZoneType};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -52,6 +53,9 @@ impl<'a> Start<'a> {
         let mut recorded = start.pagestate.clone();
         let strays = leave_out_strays(recording, &spans, &mut flags, &mut recorded)?;
         let inferred = recorded.is_empty();
+        if inferred {
+            marks_all_free_pages(recording)?;
+        }
         let frames = if inferred { infer::frames(&flags, zones) } else { recorded };
         let counted = recording.ticks.first().and_then(|tick| tick.pagetypeinfo.as_ref());
         let (blocks, blocks_from) = match counted {
@@ -87,6 +91,16 @@ impl<'a> Start<'a> {
     pub fn is_stray(&self, pfn: u64) -> bool {
         !self.strays.is_empty() && self.strays.binary_search(&(pfn as usize)).is_ok()
     }
+}
+
+/// Kernels before 4.7 mark only the first page of a free block in kpageflags: the others would be taken for the kernel's own.
+fn marks_all_free_pages(recording: &Recording) -> Result<(), Error> {
+    let version = recording.kernel_version.as_deref().and_then(version_of);
+    if version.is_none_or(|version| version.series >= (4, 7)) {
+        return Ok(());
+    }
+    let advice = "record it: kpageflags of kernels before 4.7 marks only the first page of each free block";
+    Err(missing(recording, "the start snapshot's pagestate", advice))
 }
 
 /// Whether the parts of a snapshot are what a kernel can have told.

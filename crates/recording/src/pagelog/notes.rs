@@ -4,11 +4,66 @@ use super::beside::Beside;
 use super::build::MOST_MASKS;
 use super::given::Start;
 use super::task::MOST_TASKS;
-use crate::Recording;
+use crate::quote::cited;
+use crate::{Recording, Trace};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// All that is to be said, a sentence each.
-pub(super) fn of(recording: &Recording, start: &Start<'_>, beside: &Beside) -> Vec<String> {
-    start.notes().chain(tick_cut_short(recording)).chain(unmarked(recording, beside)).chain(crowded(beside)).collect()
+/// All that is to be said, a sentence each. `unknown_gfp`: names of gfp flags that are not known, with their counts.
+pub(super) fn of(
+    recording: &Recording,
+    start: &Start<'_>,
+    beside: &Beside,
+    unknown_gfp: &BTreeMap<Box<str>, u64>,
+) -> Vec<String> {
+    let of_trace = other_traces(recording).chain(not_read(recording)).chain(unknown(unknown_gfp));
+    let of_machine = nodes(recording).into_iter().chain(no_swap(recording));
+    let of_ticks = tick_cut_short(recording).into_iter().chain(unmarked(recording, beside));
+    of_trace.chain(of_machine).chain(start.notes()).chain(of_ticks).chain(crowded(beside)).collect()
+}
+
+/// Files that may be page traces as well: only one is read.
+fn other_traces(recording: &Recording) -> impl Iterator<Item = String> {
+    let others = recording.other_page_traces.iter();
+    others.map(|other| {
+        format!("{} is not read: the page trace is {}", cited(other), cited(recording.page_trace_name().unwrap_or("")))
+    })
+}
+
+/// What is to be said of a trace of several instances.
+fn not_read(recording: &Recording) -> Option<String> {
+    let Ok(Trace::Dat(trace)) = recording.page_trace() else { return None };
+    let others: Vec<String> = trace.other_buffers().map(|buffer| buffer.called()).collect();
+    let read = trace.main_buffer().called();
+    let path = trace.path().display();
+    (!others.is_empty())
+        .then(|| format!("{path}: the events of {} are not read, only those of {read}", others.join(", ")))
+}
+
+/// Names of flags that a text has, and no bit stands for.
+fn unknown(names: &BTreeMap<Box<str>, u64>) -> Option<String> {
+    const SHOWN: usize = 5;
+    let shown: Vec<String> = names.keys().take(SHOWN).map(|name| cited(name)).collect();
+    let more = if names.len() > SHOWN { format!(" and {} more", names.len() - SHOWN) } else { String::new() };
+    let events = names.values().fold(0, |sum: u64, events| sum.saturating_add(*events));
+    let (shown, of) = (shown.join(", "), if names.len() == 1 { "a gfp flag that is" } else { "gfp flags that are" });
+    (!names.is_empty()).then(|| format!("the trace has {of} not known, and left out: {shown}{more} ({events} in all)"))
+}
+
+/// A machine of several nodes: whose its CPUs are, no part of a recording says.
+fn nodes(recording: &Recording) -> Option<String> {
+    let zones = &recording.snapshots.get("start")?.zoneinfo.as_ref()?.zones;
+    let nodes: BTreeSet<u32> = zones.iter().filter(|zone| zone.managed > 0).map(|zone| zone.node).collect();
+    let many = nodes.len();
+    (many > 1).then(|| {
+        format!("the machine has {many} nodes, and of which its CPUs are is not recorded: all are taken for node 0's")
+    })
+}
+
+/// A machine without swap, where that is recorded: a replay has some all the same.
+fn no_swap(recording: &Recording) -> Option<String> {
+    let (_, swaps) = recording.files.read_text("meta/sys/proc_swaps").ok()??;
+    let has_none = swaps.starts_with("Filename") && swaps.lines().skip(1).all(|line| line.trim().is_empty());
+    has_none.then(|| "the machine had no swap, and a replay has 1 GiB: what it swaps out had to stay there".to_owned())
 }
 
 /// What is to be said if the last tick was cut short.

@@ -143,11 +143,15 @@ impl Snapshot<'_> {
                 pfn += 1;
                 continue;
             }
-            let order = self.order_of_used(pfn);
-            let object = objects.len() as ObjectId;
-            objects.push(Object { leave: NEVER, link: 0, gfp: 0, order, class: self.class(pfn), flags: 0 });
-            owner[pfn..pfn + (1 << order)].fill(object);
-            pfn += 1 << order;
+            let whole = self.order_of_used(pfn);
+            // A page that is larger than any the allocator hands out was put together from such, and goes back to it as such.
+            let order = whole.min(Geometry::PAGES_4K.max_order);
+            let class = self.class(pfn);
+            for pages in owner[pfn..pfn + (1 << whole)].chunks_mut(1 << order) {
+                pages.fill(objects.len() as ObjectId);
+                objects.push(Object { leave: NEVER, link: 0, gfp: 0, order, class, flags: 0 });
+            }
+            pfn += 1 << whole;
         }
         owner
     }
@@ -343,6 +347,18 @@ fn cover(blocks: &[(Pfn, Order)], frames: usize) -> Vec<bool> {
 mod tests {
     use super::*;
     use crate::proc::zoneinfo::Zone;
+
+    #[test]
+    fn a_gigantic_page_is_in_pieces_that_the_allocator_has() {
+        let mut frames = vec![Frame { state: PageState::Tail, order: 0 }; 1 << 12];
+        frames[0] = Frame { state: PageState::OtherTyped, order: 12 };
+        let (flags, zones) = (vec![PageFlags(1 << PageFlag::Huge as u8); 1 << 12], ZoneInfo::default());
+        let mut objects = Vec::new();
+        let owner = Snapshot { frames: &frames, flags: &flags, blocks: &[], zones: &zones, inferred: false }
+            .objects(&mut objects);
+        let orders: Vec<Order> = objects.iter().map(|object| object.order).collect();
+        assert_eq!((orders, owner[1023], owner[1024], owner[4095]), (vec![10; 4], 0, 1, 3));
+    }
 
     #[test]
     fn shared_memory_is_swapped_and_page_cache_is_not() {

@@ -37,19 +37,17 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     let start = Start::of(recording)?;
     let thp = recording.setting("transparent_hugepage/enabled").is_some_and(|value| value != "never");
     let mut seen = CpusSeen::default();
-    let (mut log, mut beside) = build(
-        &start.snapshot(),
-        since_epoch(Followed::new(recording, trace, &start, &mut seen)?),
-        PageArray::of(recording),
-        thp,
-    )?;
+    let mut followed = Followed::new(recording, trace, &start, &mut seen)?;
+    let (mut log, mut beside) = build(&start.snapshot(), since_epoch(&mut followed), PageArray::of(recording), thp)?;
+    let unknown_gfp = followed.unknown_gfp();
     beside.clocks.check(recording)?;
     both_kinds(trace, beside.page_events)?;
     if log.ops.is_empty() {
         let advice = "let the trace run on after the start snapshot (its mark `SNAP start end`)";
         return Err(missing(recording, "the time after the start snapshot: an allocation or a free", advice));
     }
-    let notes = seen.doubts(recording)?.into_iter().chain(notes::of(recording, &start, &beside)).collect();
+    let notes =
+        seen.doubts(recording)?.into_iter().chain(notes::of(recording, &start, &beside, &unknown_gfp)).collect();
     log.dirty =
         timed_ticks(recording, &beside).filter_map(|(ts, tick)| Some((ts, tick.vmstat.get("nr_dirty")?))).collect();
     log.activated_by_use = activated_by_use(recording, &beside);

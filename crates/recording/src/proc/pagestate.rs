@@ -4,6 +4,9 @@
 use crate::error::{Error, SourceName};
 use pagealloc::MAX_ORDER_LIMIT;
 
+/// Largest order of a page in use: a hugetlb page of 1 GiB, which the kernel puts together from many blocks.
+pub(crate) const GIGANTIC_ORDER: u8 = 18;
+
 /// What a page frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PageState {
@@ -77,7 +80,9 @@ pub fn parse(path: &SourceName, bytes: &[u8]) -> Result<Vec<Frame>, Error> {
             let problem = format!("{state} is no state of a page frame");
             Error::malformed(path, 2 * pfn as u64, problem, "take the snapshot with this version's recorder")
         })?;
-        if order > MAX_ORDER_LIMIT || state == PageState::FreeHead && pfn % (1 << order) != 0 {
+        let is_free = state == PageState::FreeHead;
+        let largest = if is_free { MAX_ORDER_LIMIT } else { GIGANTIC_ORDER };
+        if order > largest || is_free && pfn % (1 << order) != 0 {
             let problem = format!("no page of order {order} begins at frame {pfn:#x}");
             return Err(Error::malformed(
                 path,
@@ -107,5 +112,7 @@ mod tests {
         let refused = |bytes: &[u8]| parse(&path, bytes).unwrap_err().to_string();
         assert!(refused(&[1, 0, 1, 3]).starts_with("pagestate: at byte 3: no page of order 3 begins at frame 0x1;"));
         assert!(refused(&[6, 67]).starts_with("pagestate: at byte 1: no page of order 67"));
+        assert!(refused(&[1, 15]).starts_with("pagestate: at byte 1: no page of order 15"));
+        assert_eq!(parse(&path, &[8, 18]).unwrap()[0], Frame { state: PageState::OtherTyped, order: 18 });
     }
 }

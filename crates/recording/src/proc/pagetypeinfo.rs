@@ -56,25 +56,29 @@ pub struct PageTypeInfo {
 ///
 /// # Errors
 ///
-/// When a line of a table is not understood, or the table of free blocks is missing. What follows
-/// the table of pageblocks (mixed blocks, with page_owner) is ignored.
+/// When a line of a table is not understood, or the table of free blocks is missing. A table of mixed blocks, as kernels with
+/// page_owner have it, is ignored.
 pub fn parse(path: &SourceName, text: &str) -> Result<PageTypeInfo, Error> {
     parse_lines(Lines::new(path, text, 1))
 }
 
 pub(crate) fn parse_lines(lines: Lines<'_>) -> Result<PageTypeInfo, Error> {
     let mut info = PageTypeInfo::default();
+    // All tables come anew for each node.
+    let mut in_mixed_blocks = false;
     for (number, line) in lines.numbered() {
         let bad = |what: &str| lines.error(number, format!("the line has no {what}"));
         if let Some(rest) = line.strip_prefix("Page block order:") {
             info.pageblock_order = rest.trim().parse().map_err(|_| bad("pageblock order"))?;
         } else if let Some(rest) = line.strip_prefix("Pages per block:") {
             info.pages_per_block = rest.trim().parse().map_err(|_| bad("number of pages"))?;
+        } else if line.starts_with("Free pages count") {
+            in_mixed_blocks = false;
         } else if let Some(rest) = line.strip_prefix("Number of blocks type") {
             info.migratetypes = rest.split_ascii_whitespace().map(Into::into).collect();
         } else if line.starts_with("Number of mixed blocks") {
-            break;
-        } else if line.starts_with("Node") {
+            in_mixed_blocks = true;
+        } else if line.starts_with("Node") && !in_mixed_blocks {
             let (node, zone, rest) = node_and_zone(line).ok_or_else(|| bad("node and zone"))?;
             if let Some(row) = rest.trim_start_matches([',', ' ']).strip_prefix("type") {
                 let row = type_row(node, zone, row).map_err(bad)?;
@@ -135,6 +139,16 @@ mod tests {
         assert_eq!(info.free[1].by_order[1], BlockCount { blocks: 99_999, at_least: true });
         assert_eq!(info.blocks.len(), 1);
         assert_eq!(info.blocks[0].by_type, [16, 230]);
+    }
+
+    #[test]
+    fn each_node_has_tables_of_its_own_and_mixed_blocks_are_none_of_them() {
+        let path: SourceName = Path::new("pagetypeinfo").into();
+        let second = TEXT.replace("Node    0", "Node    1").replace("Node 0", "Node 1");
+        let info = parse(&path, &format!("{TEXT}{second}")).unwrap();
+        assert_eq!(info.free.iter().map(|row| row.node).collect::<Vec<_>>(), [0, 0, 1, 1]);
+        let blocks: Vec<_> = info.blocks.iter().map(|row| (row.node, &*row.by_type)).collect();
+        assert_eq!(blocks, [(0, &[16, 230][..]), (1, &[16, 230])]);
     }
 
     #[test]

@@ -21,7 +21,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Swap assumed where the recorded kernel had any: 1 GiB.
+/// Swap of every replayed machine, whatever the recorded one had: 1 GiB.
 const SWAP_PAGES: u64 = 262_144;
 /// Interval at which a replay reports its progress, operations.
 const PROGRESS_OPS: usize = 1 << 17;

@@ -26,9 +26,19 @@ impl TraceDat {
     ///
     /// # Errors
     ///
-    /// When a page has no header, or the buffer's clock does not count time.
+    /// When a page has no header, the buffer's clock does not count time, or its pages have another size than the machine's, for which
+    /// version 6 has no room.
     pub fn cut(&self, until_ns: u64) -> Result<(Vec<u8>, Vec<CutCpu>), Error> {
         let buffer = self.main_buffer();
+        if buffer.page_size != self.page_size {
+            let (pages, machine) = (buffer.page_size, self.page_size);
+            let problem = format!(
+                "ring-buffer pages of {pages} bytes on a machine with pages of {machine} can't be cut: trace.dat version 6 has no room for \
+                 both; replay it as it is, or record with `--subbuf-size {}`",
+                machine >> 10
+            );
+            return Err(Error::Unsupported { path: self.path.to_path_buf(), problem: problem.into() });
+        }
         let page_size = (buffer.page_size as usize).max(1);
         let scale = self.clock_scale(buffer)?;
         let mut kept = Vec::new();

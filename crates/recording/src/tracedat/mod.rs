@@ -76,6 +76,11 @@ impl Buffer {
         Self { name, clock, page_size, cpus }
     }
 
+    /// What to call it: the instance's name, or `the top buffer`.
+    pub fn called(&self) -> String {
+        if self.name.is_empty() { "the top buffer".to_owned() } else { format!("instance {}", cited(&self.name)) }
+    }
+
     /// The CPUs that have data, in ascending order.
     pub fn cpus(&self) -> impl Iterator<Item = u16> + '_ {
         self.cpus.iter().filter(|data| !data.is_empty()).map(|data| data.cpu)
@@ -269,6 +274,12 @@ impl TraceDat {
         let filled = self.buffers.iter().find(|buffer| buffer.cpus().next().is_some());
         // Both readers give at least one buffer.
         filled.unwrap_or(&self.buffers[0])
+    }
+
+    /// Buffers with data that [`TraceDat::records`] does not read.
+    pub fn other_buffers(&self) -> impl Iterator<Item = &Buffer> {
+        let main = std::ptr::from_ref(self.main_buffer());
+        self.buffers.iter().filter(move |buffer| !std::ptr::eq(*buffer, main) && buffer.cpus().next().is_some())
     }
 
     /// The name of a process, if the recording knows it.

@@ -171,12 +171,26 @@ fn buffers_and_options_of_either_compression_are_read() {
         assert_eq!(records(&v7, 0), expected);
         assert_eq!(v7.options().lost_in_stats(), Some(4));
         assert_eq!(v7.options().tsc_to_ns, Some(TscToNs { mult: 2, shift: 1, offset: 1000 }));
+        assert_eq!(v7.other_buffers().map(|buffer| buffer.called()).collect::<Vec<_>>(), ["instance more"]);
         // The conversion multiplies by 2, halves, and moves the origin.
         assert_eq!(v7.buffers()[1].name, "more");
         let moved = records(&v7, 1);
         assert_eq!(moved.len(), expected.len());
         assert!(moved.iter().zip(&expected).all(|(tsc, ns)| tsc.ts_ns + 1000 == ns.ts_ns && tsc.event == ns.event));
     }
+}
+
+/// A cut has one page size, that of its pages; replays ask it for the machine's.
+#[test]
+fn ring_buffer_pages_of_another_size_are_not_cut() {
+    let mut v7 = TraceDat::from_bytes("v7", as_v7(&tiny(), false)).unwrap();
+    assert!(v7.cut(u64::MAX).is_ok());
+    v7.page_size = 8192;
+    let error = v7.cut(u64::MAX).unwrap_err().to_string();
+    assert!(
+        error.starts_with("v7: ring-buffer pages of 4096 bytes on a machine with pages of 8192 can't be cut"),
+        "{error}"
+    );
 }
 
 #[test]
