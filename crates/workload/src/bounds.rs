@@ -116,6 +116,18 @@ impl<const LEAST: u32, const MOST: u32> TryFrom<u64> for Bounded<LEAST, MOST> {
     }
 }
 
+/// A small number within bounds, as a plain one.
+///
+/// # Errors
+/// Those of [`Bounded`].
+pub fn within<'de, D, const LEAST: u32, const MOST: u32>(deserializer: D) -> Result<u8, D::Error>
+where
+    D: serde::Deserializer<'de>,
+{
+    let number = Bounded::<LEAST, MOST>::deserialize(deserializer)?.get();
+    u8::try_from(number).map_err(serde::de::Error::custom)
+}
+
 /// A share in percent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(try_from = "u8")]

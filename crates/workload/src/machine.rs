@@ -1,6 +1,7 @@
 //! The machine of a scenario, as its `[machine]` section describes it.
 
 use crate::Scale;
+use crate::bounds::within;
 use serde::Deserialize;
 use std::num::NonZero;
 
@@ -15,8 +16,8 @@ pub struct Machine {
     pub cpus: NonZero<u16>,
     /// NUMA nodes, which share memory and CPUs evenly.
     pub nodes: NonZero<u8>,
-    /// Distance between two nodes; 10 is the distance of a node to itself.
-    #[serde(default = "default_distance")]
+    /// Distance between two nodes; 10 is the distance of a node to itself, and 255 says that there is no way.
+    #[serde(default = "default_distance", deserialize_with = "within::<_, 11, 254>")]
     pub distance: u8,
     /// Swap, MiB; 0 for none.
     pub swap_mib: u32,
@@ -37,8 +38,8 @@ pub struct Machine {
     #[serde(default)]
     pub slab_allocator: SlabAllocator,
     /// Largest order of page cache folios, as far as filesystem and kernel have large ones (XFS 5.18+, ext4 6.16+); 0 for single pages on
-    /// any kernel.
-    #[serde(default = "default_folio_order")]
+    /// any kernel. Up to the largest huge page's, that of pages of 64 KiB.
+    #[serde(default = "default_folio_order", deserialize_with = "within::<_, 0, 13>")]
     pub folio_order: u8,
     /// What things cost.
     #[serde(default)]
@@ -243,7 +244,13 @@ mod tests {
         let machine = with(more).expect("it is right").machine;
         assert_eq!((machine.page_kib.kib(), machine.directory_block_kib.kib()), (16, 64));
         assert_eq!(machine.disk.map(|disk| (disk.mb_s.get(), disk.latency_us, disk.seek_us)), Some((250, 150, 0)));
-        let said = with("nodes = 1\npage_kib = 5\n").expect_err("refused");
-        assert!(said.contains("5 KiB is no page size; there are: [4, 16, 64]"), "{said}");
+        for (nonsense, why) in [
+            ("page_kib = 5", "5 KiB is no page size; there are: [4, 16, 64]"),
+            ("distance = 10", "10 is not within 11 to 254"),
+            ("folio_order = 14", "14 is not within 0 to 13"),
+        ] {
+            let said = with(&format!("nodes = 1\n{nonsense}\n")).expect_err("refused");
+            assert!(said.starts_with("line ") && said.contains(why), "{said}");
+        }
     }
 }

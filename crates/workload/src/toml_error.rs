@@ -36,10 +36,12 @@ pub(crate) fn line_of(text: &str, span: &Range<usize>) -> usize {
 fn explain(text: &str, error: &toml::de::Error) -> TomlError {
     let line = error.span().map_or(1, |span| line_of(text, &span));
     let message = error.message();
+    // What serde says of a name; other sentences are whole.
+    let of_a_name = ["unknown field `", "unknown variant `"].iter().any(|begins| message.starts_with(begins));
     // "unknown field `a`, expected one of `b`, `c`": every second piece between the ticks is a name.
     let names: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
     match names.split_first() {
-        Some((unknown, known)) if message.starts_with("unknown ") => {
+        Some((unknown, known)) if of_a_name => {
             // serde calls a value that can't stand there a variant.
             let what = message.split(", expected").next().unwrap_or(message).replacen("variant", "value", 1);
             match closest(unknown, known.iter().copied()) {

@@ -79,6 +79,19 @@ impl Kind for Parameters {
         Box::new(Fsmark { parameters: *self, seed })
     }
 
+    /// Names and directories have numbers of 32 bits.
+    fn check(&self) -> Result<(), String> {
+        let files = u64::from(self.loops.get()) * u64::from(self.files.get());
+        let directories = files.div_ceil(self.directory_files.get().into());
+        if files > u32::MAX.into() {
+            return Err(format!("{files} files of a worker in all loops are more than {}", u32::MAX));
+        }
+        match directories <= DIRECTORIES.into() {
+            true => Ok(()),
+            false => Err(format!("{directories} directories of a worker are more than {DIRECTORIES}")),
+        }
+    }
+
     fn scale(&mut self, scale: Scale) {
         self.files = scale.of_nonzero(self.files);
         self.name_bytes = scale.undo_u32(self.name_bytes);

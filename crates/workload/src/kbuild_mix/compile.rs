@@ -1,6 +1,6 @@
 //! Compiler slots: fork, grow an anonymous arena, read headers, sometimes fork again, write an object file, exit.
 
-use super::{AS, CC, KIB, MIB, file_of};
+use super::{AS, CC, FILES_OF_A_ROOT, KIB, MIB, file_of};
 use crate::bounds::{Between, Percent};
 use crate::random::Random;
 use crate::rounds::Script;
@@ -38,6 +38,19 @@ pub struct Compilers {
 
 /// First of the numbers of a slot's object files, after its headers.
 const FIRST_OBJECT: u64 = 1 << 20;
+
+impl Compilers {
+    /// Headers, object files and mappings have numbers of their own.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let most = [FIRST_OBJECT, FILES_OF_A_ROOT - FIRST_OBJECT, FIRST_OF_CHILD as u64];
+        let given = [self.headers, self.objects.get(), self.steps.get()].map(u64::from);
+        let wrong =
+            ["headers", "objects", "steps"].into_iter().zip(given).zip(most).find(|((_, given), most)| given > most);
+        wrong.map_or(Ok(()), |((name, given), most)| {
+            Err(format!("{given} {name} of a compiler slot are more than {most}"))
+        })
+    }
+}
 
 /// A slot: makes its headers, then runs one compiler after the other.
 #[derive(Clone)]

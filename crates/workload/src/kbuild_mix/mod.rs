@@ -69,12 +69,13 @@ impl Kind for Parameters {
     fn check(&self) -> Result<(), String> {
         const MOST: u32 = 254;
         let tasks = u32::from(self.compilers.slots) + u32::from(self.files.threads) + u32::from(self.slab.workers);
-        match tasks <= MOST {
-            true => Ok(()),
-            false => {
-                Err(format!("{tasks} compiler slots, file threads and slab workers are more than {MOST} together"))
-            }
+        if tasks > MOST {
+            return Err(format!("{tasks} compiler slots, file threads and slab workers are more than {MOST} together"));
         }
+        if tasks == 0 && self.resident.percent.number() == 0 && self.bursts.mib == 0 {
+            return Err("there is no task: no slot, no thread, no worker, nothing resident and no burst".to_owned());
+        }
+        self.compilers.check()
     }
 
     fn scale(&mut self, scale: Scale) {
@@ -171,7 +172,10 @@ const KIB: u64 = 1 << 10;
 /// Bytes of a MiB.
 const MIB: u64 = 1 << 20;
 
-/// The `number`-th file of a root: each has 2^24 of its own.
+/// Files that a root has numbers for.
+const FILES_OF_A_ROOT: u64 = 1 << 24;
+
+/// The `number`-th file of a root.
 fn file_of(root: u64, number: u64) -> FileId {
-    FileId(((root as u32) << 24) | (number as u32 & 0xff_ffff))
+    FileId(((root as u32) << 24) | (number % FILES_OF_A_ROOT) as u32)
 }

@@ -23,7 +23,7 @@ pub struct Slab {
     pub lookups: u32,
     /// Percent of rounds that open (in growth) or close a pipe; the same for sockets.
     pub channel_percent: Percent,
-    /// Most pipes, and most pairs of sockets, that are open at a time.
+    /// Most pipes, and most pairs of sockets, that are open at a time; 0 for none.
     pub channels: u32,
     /// Smallest and largest content of a pipe, KiB.
     pub pipe_kib: Between,
@@ -97,16 +97,20 @@ impl Worker {
                 bytes: self.random.range(1, u64::from(self.parameters.file_kib) * KIB),
             });
         }
-        if self.random.chance(self.parameters.channel_percent.number()) {
+        if self.opens_channel() {
             self.close_pipe(ops, self.parameters.channels);
             let bytes = kib_between(&mut self.random, self.parameters.pipe_kib);
             ops.push(Op::Pipe { handle: HandleId(self.pipes.take()), bytes });
         }
-        if self.random.chance(self.parameters.channel_percent.number()) {
+        if self.opens_channel() {
             self.close_socket(ops, self.parameters.channels);
             let bytes = kib_between(&mut self.random, self.parameters.socket_kib);
             ops.push(Op::Socket { handle: HandleId(FIRST_SOCKET + self.sockets.take()), bytes });
         }
+    }
+
+    fn opens_channel(&mut self) -> bool {
+        self.random.chance(self.parameters.channel_percent.number()) && self.parameters.channels > 0
     }
 
     fn shrink(&mut self, ops: &mut Vec<Op>) {

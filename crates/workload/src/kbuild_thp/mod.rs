@@ -199,6 +199,7 @@ impl Kind for Parameters {
     }
 
     fn check(&self) -> Result<(), String> {
+        self.tree.check()?;
         self.programs.check()
     }
 

@@ -99,6 +99,20 @@ impl Place {
 }
 
 impl Tree {
+    /// The files of a kind have numbers of so many bits.
+    pub(super) fn check(&self) -> Result<(), String> {
+        const MOST: u32 = 1 << NUMBER_BITS;
+        let kinds = [
+            ("sources", self.sources.get()),
+            ("headers", self.headers.get()),
+            ("makefiles", self.makefiles),
+            ("directories", self.directories),
+            ("others", self.others),
+        ];
+        let too_many = kinds.into_iter().find(|&(_, count)| count > MOST);
+        too_many.map_or(Ok(()), |(name, count)| Err(format!("{count} {name} of a tree are more than {MOST}")))
+    }
+
     /// Headers stay: each compilation includes as many of them, and most are of the same few.
     pub(super) fn scale(&mut self, scale: Scale) {
         self.sources = scale.of_nonzero(self.sources);

@@ -4,7 +4,7 @@
 //! see whether the machine has recovered. This is the test that found the endless retry of the first defrag_mode patch: one
 //! that never comes back from its first round.
 
-use crate::bounds::Percent;
+use crate::bounds::{Bounded, Percent};
 use crate::drive::Program;
 use crate::kind::Kind;
 use crate::measure::Better;
@@ -19,8 +19,8 @@ use std::num::NonZero;
 pub struct Parameters {
     /// How often.
     pub rounds: NonZero<u32>,
-    /// What is wanted, percent of memory and swap together: above 100.
-    pub wanted_percent: NonZero<u32>,
+    /// What is wanted, percent of memory and swap together: above 100, or nobody would have to be killed.
+    pub wanted_percent: Bounded<101, 1_000>,
     /// What is taken afterwards to see whether memory is there again, percent of memory.
     pub recovery_percent: Percent,
 }
@@ -117,7 +117,10 @@ impl Workload for OomLoop {
     fn program(&self, spawn: &Spawn) -> Program {
         let wanted = u64::from(self.parameters.wanted_percent.get());
         match spawn.role {
-            EATER => program(Eater { bytes: whole_pages(self.with_swap * wanted / 100), done: false }),
+            EATER => program(Eater {
+                bytes: whole_pages(self.with_swap / 100 * wanted + self.with_swap % 100 * wanted / 100),
+                done: false,
+            }),
             _ => program(self.script(spawn)),
         }
     }

@@ -36,6 +36,23 @@ impl Client {
         self.duration_ms = scale.of_nonzero(self.duration_ms);
     }
 
+    /// What an item is, and how many there are, goes together.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let (item, chunk) = (u64::from(self.value_bytes.get()) + HEADER, u64::from(self.chunk_bytes.get()));
+        if item > chunk {
+            return Err(format!(
+                "a value with its {HEADER} bytes of header and key is larger than chunk_bytes: {item}, {chunk}"
+            ));
+        }
+        if self.ready_percent.number() == 100 {
+            return Err("ready_percent is below 100: dd begins while the client still fills its memory".to_owned());
+        }
+        match self.pool_percent.number() {
+            1..=99 => Ok(()),
+            percent => Err(format!("pool_percent is within 1 to 99, as dd writes a share of the rest; not {percent}")),
+        }
+    }
+
     /// Bytes of all items.
     pub(super) fn pool(&self, memory: u64) -> u64 {
         self.pool_percent.of(memory)
@@ -65,9 +82,10 @@ impl Server {
         let nanos = u64::from(client.duration_ms.get()) * 1_000_000;
         Server {
             client,
-            items: client.pool(parameters.memory()) / u64::from(client.item_bytes.get()),
+            // On a machine that is brought to a small scale both are one at least.
+            items: (client.pool(parameters.memory()) / u64::from(client.item_bytes.get())).max(1),
             populated: 0,
-            left: nanos / (u64::from(client.round_trip_us.get()) * 1_000),
+            left: (nanos / (u64::from(client.round_trip_us.get()) * 1_000)).max(1),
             meeting: (spawn.argument >> 16) as u16,
             random: Random::of(spawn),
         }

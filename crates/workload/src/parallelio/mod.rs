@@ -78,10 +78,7 @@ impl Kind for Parameters {
         if iterations > MEETINGS.into() {
             return Err(format!("{iterations} iterations, warm-ups among them, are more than {MEETINGS}"));
         }
-        if self.client.ready_percent.number() == 100 {
-            return Err("ready_percent is below 100: dd begins while the client still fills its memory".to_owned());
-        }
-        Ok(())
+        self.client.check()
     }
 
     fn scale(&mut self, scale: Scale) {

@@ -2,7 +2,7 @@
 
 use super::{END, MAGIC, SavedError, VERSION, line};
 use crate::{Op, Program, Root, Spawn, TaskId, Workload};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -32,6 +32,7 @@ struct Section {
 
 /// Somebody forks a task.
 struct Forked {
+    parent: TaskId,
     task: TaskId,
     line: usize,
 }
@@ -92,7 +93,7 @@ impl Saved {
             roots: Vec::new(),
             tasks: HashMap::new(),
         };
-        let mut forks = Vec::new();
+        let (mut forks, mut root_lines) = (Vec::new(), Vec::new());
         let mut begun: Option<(TaskId, Section)> = None;
         while let Some((place, line)) = reader.next() {
             let mut words = line.split_ascii_whitespace();
@@ -100,7 +101,7 @@ impl Saved {
                 END => {
                     saved.close(begun, place);
                     saved.check_end(&mut reader, words.next())?;
-                    saved.check_family(&forks)?;
+                    saved.check_family(&root_lines, &forks)?;
                     return Ok(saved);
                 }
                 "task" => {
@@ -109,10 +110,13 @@ impl Saved {
                     begun = Some((task, Section { lines: reader.at..reader.at, heading: reader.line, ops: 0 }));
                 }
                 _ => match &mut begun {
-                    None => saved.head(&reader, line)?,
-                    Some((_, section)) => {
+                    None => {
+                        saved.head(&reader, line)?;
+                        root_lines.resize(saved.roots.len(), reader.line);
+                    }
+                    Some((parent, section)) => {
                         section.ops += 1;
-                        forks.extend(saved.check_op(&reader, line)?);
+                        forks.extend(saved.check_op(&reader, *parent, line)?);
                     }
                 },
             }
@@ -158,11 +162,11 @@ impl Saved {
     }
 
     /// Checks an operation. Returns whom it forks.
-    fn check_op(&self, reader: &Reader, line: &str) -> Result<Option<Forked>, SavedError> {
+    fn check_op(&self, reader: &Reader, parent: TaskId, line: &str) -> Result<Option<Forked>, SavedError> {
         match line::parse(line).or_else(|why| reader.error(why))? {
             Op::Fork(child) => {
                 self.check_role(reader, child.role)?;
-                Ok(Some(Forked { task: child.task, line: reader.line }))
+                Ok(Some(Forked { parent, task: child.task, line: reader.line }))
             }
             Op::Begin { label } | Op::Mark { label } | Op::For { label, .. }
                 if self.labels.len() <= usize::from(label) =>
@@ -190,34 +194,55 @@ impl Saved {
         }
     }
 
-    /// Everybody is either a root or forked once: so each task's operations are those of one task, and forking comes to an end.
-    fn check_family(&self, forks: &[Forked]) -> Result<(), SavedError> {
+    /// Everybody is either a root or forked once, by somebody who is started: so each task's operations are those of one task, and forking
+    /// comes to an end.
+    fn check_family(&self, root_lines: &[usize], forks: &[Forked]) -> Result<(), SavedError> {
         let error = |line, what: String| Err(SavedError { line, what });
-        let mut parents: HashMap<TaskId, u32> = HashMap::new();
+        if self.roots.is_empty() {
+            return error(1, "the stream has no root: nobody would do anything".to_owned());
+        }
+        for (root, &line) in self.roots.iter().zip(root_lines) {
+            if !self.tasks.contains_key(&root.spawn.task) {
+                return error(line, format!("root {:x} has no operations in this stream", root.spawn.task.0));
+            }
+        }
+        let mut started: HashSet<TaskId> = self.roots.iter().map(|root| root.spawn.task).collect();
+        let mut children: HashMap<TaskId, Vec<TaskId>> = HashMap::new();
         for fork in forks {
-            *parents.entry(fork.task).or_default() += 1;
             let number = fork.task.0;
             if !self.tasks.contains_key(&fork.task) {
                 return error(fork.line, format!("task {number:x} is forked, but has no operations in this stream"));
             }
-            if parents[&fork.task] > 1 || self.roots.iter().any(|root| root.spawn.task == fork.task) {
+            if !started.insert(fork.task) {
                 return error(fork.line, format!("task {number:x} is started already"));
             }
+            children.entry(fork.parent).or_default().push(fork.task);
         }
-        for (task, section) in &self.tasks {
-            let root = self.roots.iter().find(|root| root.spawn.task == *task);
-            if root.is_none() && !parents.contains_key(task) {
-                return error(section.heading, format!("nobody starts task {:x}", task.0));
+        // Those of a ring each have somebody who forks them, and none of them ever begins.
+        let mut waiting: Vec<TaskId> = self.roots.iter().map(|root| root.spawn.task).collect();
+        let mut begin = HashSet::new();
+        while let Some(task) = waiting.pop() {
+            begin.insert(task);
+            waiting.extend(children.remove(&task).into_iter().flatten());
+        }
+        self.check_sections(&begin)
+    }
+
+    /// Everybody begins some time, and has what it owes.
+    fn check_sections(&self, begin: &HashSet<TaskId>) -> Result<(), SavedError> {
+        let quota =
+            |task: &TaskId| self.roots.iter().find(|root| root.spawn.task == *task).map_or(0, |root| root.quota);
+        let wrong = |(task, section): (&TaskId, &Section)| {
+            let (line, ops, quota) = (section.heading, section.ops, quota(task));
+            match begin.contains(task) {
+                false => Some(SavedError { line, what: format!("nobody starts task {:x}", task.0) }),
+                true if quota > ops => {
+                    Some(SavedError { line, what: format!("the task owes {quota} operations, but has {ops}") })
+                }
+                true => None,
             }
-            if let Some(root) = root.filter(|root| root.quota > section.ops) {
-                let (ops, quota) = (section.ops, root.quota);
-                return error(section.heading, format!("the task owes {quota} operations, but has {ops}"));
-            }
-        }
-        match self.roots.iter().find(|root| !self.tasks.contains_key(&root.spawn.task)) {
-            Some(root) => error(1, format!("root {:x} has no operations in this stream", root.spawn.task.0)),
-            None => Ok(()),
-        }
+        };
+        self.tasks.iter().filter_map(wrong).min_by_key(|error| error.line).map_or(Ok(()), Err)
     }
 }
 

@@ -74,6 +74,7 @@ fn what_is_wrong_is_told_with_its_line() {
         ("fork b 1 4096 0   # the child", "wait", "line 13: nobody starts task b"),
         ("quota 3", "quota 5", "line 8: the task owes 5 operations, but has 4"),
         ("task b", "task a", "line 13: task a stands here twice"),
+        ("root a 0 0 0 quota 3\n", "root a 0 0 0 quota 3\nroot c 0 0 0 quota 0\n", "line 7: root c has no operations"),
         ("end-of-file 2", "end-of-file 3", "line 16: the stream has 2 tasks"),
         ("end-of-file 2\n", "", "line 15: the stream ends without `end-of-file`"),
         ("role parent", "rule parent", "line 3: here come lines"),
@@ -83,6 +84,19 @@ fn what_is_wrong_is_told_with_its_line() {
         let error = Saved::parse(SMALL.replacen(sense, nonsense, 1)).expect_err(nonsense).to_string();
         assert!(error.starts_with(said), "{nonsense}: {error}");
     }
+}
+
+#[test]
+fn who_is_started_by_nobody_that_begins_is_told_first_heading_first() {
+    let ring = "task c\nfork d 1 0 0\ntask d\nfork c 1 0 0\ntask e\nfork e 1 0 0\n";
+    let text = SMALL.replace("end-of-file 2", &format!("{ring}end-of-file 5"));
+    // Where tasks are kept in no order, one time in three would do.
+    for _ in 0..20 {
+        let error = Saved::parse(text.clone()).expect_err("nobody starts them").to_string();
+        assert_eq!(error, "line 16: nobody starts task c");
+    }
+    let error = Saved::parse("fraglab-ops 1\nend-of-file 0\n".to_owned()).expect_err("no task").to_string();
+    assert_eq!(error, "line 1: the stream has no root: nobody would do anything");
 }
 
 /// Whatever is damaged is refused or read, and what is read can be written and read again.

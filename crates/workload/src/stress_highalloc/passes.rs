@@ -1,7 +1,7 @@
 //! The test: three passes of allocations that are kept to the end of each.
 
 use super::{END, LOADED, MIB, MS, Parameters, REMOVED, REST, TREES, file_of, tasks};
-use crate::bounds::Percent;
+use crate::bounds::{Percent, within};
 use crate::rounds::Script;
 use crate::{GfpClass, HandleId, Op, Scale};
 use serde::Deserialize;
@@ -12,6 +12,7 @@ use std::num::NonZero;
 #[serde(deny_unknown_fields)]
 pub struct Passes {
     /// Order of a block.
+    #[serde(deserialize_with = "within::<_, 0, MOST_ORDER>")]
     pub order: u8,
     /// What the allocator may do for it.
     pub gfp: GfpClass,
@@ -23,6 +24,8 @@ pub struct Passes {
     pub settle_seconds: u32,
 }
 
+/// No machine has larger blocks.
+const MOST_ORDER: u32 = pagealloc::MAX_ORDER_LIMIT as u32;
 /// Passes; the last one at rest.
 pub(super) const PASSES: u32 = 3;
 /// Pause between two passes.
@@ -49,7 +52,7 @@ pub(super) struct Tester {
 
 impl Tester {
     pub fn new(parameters: &Parameters, memory: u64, page: u64) -> Tester {
-        let block = page << parameters.passes.order.min(20);
+        let block = page << parameters.passes.order;
         Tester { parameters: parameters.passes, tasks: tasks(parameters), memory, block, pass: 0 }
     }
 

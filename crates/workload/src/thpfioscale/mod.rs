@@ -64,6 +64,10 @@ impl Kind for Parameters {
     fn check(&self) -> Result<(), String> {
         const MOST_JOBS: u16 = 256;
         let jobs = self.files.jobs.get();
+        if self.files.block_kib > self.files.file_kib {
+            let (block, file) = (self.files.block_kib, self.files.file_kib);
+            return Err(format!("a block of {block} KiB is larger than a file of {file} KiB"));
+        }
         match jobs <= MOST_JOBS && Thpfioscale::tasks(self) <= u16::MAX.into() {
             true => Ok(()),
             false => Err(format!("{jobs} jobs are more than {MOST_JOBS}, or more than 65535 tasks with the threads")),
