@@ -62,6 +62,10 @@ impl Sim {
                 call = self.system_call(at, offset..offset + bytes);
             }
             let Some((id, ready)) = self.cached(at) else {
+                // Another task may have cut the file off, or removed it, since this call began.
+                if at.index >= self.file_pages(file) {
+                    break;
+                }
                 self.read_ahead(pid, Stretch { index: at.index, ..call }, before).await?;
                 continue;
             };
@@ -267,6 +271,8 @@ impl Sim {
                     continue;
                 }
                 Some((id, _)) => id,
+                // Another task has removed the file: what is written to it goes with it.
+                None if !self.mm.state.borrow().owner.files.contains(file) => return Ok(()),
                 // Looked up again: nobody holds a new page that waits for its buffers, so reclaim may have had it.
                 None => {
                     self.add_to_write(pid, at, &(offset..offset + bytes)).await?;

@@ -219,6 +219,24 @@ mod tests {
     }
 
     #[test]
+    fn who_closes_a_removed_file_does_not_close_its_successor() {
+        let sim = boot(&small_machine(ThpEnabled::Never), &preset("linux-6.18").unwrap(), 1, &[]).unwrap();
+        run_alone(&sim, async {
+            let pid = started(&sim).await?;
+            sim.open_held(pid, HandleId(1), 1).await?;
+            sim.unlink(pid, 1).await?;
+            sim.create(pid, 1).await?;
+            sim.open_held(pid, HandleId(2), 1).await?;
+            let opened = || sim.mm.state.borrow().owner.files.get(1).map(|of| of.opened);
+            sim.close(pid, HandleId(1)).await?;
+            assert_eq!(opened(), Some(1));
+            sim.close(pid, HandleId(2)).await?;
+            assert_eq!(opened(), Some(0));
+            Ok(())
+        });
+    }
+
+    #[test]
     fn a_stream_socket_keeps_what_exceeds_a_head_in_whole_pages() {
         assert_eq!(sent(3_776), (vec![], [0, 0, 0, 1]), "with what is kept behind it a page");
         assert_eq!(sent(3_777), (vec![0], [1, 0, 0, 0]), "one page holds all of it");

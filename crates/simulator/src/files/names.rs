@@ -3,7 +3,6 @@
 use crate::sim::Sim;
 use crate::state::address_space::Pid;
 use crate::state::dentry::Name;
-use crate::state::folio::FolioId;
 use crate::state::slab::Cache;
 use crate::state::xfs::Logged;
 use mm::PageFlags;
@@ -57,17 +56,7 @@ impl Sim {
     async fn truncate(&self, file: u32) {
         let frames = {
             let owner = &mut self.mm.state.borrow_mut().owner;
-            owner.unmap_file(file);
-            let Some(of) = owner.files.get_mut(file) else { return };
-            (of.bytes, of.extents, of.grown) = (0, 0, false);
-            of.readahead = Default::default();
-            let tree = std::mem::take(&mut of.tree);
-            let buffers = std::mem::take(&mut of.buffers);
-            of.cached = 0;
-            let pages: Vec<FolioId> = tree.heads().map(|(_, id)| id).collect();
-            owner.free_nodes(file, tree);
-            owner.free_objects(buffers.into_values().flatten());
-            let frames: Vec<_> = pages.into_iter().filter_map(|id| owner.forget(id)).collect();
+            let frames = owner.cut_off(file);
             owner.inode_may_be_unused(file);
             frames
         };
@@ -94,14 +83,20 @@ impl Sim {
         let blocks = if self.has_blocks(file) { self.spec.costs.free_blocks } else { 0 };
         self.truncate(file).await;
         self.spend(self.spec.costs.free_inode + blocks).await;
-        {
+        let frames = {
             let owner = &mut self.mm.state.borrow_mut().owner;
+            // What others have written to it or read meanwhile.
+            let frames = owner.cut_off(file);
             owner.free_inode(file);
-            owner.files.remove(file);
+            if owner.files.remove(file).is_some_and(|of| of.opened > 0) {
+                owner.forget_open_file(file);
+            }
             owner.dentries.set_positive(Name::File(file), false);
             // Own simplification: who has it open holds no name. The kernel drops that name, and frees it when the file is closed.
             owner.dentries.release(Name::File(file));
-        }
+            frames
+        };
+        self.free_frames(frames);
         self.settle();
         Ok(())
     }

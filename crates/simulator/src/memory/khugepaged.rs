@@ -18,6 +18,8 @@ use workload::{Errno, RegionId};
 const PID: Pid = u32::MAX - 512;
 /// Weight of nice 19.
 const WEIGHT: u32 = 15;
+/// Shortest time from one round to the next: a round has all CPUs empty their batches of pages first, and waits for that. Own estimate.
+const BETWEEN_ROUNDS: Nanos = 50_000;
 /// Times that a round may begin at the first address space (`pass_through_head`).
 const BEGINNINGS: u32 = 2;
 
@@ -73,7 +75,7 @@ impl Sim {
                 self.env().park(None).await;
             }
             self.scan_for_collapses(&rules).await;
-            self.env().sleep(rules.scan_sleep).await;
+            self.env().sleep(rules.scan_sleep.max(BETWEEN_ROUNDS)).await;
         }
     }
 

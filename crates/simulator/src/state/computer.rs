@@ -163,6 +163,26 @@ impl Computer {
         }
     }
 
+    /// Empties a file: all of its pages leave the cache, whatever they hold. Their frames.
+    pub fn cut_off(&mut self, file: u32) -> Vec<Pfn> {
+        self.unmap_file(file);
+        let Some(of) = self.files.get_mut(file) else { return Vec::new() };
+        (of.bytes, of.extents, of.grown) = (0, 0, false);
+        of.readahead = Default::default();
+        let tree = std::mem::take(&mut of.tree);
+        let buffers = std::mem::take(&mut of.buffers);
+        of.cached = 0;
+        let pages: Vec<FolioId> = tree.heads().map(|(_, id)| id).collect();
+        self.free_nodes(file, tree);
+        self.free_objects(buffers.into_values().flatten());
+        pages.into_iter().filter_map(|id| self.forget(id)).collect()
+    }
+
+    /// A file is removed: what holds it open has nothing to do with the next one of its number.
+    pub fn forget_open_file(&mut self, file: u32) {
+        self.handles.values_mut().filter(|handle| handle.file == Some(file)).for_each(|handle| handle.file = None);
+    }
+
     /// Frees an inode with everything that hangs on it; the file itself stays on disk.
     pub fn free_inode(&mut self, file: u32) {
         self.inode_is_used(file);

@@ -53,9 +53,10 @@ impl PageSize {
         (offset >> self.shift) as u32
     }
 
-    /// Pages that so many bytes fill, the last one in part.
+    /// Pages that so many bytes fill, the last one in part; as many as can be numbered, if they are more.
     pub const fn fill(self, bytes: u64) -> u32 {
-        bytes.div_ceil(self.bytes()) as u32
+        let pages = bytes.div_ceil(self.bytes());
+        if pages > u32::MAX as u64 { u32::MAX } else { pages as u32 }
     }
 }
 
@@ -73,5 +74,6 @@ mod tests {
         let size = PageSize::new(14);
         assert_eq!((size.window(4_097), size.index(4_097), size.first(2)), (2, 1, 4_096));
         assert_eq!((size.at(16_383), size.fill(16_385), size.fill(0)), (0, 2, 0));
+        assert_eq!(size.fill(1 << 47), u32::MAX, "not what is left of it in 32 bits");
     }
 }

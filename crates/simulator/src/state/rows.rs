@@ -76,6 +76,10 @@ impl<T> Rows<T> {
         Some(gone)
     }
 
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.shelves.iter_mut().flatten().flatten().flat_map(|row| row.cells.iter_mut().flatten())
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         let rows = self.shelves.iter().zip(0..).flat_map(|(shelf, number)| {
             shelf.iter().zip(number * SHELF..).filter_map(|(row, number)| Some((row.as_ref()?, number)))
