@@ -44,6 +44,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// Whether a scenario ran, and no recording was replayed.
+    pub(super) fn is_of_scenario(&self) -> bool {
+        self.replay.as_ref().is_some_and(|replay| replay.setup.is_some())
+    }
+
     /// A row's figure: what was counted, or the mean of what was measured.
     pub fn value(&self, row: &str) -> Option<f64> {
         let measured = || stats::mean(&self.measured(row)?.samples);

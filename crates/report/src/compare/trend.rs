@@ -53,7 +53,7 @@ pub(super) fn trends(variants: &[Variant], rows: &[String], every: Option<f64>) 
     rows.iter().flat_map(|row| variants.iter().map(move |variant| of(row, variant))).collect()
 }
 
-/// Replays of one recording do not follow one another: what looks like a trend is the order of their seeds.
+/// Runs of one recording or scenario do not follow one another: what looks like a trend is the order of their seeds.
 pub(super) fn caveat(variants: &[Variant], trends: &[RowTrend]) -> Option<String> {
     let independent = |variant: &&Variant| {
         let mut pairs = variant.runs.windows(2);
@@ -61,23 +61,29 @@ pub(super) fn caveat(variants: &[Variant], trends: &[RowTrend]) -> Option<String
     };
     let variant = variants.iter().find(independent).filter(|_| !trends.is_empty())?;
     Some(format!(
-        "the runs of {} are replays of one recording and do not follow one another: a trend over them is chance \
+        "the runs of {} are of one {} and do not follow one another: a trend over them is chance \
          (--every SECONDS looks into each run instead)",
-        variant.name
+        variant.name,
+        if variant.runs[0].is_of_scenario() { "scenario" } else { "recording" }
     ))
 }
 
-/// A row over time; of one that is summed over zones the sum, sample by sample.
+/// A row over time; of one that is summed over zones the sum, sample by sample, as far as all of its zones are known.
 fn series<'a>(run: &'a Run, row: &str) -> Option<Cow<'a, [(u64, u64)]>> {
     if let Some(samples) = run.series.get(row) {
         return Some(samples.into());
     }
     let (_, prefix) = SUMMED_OVER_ZONES.iter().find(|(sum, _)| *sum == row)?;
-    let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
-    for (_, samples) in run.series.iter().filter(|(name, _)| name.starts_with(prefix)) {
-        samples.iter().for_each(|&(ts, value)| *sums.entry(ts).or_default() += value);
+    let zones = || run.series.iter().filter(|(name, _)| name.starts_with(prefix)).map(|(_, samples)| samples);
+    let mut sums: BTreeMap<u64, (usize, u64)> = BTreeMap::new();
+    for &(ts, value) in zones().flatten() {
+        let (known, sum) = sums.entry(ts).or_default();
+        (*known, *sum) = (*known + 1, sum.saturating_add(value));
     }
-    (!sums.is_empty()).then(|| sums.into_iter().collect::<Vec<_>>().into())
+    let all = zones().count();
+    let sums: Vec<(u64, u64)> =
+        sums.into_iter().filter(|(_, (known, _))| *known == all).map(|(ts, (_, sum))| (ts, sum)).collect();
+    (!sums.is_empty()).then_some(sums.into())
 }
 
 /// Runs that are missing in a trend over time, and would make it look as if it were of all.
@@ -231,6 +237,9 @@ mod tests {
         let run = run(&[("allocstall_normal", &[0, 1, 2, 3, 4]), ("allocstall_dma32", &[0, 10, 20, 30, 40])]);
         assert_eq!(stretches(&series(&run, "allocstall").expect("in zones"), 1.0), [11.0; 4]);
         assert!(series(&run, "pgalloc").is_none());
+        // A zone's counter fell, and is unknown from there on: the sum fell with it.
+        let run = self::run(&[("allocstall_normal", &[0, 1, 2]), ("allocstall_dma32", &[0, 10, 20, 30, 40])]);
+        assert_eq!(stretches(&series(&run, "allocstall").expect("in zones"), 1.0), [11.0; 2]);
         assert!(
             is_wanted(&["allocstall".into()], "allocstall_normal") && !is_wanted(&["pgfree".into()], "pgalloc_dma")
         );
