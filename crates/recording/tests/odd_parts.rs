@@ -286,10 +286,10 @@ fn what_is_not_read_or_not_recorded_is_said() {
     Parts::whole()
         .edited("start.zoneinfo", |text| text.replace("Node 0, zone    DMA32", "Node 1, zone    DMA32"))
         .has_notes(&[nodes]);
-    let swap = "the machine had no swap, and a replay has 1 GiB: what it swaps out had to stay there";
-    Parts::whole()
-        .edited("meta/sys/proc_swaps", |text| text.lines().take(1).map(|line| format!("{line}\n")).collect())
-        .has_notes(&[swap]);
+    let swapless = Parts::whole()
+        .edited("meta/sys/proc_swaps", |text| text.lines().take(1).map(|line| format!("{line}\n")).collect());
+    let swap_of = |parts: &Parts| parts.read().unwrap_or_else(|why| panic!("{why}")).log.swap_pages;
+    assert_eq!([swap_of(&Parts::whole()), swap_of(&swapless)], [262_144, 0]);
     let flags = |text: &str| {
         Parts::whole()
             .edited("trace.txt", |trace| trace.replace("GFP_HIGHUSER_MOVABLE", &format!("GFP_HIGHUSER_MOVABLE{text}")))

@@ -250,6 +250,7 @@ impl<'a> Builder<'a> {
             noticed: self.noticed.times(),
             reach,
             shadows_kept: ALL_KEPT,
+            swap_pages: SWAP_PAGES,
             slabs_scanned: slab::USUAL,
             askers: self.asker,
             parents: self.forks.parents,

@@ -129,6 +129,9 @@ pub const ONCE: u8 = 64;
 /// others it is 0; they are consecutive.
 pub const BULK: u8 = 128;
 
+/// Swap of a recorded machine that does not tell: 1 GiB.
+pub(crate) const SWAP_PAGES: u64 = 262_144;
+
 /// [`Object::leave`] of a page that reclaim never took.
 pub const NEVER: u32 = u32::MAX;
 
@@ -248,6 +251,8 @@ pub struct PageLog {
     pub noticed: Vec<(u64, u64)>,
     /// How far the recorded kernel's reclaim of page cache had come when.
     pub(crate) reach: Reach,
+    /// Swap of the machine, pages: 1 GiB where the recording does not tell.
+    pub swap_pages: u64,
     /// Times at which the recording sampled the machine: a replay samples at the same.
     pub samples: Vec<u64>,
     /// Of 65,536 folios of the page cache that came back to be read, those that found what eviction leaves behind (a shadow entry).

@@ -16,7 +16,7 @@ pub(super) fn of(
     unknown_gfp: &BTreeMap<Box<str>, u64>,
 ) -> Vec<String> {
     let of_trace = other_traces(recording).chain(not_read(recording)).chain(unknown(unknown_gfp));
-    let of_machine = nodes(recording).into_iter().chain(no_swap(recording));
+    let of_machine = nodes(recording).into_iter();
     let of_ticks = tick_cut_short(recording).into_iter().chain(unmarked(recording, beside));
     of_trace.chain(of_machine).chain(start.notes()).chain(of_ticks).chain(crowded(beside)).collect()
 }
@@ -57,13 +57,6 @@ fn nodes(recording: &Recording) -> Option<String> {
     (many > 1).then(|| {
         format!("the machine has {many} nodes, and of which its CPUs are is not recorded: all are taken for node 0's")
     })
-}
-
-/// A machine without swap, where that is recorded: a replay has some all the same.
-fn no_swap(recording: &Recording) -> Option<String> {
-    let (_, swaps) = recording.files.read_text("meta/sys/proc_swaps").ok()??;
-    let has_none = swaps.starts_with("Filename") && swaps.lines().skip(1).all(|line| line.trim().is_empty());
-    has_none.then(|| "the machine had no swap, and a replay has 1 GiB: what it swaps out had to stay there".to_owned())
 }
 
 /// What is to be said if the last tick was cut short.

@@ -14,6 +14,7 @@ use super::returns::shadows_kept;
 use super::slab;
 use super::start::InUse;
 use super::truth::{TimedTick, kernel_outcome};
+use crate::proc::swaps;
 use crate::{Error, Recording, Trace};
 use lab::outcome::Outcome;
 use pagealloc::Counter;
@@ -48,6 +49,9 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     }
     let notes =
         seen.doubts(recording)?.into_iter().chain(notes::of(recording, &start, &beside, &unknown_gfp)).collect();
+    if let Some(pages) = swap_pages(recording) {
+        log.swap_pages = pages;
+    }
     log.dirty =
         timed_ticks(recording, &beside).filter_map(|(ts, tick)| Some((ts, tick.vmstat.get("nr_dirty")?))).collect();
     log.activated_by_use = activated_by_use(recording, &beside);
@@ -60,6 +64,12 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
         log.slabs_scanned = scanned;
     }
     Ok(Normalised { log, kernel, notes })
+}
+
+/// Swap of the machine, where the recording tells it. Replays are of pages of 4 KiB.
+fn swap_pages(recording: &Recording) -> Option<u64> {
+    let (_, swaps) = recording.files.read_text("meta/sys/proc_swaps").ok()??;
+    swaps::pages(&swaps, 4)
 }
 
 /// Whether a trace has allocations and frees. Of a trace with one of them only, nothing is known that a replay needs.

@@ -5,6 +5,7 @@ pub mod kpage;
 pub mod pageblocks;
 pub mod pagestate;
 pub mod pagetypeinfo;
+pub(crate) mod swaps;
 mod text;
 pub mod ticks;
 pub mod vmstat;

@@ -21,8 +21,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Swap of every replayed machine, whatever the recorded one had: 1 GiB.
-const SWAP_PAGES: u64 = 262_144;
 /// Interval at which a replay reports its progress, operations.
 const PROGRESS_OPS: usize = 1 << 17;
 /// Operations whose objects, and whose frames, are loaded together, ahead of their turn.
@@ -110,7 +108,7 @@ pub(super) struct Driver<'a> {
 /// When the machine can't be built, when `progress` ends it, or, with `check` set, when an invariant breaks.
 pub fn replay(log: &Arc<PageLog>, options: &ReplayOptions, progress: &mut Progress) -> Result<Replayed, ReplayError> {
     let clock = Rc::new(Cell::new(log.window.0));
-    let objects = Objects::new(Arc::clone(log), SWAP_PAGES, &options.policy, options.seed);
+    let objects = Objects::new(Arc::clone(log), log.swap_pages, &options.policy, options.seed);
     let mut state = place(log, options, objects, Watch::new(Rc::clone(&clock)))?;
     let cpus = state.alloc.nr_cpus();
     let beside = cpus_beside(&mut state.alloc);
