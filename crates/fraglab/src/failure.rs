@@ -59,6 +59,14 @@ pub enum Failure {
         /// Seeds that were asked for.
         asked: usize,
     },
+    /// A signal came, and nothing is left to report.
+    #[error("{what}")]
+    Ended {
+        /// Its number.
+        signal: i32,
+        /// What ended for it.
+        what: String,
+    },
     /// The reader of stdout went away.
     #[error("nobody reads the output any more")]
     ReaderGone,
@@ -79,7 +87,7 @@ impl Failure {
             Failure::Guest(_) => ExitCode::from(5),
             Failure::Host(_) => ExitCode::from(6),
             Failure::Hang(_) => ExitCode::from(7),
-            Failure::Interrupted { signal, .. } => interrupt::end_by(*signal),
+            Failure::Interrupted { signal, .. } | Failure::Ended { signal, .. } => interrupt::end_by(*signal),
         }
     }
 
@@ -107,6 +115,8 @@ impl From<VmError> for Failure {
                 Failure::Host(error.to_string())
             }
             VmError::NoResult { .. } | VmError::Plan(_) | VmError::Stream(_) => Failure::Guest(error.to_string()),
+            VmError::Output { .. } => Failure::Output(error.to_string()),
+            VmError::Signal(signal) => Failure::Ended { signal, what: error.to_string() },
             _ => Failure::Input(error.to_string()),
         }
     }

@@ -25,6 +25,7 @@ mod machine_commands;
 mod manual;
 mod map_text;
 mod output;
+mod place;
 mod progress;
 mod replay_args;
 mod replays;

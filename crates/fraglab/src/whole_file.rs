@@ -14,23 +14,25 @@ pub fn write(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -
     if path.file_name().is_none() || path.is_dir() {
         return Err(Failure::Usage(format!("{} is not the name of a file", path.display())));
     }
-    let written = if fs::symlink_metadata(path).is_ok_and(|there| !there.is_file()) {
-        File::create(path).and_then(|file| filled(file, fill)).map(drop)
-    } else {
-        write_plain(path, fill)
-    };
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Made before it is asked what is there: `new/../device` is a device only once `new` is there.
+    let written = fs::create_dir_all(parent).and_then(|()| match fs::symlink_metadata(path) {
+        Ok(there) if !there.is_file() => File::create(path).and_then(|file| filled(file, fill)).map(drop),
+        _ => write_plain(path, parent, fill),
+    });
     written.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => Failure::ReaderGone,
         _ => Failure::Output(format!("{}: {error}", path.display())),
     })
 }
 
-fn write_plain(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(parent)?;
-    let (file, fresh) = tempfile::Builder::new().prefix(".fraglab-").tempfile_in(parent)?.into_parts();
+fn write_plain(path: &Path, parent: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut fresh = tempfile::Builder::new();
+    fresh.prefix(".fraglab-");
+    #[cfg(unix)]
+    fresh.permissions(usual_mode());
+    let (file, fresh) = fresh.tempfile_in(parent)?.into_parts();
     let file = filled(file, fill)?;
-    set_usual_mode(&file)?;
     file.sync_all()?;
     fresh.persist(path).map_err(|error| error.error)
 }
@@ -41,16 +43,11 @@ fn filled(file: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io
     out.into_inner().map_err(io::IntoInnerError::into_error)
 }
 
-/// A temporary file is its owner's alone; a result is not.
+/// A temporary file is its owner's alone; a result is whose the umask lets it be.
 #[cfg(unix)]
-fn set_usual_mode(file: &File) -> io::Result<()> {
+fn usual_mode() -> fs::Permissions {
     use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(fs::Permissions::from_mode(0o644))
-}
-
-#[cfg(not(unix))]
-fn set_usual_mode(_: &File) -> io::Result<()> {
-    Ok(())
+    fs::Permissions::from_mode(0o666)
 }
 
 #[cfg(test)]
@@ -89,6 +86,12 @@ mod tests {
         assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
         assert_eq!(fs::read_to_string(&target).expect("there"), "after");
         // A device that anybody may write to, named by a link so that nothing of the system's is at risk if this fails.
+        let beside = dir.path().join("new/../link");
+        write(&beside, text("by another way")).expect("written");
+        assert!(
+            fs::symlink_metadata(&link).expect("there").is_symlink(),
+            "its directory was not there when it was asked"
+        );
         let null = dir.path().join("null");
         std::os::unix::fs::symlink("/dev/null", &null).expect("linked");
         write(&null, text("gone")).expect("written");

@@ -63,6 +63,78 @@ fn what_is_wrong_with_a_number_is_said() {
         .stderr(contains("fraglab takes 0 to 1000000, but not 1 to 7"));
 }
 
+/// What one machine refuses was told when all before it had run, and two kernels of one name ended the second run.
+#[test]
+fn what_a_run_cannot_do_is_told_before_anything_runs() {
+    let scenario = "tests/scenarios/short.toml";
+    let refused = |words: &[&str], why: &str| {
+        let output =
+            fraglab(&[&["run", scenario][..], words].concat()).code(2).stderr(contains(why)).get_output().clone();
+        assert!(!String::from_utf8_lossy(&output.stderr).contains("virtual seconds"), "{words:?}");
+    };
+    refused(&["--on", "sim", "--on", "host", "--set", "vm.swappiness=10"], "--set is for sim and vm");
+    refused(&["--on", "host", "--on", "sim", "--memory", "1"], "too small");
+    refused(
+        &["--on", "vm:a/bzImage", "--on", "vm:b/bzImage"],
+        "vm:bzImage stands there twice: columns are told apart by it; a link",
+    );
+    for (option, value, machine) in [
+        ("--policy", "linux-6.18", "host"),
+        ("--machine-of", "x", "host"),
+        ("--cpus", "4", "host"),
+        ("--nodes", "2", "host"),
+        ("--record", "full", "sim"),
+        ("--scratch", "/tmp", "sim"),
+    ] {
+        refused(&["--on", machine, option, value], &format!("{option} is for --on "));
+    }
+}
+
+/// A guest's recording lies in the run directory that it came with.
+#[test]
+fn a_run_directory_that_holds_what_is_read_is_not_replaced() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let run = dir.path().join("run");
+    let recording = run.join("vm-6.18/recording");
+    std::fs::create_dir_all(&recording).expect("made");
+    std::fs::write(run.join("manifest.json"), r#"{"schema":"fraglab.run"}"#).expect("written");
+    fraglab(&["replay", recording.to_str().expect("UTF-8"), "-o", run.to_str().expect("UTF-8")])
+        .code(2)
+        .stderr(contains("which would be replaced: name another directory with -o"));
+    assert!(recording.exists());
+}
+
+/// All that was replayed was lost with the directory.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_table_is_printed_though_its_directory_cannot_be_written() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    // No file may grow, as on a full disk; standard output is a pipe.
+    let script = "trap '' XFSZ; ulimit -f 0; exec \"$0\" replay \"$1\" --seed 1 -o \"$2\"";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", script, env!("CARGO_BIN_EXE_fraglab"), "../../recordings/demo"]);
+    let output = shell.arg(dir.path().join("run")).env("FRAGLAB_UNPACKED", "off").output().expect("sh is there");
+    let (table, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error: writing ") && table.contains("Fragmentation events"), "{said}{table}");
+    assert_eq!(std::fs::read_dir(dir.path()).expect("it is there").count(), 0, "nothing is left");
+}
+
+/// A page of what a host did was everybody's to read.
+#[test]
+fn the_umask_says_who_may_read_a_result() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    for (umask, mode) in [("077", 0o600), ("022", 0o644)] {
+        let file = dir.path().join(umask);
+        let script = format!("umask {umask}; exec \"$0\" ops tests/scenarios/short.toml --save \"$1\"");
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_fraglab")]).arg(&file).stdout(std::process::Stdio::null());
+        assert!(shell.status().expect("sh is there").success());
+        assert_eq!(std::fs::metadata(&file).expect("saved").permissions().mode() & 0o777, mode, "umask {umask}");
+    }
+}
+
 /// They were taken, and left out.
 #[test]
 fn options_that_would_change_nothing_are_refused() {
@@ -259,6 +331,33 @@ fn record_refuses_what_it_cannot_do_before_it_touches_anything() {
     fraglab(&["record", "--salvage", target]).code(3).stderr(contains(target));
 }
 
+/// It was told to mount what is mounted.
+#[test]
+fn record_tells_who_is_not_root_so() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    const NOBODY: u32 = 65_534;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    std::fs::set_permissions(dir.path(), std::fs::Permissions::from_mode(0o755)).expect("set");
+    let tracing = dir.path().join("tracing");
+    std::fs::create_dir_all(tracing.join("instances")).expect("a directory");
+    std::fs::set_permissions(&tracing, std::fs::Permissions::from_mode(0o000)).expect("set");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_fraglab"));
+    command.args(["record", "--dry-run", "--tracefs"]).arg(&tracing).current_dir("/");
+    if std::fs::read_dir(&tracing).is_ok() {
+        // This is root, whom no mode keeps out.
+        command.uid(NOBODY);
+    }
+    let output = match command.output() {
+        Ok(output) => output,
+        Err(error) => return eprintln!("SKIPPED: nobody may not run this build: {error}"),
+    };
+    std::fs::set_permissions(&tracing, std::fs::Permissions::from_mode(0o755)).expect("set");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(said.contains("recording needs root: run it with sudo") && !said.contains("mount"), "{said}");
+}
+
 #[test]
 fn record_takes_only_an_empty_directory() {
     let dir = tempfile::tempdir().expect("a temporary directory");
@@ -274,6 +373,9 @@ fn record_takes_only_an_empty_directory() {
     let args = ["record", "-o", &path("new"), "--tracefs", &path("tracing"), "--no-probes"];
     fraglab(&args).code(6).stderr(contains("tracing_on"));
     assert!(!dir.path().join("new").exists());
+    // What can't be written is told as everywhere: it was "not possible on this host".
+    let args = ["record", "-o", &path("taken/notes/new"), "--tracefs", &path("tracing"), "--no-probes"];
+    fraglab(&args).code(1).stderr(contains("taken/notes/new"));
     assert_eq!(std::fs::read_dir(dir.path().join("tracing/instances")).expect("it is there").count(), 0);
 }
 
@@ -286,6 +388,12 @@ fn options_that_would_do_nothing_are_refused_or_said() {
     for option in [["--kernels", "6.1"], ["--repeats", "9"], ["--record", "full"], ["--time-limit", "3"]] {
         fraglab(&["validate", demo, option[0], option[1]]).code(2).stderr(contains("--scenario"));
     }
+    // Each cell had both values.
+    let twice = ["--kernels", "6.1", "-o", "no-such-grid", "--set", "vm.swappiness=1", "--set", "swappiness=2"];
+    fraglab(&[&["validate", "--scenario", "kbuild-short"][..], &twice].concat())
+        .code(2)
+        .stderr(contains("--set swappiness stands there twice: give all of its values in one"));
+    assert!(!std::path::Path::new("no-such-grid").exists());
     fraglab(&["validate", demo, "--pair", demo, "--bars", "mirror-2"])
         .code(2)
         .stderr(contains("--bars is for a mirror"));

@@ -20,7 +20,18 @@ fn a_wrong_command_line_exits_with_2_and_says_why() {
     refused(&["run", "--kernel", "6.12", "--set", "/etc/passwd=x", "--", "true"], "not below /proc/sys or /sys");
     refused(&["run", "--kernel", "6.12", "--memory", "10", "--", "true"], "at least 96");
     refused(&["run", "--kernel", "6.12", "--nodes", "0", "--", "true"], "one node");
+    refused(&["run", "--kernel", "6.12", "--cpus", "4000000000", "--", "true"], "at most 255 CPUs");
     refused(&["run", "--kernel", "6.12", "--record", "minimal", "--", "true"], "--output");
+    refused(
+        &["run", "--kernel", "6.12", "--modules", "m", "--", "true"],
+        "--modules is for a kernel given by its path",
+    );
+    refused(&["list", "--cached", "--refresh"], "cannot be used with");
+    std::fs::create_dir(cache.path().join("taken")).expect("made");
+    std::fs::write(cache.path().join("taken/notes"), "").expect("written");
+    let taken = cache.path().join("taken").display().to_string();
+    refused(&["run", "--kernel", "6.12", "-o", &taken, "--", "true"], "taken is not empty: name another directory");
+    refused(&["run", "--kernel", "6.12", "--file", &taken, "--", "true"], "taken is not a file");
     let dynamic = assert_cmd::cargo::cargo_bin("fraglab");
     let dynamic = dynamic.to_str().expect("UTF-8");
     if cfg!(not(target_env = "musl")) {
@@ -56,6 +67,94 @@ fn a_missing_init_of_the_guest_is_told_before_anything_boots() {
         let said = contains("FRAGLAB_GUEST names no-such-guest: No such file");
         command.args(arguments).assert().code(6).stderr(said.and(contains("cell 1 of").not()));
     }
+}
+
+/// A program that stands in for one of the host's.
+fn stand_in(place: &std::path::Path, name: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = place.join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("set");
+}
+
+/// A machine that never ends, made of stand-ins: what its process is started with, beside the words of the command.
+fn endless(place: &std::path::Path) -> std::process::Command {
+    stand_in(place, "qemu-system-x86_64", "exec /bin/sleep 600");
+    stand_in(place, "mkfs.ext4", "exit 0");
+    stand_in(place, "program", "exit 0");
+    stand_in(place, "busybox", "exit 0");
+    let mut image = vec![0; 0x400];
+    image[0x202..0x206].copy_from_slice(b"HdrS");
+    image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+    image[0x300..0x306].copy_from_slice(b"7.2.0 ");
+    std::fs::write(place.join("bzImage"), image).expect("written");
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin("fraglab"));
+    command.env("PATH", place).env("FRAGLAB_CACHE", place.join("cache")).env("FRAGLAB_GUEST", place.join("program"));
+    command.current_dir(place).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+    command
+}
+
+/// The process ended by the signal in the middle of its work, and directories of its own stayed.
+#[test]
+fn a_signal_ends_machine_and_command_and_leaves_nothing() {
+    use std::os::unix::process::ExitStatusExt;
+    use std::time::{Duration, Instant};
+    let place = tempfile::tempdir().expect("a directory");
+    let runs: [&[&str]; 2] = [
+        &["vm", "run", "--kernel", "./bzImage", "--", "./program"],
+        &["run", "kbuild-short", "--on", "vm:./bzImage", "--record", "none", "-o", "results/run"],
+    ];
+    for words in runs {
+        let mut child = endless(place.path()).args(words).spawn().expect("it starts");
+        let begun = Instant::now();
+        let is_booted = || {
+            let places = [place.path().join("cache/runs"), place.path().join("results")];
+            let within = places.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten().flatten();
+            within.flat_map(|entry| [entry.path(), entry.path().join("vm-bzImage")]).any(|run| {
+                std::fs::read_dir(run)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .any(|entry| entry.path().join("qemu-stderr").exists())
+            })
+        };
+        while !is_booted() {
+            assert!(child.try_wait().expect("it can be asked").is_none(), "{words:?} ended by itself");
+            assert!(begun.elapsed() < Duration::from_secs(120), "{words:?} did not start its machine");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert!(
+            std::process::Command::new("kill")
+                .args(["-INT", &child.id().to_string()])
+                .status()
+                .expect("sent")
+                .success()
+        );
+        let output = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.signal(), Some(2), "{words:?}: {said}");
+        assert!(
+            said.ends_with("interrupted: the virtual machine was ended, and there is no result\n"),
+            "{words:?}: {said}"
+        );
+        for left in ["cache/runs", "results"] {
+            let left = std::fs::read_dir(place.path().join(left)).into_iter().flatten().flatten();
+            assert_eq!(
+                left.map(|entry| entry.path()).collect::<Vec<_>>(),
+                [""; 0].map(std::path::PathBuf::from),
+                "{words:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn results_that_cannot_be_put_anywhere_are_no_bad_input() {
+    let place = tempfile::tempdir().expect("a directory");
+    std::fs::write(place.path().join("file"), "").expect("written");
+    let words = ["vm", "run", "--kernel", "./bzImage", "-o", "file/results", "--", "./program"];
+    let output = endless(place.path()).args(words).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

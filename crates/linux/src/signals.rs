@@ -2,7 +2,7 @@
 
 use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag::{register_conditional_default, register_usize};
+use signal_hook::flag::{register, register_conditional_default, register_usize};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
@@ -40,18 +40,28 @@ impl Signals {
         Self { came, watched }
     }
 
-    /// Whether one of them came.
-    pub fn came(&self) -> bool {
-        self.came.load(SeqCst) != 0
+    /// The same, but a second one ends the process: what is to be ended by the first may be long in hearing of it.
+    pub fn watch_once() -> Self {
+        let mut signals = Self::watch();
+        let ends = Arc::new(AtomicBool::new(false));
+        for signal in ending() {
+            // They act in this order: no signal ends the process by what it has set itself.
+            let ending = register_conditional_default(signal, Arc::clone(&ends));
+            signals.watched.extend(
+                ending.and_then(|first| Ok([first, register(signal, Arc::clone(&ends))?])).into_iter().flatten(),
+            );
+        }
+        signals
     }
 
-    /// Ends watching. A signal that came takes its course now: it ends the process, unless somebody else watches, who hears of it.
-    pub fn pass_on(self) {
-        let came = self.came.load(SeqCst);
-        drop(self);
-        if came != 0 {
-            let _ = signal_hook::low_level::raise(came as c_int);
-        }
+    /// Whether one of them came.
+    pub fn came(&self) -> bool {
+        self.signal().is_some()
+    }
+
+    /// The number of the last one that came.
+    pub fn signal(&self) -> Option<c_int> {
+        Some(self.came.load(SeqCst) as c_int).filter(|signal| *signal != 0)
     }
 }
 

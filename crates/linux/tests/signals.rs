@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 /// Names the part that a program started again plays.
 const PART: &str = "FRAGLAB_TEST_PART";
 
+/// Tells it which signal it will get.
+const SENT: &str = "FRAGLAB_TEST_SIGNAL";
+
 /// Plays the part that it was started for, if it was.
 #[test]
 fn part() {
@@ -21,18 +24,22 @@ fn part() {
             while !signals.came() {
                 std::thread::sleep(Duration::from_millis(5));
             }
+            let sent = std::env::var(SENT).expect("the signal's number");
+            assert_eq!(signals.signal().map(|signal| signal.to_string()), Some(sent));
+        }
+        "watches once" => {
+            let _signals = Signals::watch_once();
+            ready();
+            while !signals.came() {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            ready();
+            std::thread::sleep(Duration::from_secs(20));
         }
         "watched" => {
             drop(signals);
             ready();
             std::thread::sleep(Duration::from_secs(20));
-        }
-        "passes on" => {
-            ready();
-            while !signals.came() {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            signals.pass_on();
         }
         "waits" => {
             ready();
@@ -46,10 +53,15 @@ fn ready() {
     println!("\nready");
 }
 
+/// A program that plays this part, and will get this signal.
+fn started(command: &mut Command, part: &str, signal: Signal) -> Child {
+    command.args(["part", "--exact", "--nocapture"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    command.env(PART, part).env(SENT, signal.as_raw().to_string()).spawn().expect("started")
+}
+
 /// How a program ends that gets this signal.
 fn ended(command: &mut Command, part: &str, signal: Signal) -> ExitStatus {
-    command.args(["part", "--exact", "--nocapture"]).env(PART, part).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = command.spawn().expect("started");
+    let mut child = started(command, part, signal);
     // Kept until the end: the program may say more.
     let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     assert!(said.by_ref().map_while(Result::ok).any(|line| line == "ready"));
@@ -91,11 +103,22 @@ fn a_signal_that_is_watched_for_does_nothing_else() {
 
 #[test]
 fn a_signal_ends_the_program_once_nobody_watches_any_more() {
-    for part in ["watched", "passes on"] {
-        for signal in ending() {
-            assert_eq!(ended(&mut this(), part, signal).signal(), Some(signal.as_raw()), "{part}, {signal:?}");
-        }
+    for signal in ending() {
+        assert_eq!(ended(&mut this(), "watched", signal).signal(), Some(signal.as_raw()), "{signal:?}");
     }
+}
+
+#[test]
+fn of_two_signals_the_second_ends_the_program_at_once() {
+    let mut this = this();
+    let mut child = started(&mut this, "watches once", Signal::INT);
+    let mut said = BufReader::new(child.stdout.take().expect("a pipe")).lines().map_while(Result::ok);
+    for signal in [Signal::INT, Signal::TERM] {
+        assert!(said.any(|line| line == "ready"));
+        assert!(child.try_wait().expect("a child of ours").is_none(), "it goes on");
+        kill_process(Pid::from_child(&child), signal).expect("sent");
+    }
+    assert_eq!(wait(&mut child).signal(), Some(Signal::TERM.as_raw()));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::failure::{Failure, warn};
 use crate::flight::{Told, waiting};
 use crate::interrupt::Interrupt;
 use crate::output::{self, Format};
+use crate::place;
 use crate::replay_args::ReplayArgs;
 use crate::replays::{Done, Replays, Wanted, replay_all};
 use crate::seeds;
@@ -24,7 +25,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
     }
     BTreeSet::from_iter(specs.iter().flat_map(ColumnSpec::left_out_of_replays)).iter().for_each(|said| warn(said));
     let asked = seeds_of(args);
-    args.output.as_deref().map_or(Ok(()), report::check_place)?;
+    args.output.as_deref().map_or(Ok(()), |target| place::check(target, [args.recording.as_path()]))?;
     let loaded = load(&args.recording)?;
     let (wanted, mirror) = wanted(&loaded, &specs, args)?;
     let Replays { seeds, by_policy, whole } = replays(&loaded, &specs, &wanted, &asked, args)?;
@@ -40,11 +41,11 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         asked: asked.len(),
     };
     let provenance = Provenance::of_this_process(env!("CARGO_PKG_VERSION"));
-    match (&args.output, report.only()) {
-        (Some(dir), Some(only)) => write_run(dir, only, &provenance)?,
-        (Some(dir), None) => write_seeds(dir, &report, &provenance)?,
-        (None, _) => {}
-    }
+    let written = match (&args.output, report.only()) {
+        (Some(dir), Some(only)) => write_run(dir, only, &provenance),
+        (Some(dir), None) => write_seeds(dir, &report, &provenance),
+        (None, _) => Ok(()),
+    };
     let printed = match (args.format.format, report.only()) {
         (Format::Table, _) => output::print(&report.to_table()),
         (Format::Json, Some(only)) => output::print_json(&only.to_json()),
@@ -52,7 +53,7 @@ pub fn run(args: &ReplayArgs) -> Result<(), Failure> {
         (Format::Csv, Some(only)) => output::print(&only.to_csv()),
         (Format::Csv, None) => output::print(&report.to_csv()),
     };
-    output::then(printed, whole)
+    output::then(written.map_err(Failure::from).and(printed), whole)
 }
 
 fn seeds_of(args: &ReplayArgs) -> Vec<u64> {

@@ -22,12 +22,13 @@ pub fn run(args: &RecordArgs) -> Result<(), Failure> {
         tracefs: args.tracefs.clone(),
     };
     if args.dry_run {
-        return output::print(&plan(&Plan::of(&options).map_err(failure)?));
+        return output::print(&plan(&Plan::of(&options).map_err(|error| failure(error, &options.output))?));
     }
     let until = Until { duration: args.duration, command: args.command.clone() };
     let line = StatusLine::default();
-    let conducted = conduct(&options, &until, &mut |status| line.show(status)).map_err(failure)?;
+    let conducted = conduct(&options, &until, &mut |status| line.show(status));
     line.clear();
+    let conducted = conducted.map_err(|error| failure(error, &options.output))?;
     report(&conducted)
 }
 
@@ -38,7 +39,7 @@ fn complete(recording: &Path) -> Result<(), Failure> {
         RecordError::Io { ref source, .. } if matches!(source.kind(), NotFound | NotADirectory) => {
             Failure::Input(error.to_string())
         }
-        _ => failure(error),
+        _ => failure(error, recording),
     })?;
     warn(
         "what the kernel's buffers held when the recorder was killed is lost, and so are the end snapshot and names of tasks",
@@ -51,13 +52,15 @@ fn complete(recording: &Path) -> Result<(), Failure> {
     ))
 }
 
-fn failure(error: RecordError) -> Failure {
+/// A failure. Where the recording's own directory can't be written to, that is no fault of the host's.
+fn failure(error: RecordError, recording: &Path) -> Failure {
     match error {
         RecordError::Option { .. }
         | RecordError::MaxSize { .. }
         | RecordError::Command { .. }
         | RecordError::OutputTaken { .. }
         | RecordError::StillRecording { .. } => Failure::Usage(error.to_string()),
+        _ if error.is_of_output(recording) => Failure::Output(error.to_string()),
         _ => Failure::Host(error.to_string()),
     }
 }

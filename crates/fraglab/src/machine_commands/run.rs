@@ -7,6 +7,7 @@ use crate::machine_commands::machines::{self, in_force::InForce};
 use crate::machine_commands::run_args::{On, RunArgs};
 use crate::machine_commands::scenarios::{self, Chosen};
 use crate::output::{self, Format};
+use crate::place;
 use lab::outcome::Sample;
 use linux::signals::Signals;
 use report::flight::{Leg, LegState};
@@ -27,13 +28,19 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         .map(|variant| scenarios::choose(&args.scenario, variant.as_deref()))
         .collect::<Result<_, _>>()?;
     args.policy.as_ref().map_or(Ok(()), ColumnSpec::check)?;
-    if let Some(twice) = args.on.iter().enumerate().find(|(at, on)| args.on[..*at].contains(on)) {
-        return Err(Failure::Usage(format!("--on {} stands there twice: columns are told apart by it", twice.1)));
+    check_options(args)?;
+    // What the last machine refuses is told before the first one runs.
+    if args.on.len() > 1 {
+        args.on
+            .iter()
+            .flat_map(|on| columns.iter().map(move |c| (on, c)))
+            .try_for_each(|(on, c)| machines::check(on, c, args))?;
     }
     if let Some(path) = &args.save_ops {
         scenarios::save(&columns[0], SAVED_BEYOND, path)?;
     }
-    args.output.as_deref().map_or(Ok(()), report::check_place)?;
+    let inputs = [&args.scenario.ops, &args.machine_of].into_iter().flatten();
+    args.output.as_deref().map_or(Ok(()), |target| place::check(target, inputs.map(PathBuf::as_path)))?;
     let kept = Kept::beside(args.output.as_deref())?;
     let machines = on_all(args, &columns, &kept)?;
     let report = ScenarioReport {
@@ -42,17 +49,52 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         about: about(&columns[0], args),
         machines,
     };
-    if let Some(dir) = &args.output {
+    let written = args.output.as_ref().map_or(Ok(()), |dir| {
         let provenance = Provenance::of_this_process(env!("CARGO_PKG_VERSION"));
         write_scenario(dir, &report, &columns[0].text, &provenance)?;
-        kept.move_into(dir, &args.on, &columns)?;
-    }
-    match args.format.format {
+        kept.move_into(dir, &args.on, &columns)
+    });
+    let printed = match args.format.format {
         Format::Table => output::print(&report.to_table()),
         Format::Json => output::print_json(&report.to_json()),
         Format::Csv => output::print(&report.to_csv()),
-    }?;
+    };
+    written.and(printed)?;
     hangs(&report.machines)
+}
+
+/// Options that contradict each other, or would change nothing on any of the machines.
+fn check_options(args: &RunArgs) -> Result<(), Failure> {
+    let names = args.on.iter().map(On::to_string).collect::<Vec<_>>();
+    if let Some((at, twice)) = names.iter().enumerate().find(|(at, name)| names[..*at].contains(name)) {
+        let advice = match &args.on[at] {
+            On::Vm(path) if path.contains('/') => "; a link to one of the files gives it another name",
+            _ => "",
+        };
+        return Err(Failure::Usage(format!("--on {twice} stands there twice: columns are told apart by it{advice}")));
+    }
+    let on = |is: fn(&On) -> bool| args.on.iter().any(is);
+    let (sim, vm, host) = (on(|on| *on == On::Sim), on(|on| matches!(on, On::Vm(_))), on(|on| *on == On::Host));
+    let left_out = [
+        ("--policy", args.policy.is_some() && !sim, "--on sim"),
+        ("--machine-of", args.machine_of.is_some() && !sim, "--on sim"),
+        (
+            "--cpus",
+            args.cpus.is_some() && !(sim || vm),
+            "--on sim and --on vm:VERSION: this machine has the CPUs that it has",
+        ),
+        (
+            "--nodes",
+            args.nodes.is_some() && !(sim || vm),
+            "--on sim and --on vm:VERSION: this machine has the nodes that it has",
+        ),
+        ("--record", args.record.is_some() && !vm, "--on vm:VERSION"),
+        ("--scratch", args.scratch.is_some() && !host, "--on host"),
+    ];
+    match left_out.iter().find(|(_, is_left_out, _)| *is_left_out) {
+        Some((option, _, machines)) => Err(Failure::Usage(format!("{option} is for {machines}"))),
+        None => Ok(()),
+    }
 }
 
 /// Every machine with every variant, one after the other; who watches is told how far they are. Real kernels come first: the
@@ -74,7 +116,7 @@ fn on_all(args: &RunArgs, columns: &[Chosen], kept: &Kept) -> Result<Vec<Ran>, F
         let beside = kernels.entry(chosen.variant.as_deref()).or_default();
         told.is(at, LegState::Running);
         // A real kernel's run hears of signals by itself.
-        let signals = (*on == On::Sim).then(Signals::watch);
+        let signals = (*on == On::Sim).then(Signals::watch_once);
         let tell = |sample: &Sample| {
             told.tell(at, |leg| so_far(leg, sample));
             if signals.as_ref().is_some_and(Signals::came) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -129,9 +129,9 @@ pub struct RunArgs {
     /// fast
     #[arg(long, value_name = "RECORDING")]
     pub machine_of: Option<PathBuf>,
-    /// What is recorded in a virtual machine meanwhile
-    #[arg(long, value_enum, default_value_t = Record::Minimal, value_name = "EVENTS")]
-    pub record: Record,
+    /// What is recorded in a virtual machine meanwhile [default: minimal]
+    #[arg(long, value_enum, value_name = "EVENTS")]
+    pub record: Option<Record>,
     /// Directory for the scenario's files with --on host; made new, and removed at the end
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
@@ -154,6 +154,11 @@ impl RunArgs {
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<RunArgs, clap::Error> {
         let command = RunArgs::augment_args(clap::Command::new("fraglab run")).no_binary_name(true);
         RunArgs::from_arg_matches(&command.try_get_matches_from(words)?)
+    }
+
+    /// What is recorded in a virtual machine.
+    pub fn recorded(&self) -> Record {
+        self.record.unwrap_or(Record::Minimal)
     }
 
     /// Seconds after which a run ends.

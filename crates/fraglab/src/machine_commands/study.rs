@@ -84,20 +84,19 @@ pub fn run(args: &StudyArgs, shelf: &Shelf) -> Result<(), Failure> {
     let runs = runs(&cells, args)?;
     let all: Vec<(&Study, Results)> =
         studies.iter().map(|study| (study, results(study, &runs, &known, args))).collect();
-    if let Some(pages) = &pages {
-        write(pages, &all, args, shelf)?;
-    }
-    match args.format {
+    let written = pages.as_ref().map_or(Ok(()), |pages| write(pages, &all, args, shelf));
+    let printed = match args.format {
         StudyFormat::Json => {
             let studies: Vec<_> = all.iter().map(|(study, results)| study::json(study, results)).collect();
             let (schema, version) = (format!("fraglab.{}", shelf.plural), SCHEMA_VERSION);
-            output::print_json(&json!({ "schema": schema, "version": version, shelf.plural: studies }))?;
+            output::print_json(&json!({ "schema": schema, "version": version, shelf.plural: studies }))
         }
         StudyFormat::Table => {
             let tables: Vec<String> = all.iter().map(|(study, results)| study::text(study, results)).collect();
-            output::print(&tables.join("\n"))?;
+            output::print(&tables.join("\n"))
         }
-    }
+    };
+    written.and(printed)?;
     match runs.values().filter(|run| run.is_err()).count() {
         0 if left_out.is_empty() => Ok(()),
         0 => Err(Failure::Input(format!("not run: {}", left_out.join("; ")))),

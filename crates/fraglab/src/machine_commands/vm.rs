@@ -5,7 +5,7 @@ use crate::machine_commands::vm_args::{MachineArgs, VmArgs, VmCommand, VmListArg
 use crate::output::{self, Format};
 use linux::vm::debian::{self, Apt, Available};
 use linux::vm::job::{STDERR_FILE, STDOUT_FILE};
-use linux::vm::{Cache, Job, Kernel, SentFile, VmError, VmResult};
+use linux::vm::{Cache, Job, Kernel, Machine, SentFile, VmError, VmResult};
 use report::{SCHEMA_VERSION, csv_field};
 use serde_json::json;
 use std::fmt::Write as _;
@@ -97,8 +97,13 @@ fn print_list(lines: &[Listed], format: Format) -> Result<(), Failure> {
     }
 }
 
-fn kernel(args: &MachineArgs) -> Result<Kernel, Failure> {
-    Ok(Kernel::get(&args.source(), &Cache::of_user()?, &mut |what| say!("{what}"))?)
+/// The kernel, once nothing else would keep the machine from being started: it may have to be fetched.
+fn kernel(args: &MachineArgs, machine: &Machine, job: &Job) -> Result<Kernel, Failure> {
+    let source = args.source()?;
+    machine.check()?;
+    job.check()?;
+    linux::vm::check_host()?;
+    Ok(Kernel::get(&source, &Cache::of_user()?, &mut |what| say!("{what}"))?)
 }
 
 /// What the arguments of the machine add to a job.
@@ -114,11 +119,10 @@ fn run_command(args: &VmRunArgs) -> Result<(), Failure> {
         job = job.recorded(events);
     }
     let machine = args.machine.machine(Duration::from_secs(args.timeout));
-    machine.check()?;
-    linux::vm::check_host()?;
-    let kernel = kernel(&args.machine)?;
-    say!("booting {}", kernel.release());
     let kept = args.output.as_deref();
+    kept.map_or(Ok(()), linux::vm::check_results)?;
+    let kernel = kernel(&args.machine, &machine, &job)?;
+    say!("booting {}", kernel.release());
     let result = match kept {
         Some(directory) => linux::vm::run(&machine, &kernel, &job, directory)?,
         None => {
@@ -163,9 +167,7 @@ fn shell(args: &VmShellArgs) -> Result<(), Failure> {
     let mut job = Job::shell();
     equip(&mut job, &args.machine);
     let machine = args.machine.machine(Duration::MAX);
-    machine.check()?;
-    linux::vm::check_host()?;
-    let kernel = kernel(&args.machine)?;
+    let kernel = kernel(&args.machine, &machine, &job)?;
     say!("booting {}; leave with `exit` or Ctrl-D", kernel.release());
     let work = Cache::of_user()?.temporary()?;
     Ok(linux::vm::shell(&machine, &kernel, &job, work.path())?)

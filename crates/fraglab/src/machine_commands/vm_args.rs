@@ -1,6 +1,7 @@
 //! Arguments of `fraglab vm`.
 
 use crate::counts::number;
+use crate::failure::Failure;
 use crate::output::FormatArgs;
 use clap::{Args, Subcommand, ValueEnum};
 use linux::record::EventSet;
@@ -37,7 +38,7 @@ pub struct VmListArgs {
     #[arg(long)]
     pub cached: bool,
     /// Fetch the lists of packages anew (they are otherwise a day old at most)
-    #[arg(long)]
+    #[arg(long, conflicts_with = "cached")]
     pub refresh: bool,
     /// How to print
     #[command(flatten)]
@@ -116,8 +117,17 @@ impl MachineArgs {
     }
 
     /// The kernel that was asked for.
-    pub fn source(&self) -> KernelSource {
-        KernelSource::parse(&self.kernel, self.modules.as_deref())
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] for modules of a kernel that brings its own.
+    pub fn source(&self) -> Result<KernelSource, Failure> {
+        let source = KernelSource::parse(&self.kernel, self.modules.as_deref());
+        match (&source, &self.modules) {
+            (KernelSource::Debian(version), Some(_)) => Err(Failure::Usage(format!(
+                "--modules is for a kernel given by its path: Debian's {version} brings its own"
+            ))),
+            _ => Ok(source),
+        }
     }
 }
 

@@ -117,6 +117,12 @@ impl RecordError {
         }
     }
 
+    /// Whether this directory, or a file in it, can't be used, by whoever tries.
+    pub fn is_of_output(&self, directory: &Path) -> bool {
+        let denied = |source: &io::Error| source.kind() == io::ErrorKind::PermissionDenied;
+        matches!(self, Self::Io { path, source, .. } if path.starts_with(directory) && !denied(source))
+    }
+
     /// Whether the disk (or the user's share of it) is full.
     pub fn is_disk_full(&self) -> bool {
         let Self::Io { source, .. } = self else { return false };

@@ -3,7 +3,7 @@
 use super::error::RecordError;
 use super::kernel_file;
 use std::fs::{self, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -20,14 +20,18 @@ impl Tracefs {
     /// The tracefs at this place, or where it usually is.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is none, or the user may not look into it.
     pub fn open(place: Option<&Path>) -> Result<Self, RecordError> {
         let usual = MOUNT_POINTS.map(Path::new);
         let candidates = place.as_ref().map_or(&usual[..], std::slice::from_ref);
         let is_tracefs = |root: &&&Path| root.join("instances").is_dir() && root.join("events").is_dir();
         match candidates.iter().find(is_tracefs) {
             Some(root) => Ok(Self { root: root.to_path_buf() }),
-            None => Err(RecordError::NoTracefs { path: candidates[0].to_path_buf() }),
+            // Only root may look into a tracefs that is mounted as usual.
+            None => Err(candidates
+                .iter()
+                .find_map(|root| closed(&root.join("instances")))
+                .unwrap_or_else(|| RecordError::NoTracefs { path: candidates[0].to_path_buf() })),
         }
     }
 
@@ -140,6 +144,12 @@ impl Drop for Instance {
             let _ = self.write("events/enable", "0");
         }
     }
+}
+
+/// Why a directory can't be looked into, if it is for want of a right.
+fn closed(path: &Path) -> Option<RecordError> {
+    let error = fs::metadata(path).err().filter(|error| error.kind() == io::ErrorKind::PermissionDenied)?;
+    Some(RecordError::tracefs(path, "opening")(error))
 }
 
 /// Reads a whole control file.

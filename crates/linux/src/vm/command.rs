@@ -4,7 +4,7 @@ use super::error::{At, VmError};
 use super::initramfs::{SentFile, is_static};
 use super::job::{INIT, KernelSetting, RECORDED, Task};
 use crate::record::EventSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
@@ -53,6 +53,22 @@ impl Job {
         Ok(Job { task: Task::Command { argv, env: Vec::new() }, settings: Vec::new(), files, busybox, snapshots: true })
     }
 
+    /// Whether what it sends along is there, each file under a name of its own.
+    pub fn check(&self) -> Result<(), VmError> {
+        for (at, SentFile { host, guest }) in self.files.iter().enumerate() {
+            if !fs::metadata(host).at(host)?.is_file() {
+                return Err(VmError::Specification(format!("{} is not a file", host.display())));
+            }
+            if let Some(other) = self.files[..at].iter().find(|other| other.guest == *guest) {
+                let (one, two) = (other.host.display(), host.display());
+                return Err(VmError::Specification(format!(
+                    "{one} and {two} would both be {guest}: rename one of them"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The same command beside a recorder: a recording comes back among the results, in `recording`.
     pub fn recorded(mut self, events: EventSet) -> Job {
         if let Task::Command { argv, .. } = &mut self.task {
@@ -71,7 +87,6 @@ fn is_script(path: &Path) -> Result<bool, VmError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn argv(words: &[&str]) -> Vec<String> {
         words.iter().map(|word| (*word).to_owned()).collect()
@@ -88,6 +103,26 @@ mod tests {
         assert!(sent.busybox);
         assert_eq!(sent.files[0].guest, "/files/try.sh");
         assert_eq!(sent.task, Task::Command { argv: argv(&["/files/try.sh", "x"]), env: Vec::new() });
+    }
+
+    /// The later one took the earlier one's place.
+    #[test]
+    fn files_of_one_name_and_what_is_no_file_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        fs::create_dir(path("other")).unwrap();
+        for name in ["data", "other/data"] {
+            fs::write(path(name), "").unwrap();
+        }
+        let sending = |names: &[&str]| {
+            let mut job = Job::shell();
+            job.files.extend(names.iter().map(|name| SentFile::to_files(&path(name))));
+            job.check().map_err(|error| error.to_string())
+        };
+        assert_eq!(sending(&["data"]), Ok(()));
+        assert!(sending(&["data", "other/data"]).unwrap_err().contains("would both be /files/data"));
+        assert!(sending(&["other"]).unwrap_err().contains("other is not a file"));
+        assert!(sending(&["absent"]).unwrap_err().contains("absent: No such file"));
     }
 
     #[test]

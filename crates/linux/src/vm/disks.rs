@@ -29,8 +29,8 @@ pub fn create(machine: &Machine, directory: &Path) -> Result<Vec<(Disk, PathBuf)
     let mut disks = Vec::new();
     for (disk, mib) in sizes.into_iter().filter(|(_, mib)| *mib > 0) {
         let path = directory.join(disk.serial());
-        let file = File::create_new(&path).at(&path)?;
-        file.set_len(u64::from(mib) << 20).at(&path)?;
+        let file = File::create_new(&path).at_output(&path)?;
+        file.set_len(u64::from(mib) << 20).at_output(&path)?;
         match disk {
             Disk::Scratch if machine.scratch_format == ScratchFormat::Xfs => {
                 let directories = format!("size={}", machine.directory_block_kib << 10);

@@ -23,6 +23,17 @@ pub enum VmError {
         /// Why.
         error: io::Error,
     },
+    /// Results can't be put where they were asked for.
+    #[error("{}: {error}", path.display())]
+    Output {
+        /// Which file or directory.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A signal came, and the machine was ended for it.
+    #[error("interrupted: the virtual machine was ended, and there is no result")]
+    Signal(i32),
     /// The specification contradicts itself or asks for what can't be.
     #[error("{0}")]
     Specification(String),
@@ -88,10 +99,17 @@ fn hint(modules: Option<&Path>) -> String {
 pub(super) trait At<T> {
     /// Names the file.
     fn at(self, path: &Path) -> Result<T, VmError>;
+
+    /// Names the file, one that is to hold results.
+    fn at_output(self, path: &Path) -> Result<T, VmError>;
 }
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, path: &Path) -> Result<T, VmError> {
         self.map_err(|error| VmError::File { path: path.to_owned(), error })
+    }
+
+    fn at_output(self, path: &Path) -> Result<T, VmError> {
+        self.map_err(|error| VmError::Output { path: path.to_owned(), error })
     }
 }

@@ -77,7 +77,7 @@ pub(super) fn write(
         wall_seconds: wall.as_secs_f64(),
     };
     let path = results.join(MANIFEST_FILE);
-    fs::write(&path, serde_json::to_vec_pretty(&manifest).expect("a manifest is plain data")).at(&path)
+    fs::write(&path, serde_json::to_vec_pretty(&manifest).expect("a manifest is plain data")).at_output(&path)
 }
 
 /// The first line of what QEMU says of itself.

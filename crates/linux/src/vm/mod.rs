@@ -41,5 +41,5 @@ pub use job::{KernelSetting, Report, Task};
 pub use kernel::{Kernel, Package, Provenance};
 pub use kernel_source::KernelSource;
 pub use manifest::MANIFEST_FILE;
-pub use run::{CONSOLE_FILE, VmResult, check_host, run, shell};
+pub use run::{CONSOLE_FILE, VmResult, check_host, check_results, run, shell};
 pub use spec::{Accel, Machine};

@@ -11,6 +11,7 @@ use super::{disks, guest_binary, manifest, stream, tsc};
 use crate::child::dying_with_us;
 use crate::signals::Signals;
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -37,13 +38,13 @@ pub struct VmResult {
 /// Boots a kernel, runs the job, and fills `results`, a directory that must not exist or be empty.
 ///
 /// A task that ends with an exit code other than 0 is no error here: the report has it. A signal ends the guest, takes the images
-/// of its drives away, which may be as large as its results, and then takes its course.
+/// of its drives away, which may be as large as its results, and is [`VmError::Signal`]: the caller takes away what is its own, and
+/// then ends by it.
 pub fn run(machine: &Machine, kernel: &Kernel, job: &Job, results: &Path) -> Result<VmResult, VmError> {
     machine.check()?;
     let signals = Signals::watch();
     let result = run_watched(machine, kernel, job, results, &signals);
-    signals.pass_on();
-    result
+    signals.signal().map_or(result, |signal| Err(VmError::Signal(signal)))
 }
 
 fn run_watched(
@@ -63,7 +64,7 @@ fn run_watched(
         Err(stream::StreamError::Absent) => return Err(no_result(&console, "the guest stopped without results")),
         Err(error) => return Err(error.into()),
     };
-    tar::Archive::new(body).unpack(results).at(results)?;
+    tar::Archive::new(body).unpack(results).at_output(results)?;
     let report = read_report(&results.join(REPORT_FILE))?;
     if let Some(error) = &report.error {
         return Err(VmError::Plan(error.clone()));
@@ -77,13 +78,25 @@ pub fn shell(machine: &Machine, kernel: &Kernel, job: &Job, work: &Path) -> Resu
     machine.check()?;
     let signals = Signals::watch();
     let ended = Boot::prepare(machine, kernel, job, work).and_then(|boot| boot.execute(machine, None, &signals));
-    signals.pass_on();
-    ended.map(drop)
+    signals.signal().map_or(ended.map(drop), |signal| Err(VmError::Signal(signal)))
 }
 
 /// Whether this host can run a machine at all, before time is spent on a kernel.
 pub fn check_host() -> Result<(), VmError> {
     init_of_guest().map(drop)
+}
+
+/// Whether results can be put into a directory: it must be empty, if it is there. The console of a boot that failed may lie in it.
+pub fn check_results(results: &Path) -> Result<(), VmError> {
+    let is_in_the_way = |entry: fs::DirEntry| entry.file_name() != CONSOLE_FILE;
+    let entries = match fs::read_dir(results) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries.at_output(results)?,
+    };
+    if entries.flatten().any(is_in_the_way) {
+        return Err(VmError::Specification(format!("{} is not empty: name another directory", results.display())));
+    }
+    Ok(())
 }
 
 /// The guest's init, where there is a QEMU to start it.
@@ -110,14 +123,10 @@ impl Boot {
             false => None,
         };
         let modules = kernel.modules_in_load_order(machine.scratch_format)?;
-        fs::create_dir_all(results).at(results)?;
-        // The console of a boot that failed may lie there.
-        let is_in_the_way = |entry: fs::DirEntry| entry.file_name() != CONSOLE_FILE;
-        if fs::read_dir(results).at(results)?.flatten().any(is_in_the_way) {
-            return Err(VmError::Specification(format!("{} is not empty: name another directory", results.display())));
-        }
+        fs::create_dir_all(results).at_output(results)?;
+        check_results(results)?;
         // Beside the results, since the images may grow to their size.
-        let work = tempfile::Builder::new().prefix(".vm-").tempdir_in(results).at(results)?;
+        let work = tempfile::Builder::new().prefix(".vm-").tempdir_in(results).at_output(results)?;
         let disks = disks::create(machine, work.path())?;
         let plan = Plan {
             modules: Vec::new(),
@@ -129,7 +138,7 @@ impl Boot {
         };
         let contents = Contents { init: &init, modules: &modules, files: &job.files, busybox: busybox.as_deref() };
         let initramfs = work.path().join("initramfs");
-        fs::write(&initramfs, initramfs::build(&contents, plan)?).at(&initramfs)?;
+        fs::write(&initramfs, initramfs::build(&contents, plan)?).at_output(&initramfs)?;
         let files =
             BootFiles { kernel: kernel.image.clone(), initramfs, disks, console: None, tsc_khz: tsc::host_khz() };
         Ok(Boot { files, work })
@@ -154,12 +163,12 @@ impl Boot {
         let mut command = Command::new(qemu::PROGRAM);
         command.args(&arguments);
         if console.is_some() {
-            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&errors).at(&errors)?);
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&errors).at_output(&errors)?);
         }
         let began = Instant::now();
         let mut child = Guarded(dying_with_us(&mut command).spawn().at(Path::new(qemu::PROGRAM))?);
         let no_result = |why: String| no_result(console.unwrap_or(Path::new("")), &why);
-        let in_vain = || signals.came().then(|| "a signal ended it".to_owned()).or_else(|| stuck(&errors));
+        let in_vain = || signals.signal().map(|_| "a signal ended it".to_owned()).or_else(|| stuck(&errors));
         let status = child.wait(machine.timeout, in_vain).map_err(no_result)?;
         if !status.success() {
             let said = fs::read_to_string(&errors).unwrap_or_default();

@@ -69,6 +69,9 @@ impl Default for Machine {
 const LEAST_MEMORY_MIB: u32 = 96;
 /// Smallest disk that ext4 with a journal, or a swap area worth its name, fits on.
 const LEAST_DISK_MIB: u32 = 16;
+/// Most CPUs of QEMU's machine `pc`, and most nodes of any machine of QEMU's.
+const MOST_CPUS: u32 = 255;
+const MOST_NODES: u32 = 128;
 /// Smallest disk that mkfs.xfs formats.
 const LEAST_XFS_MIB: u32 = 300;
 
@@ -81,6 +84,9 @@ impl Machine {
         }
         if self.cpus == 0 || self.nodes == 0 {
             return refuse("a machine has at least one CPU and one node".to_owned());
+        }
+        if self.cpus > MOST_CPUS || self.nodes > MOST_NODES {
+            return refuse(format!("QEMU's machine has at most {MOST_CPUS} CPUs and {MOST_NODES} nodes"));
         }
         if self.memory_mib / self.nodes < 32 {
             return refuse(format!("{} nodes leave each with less than 32 MiB", self.nodes));
@@ -138,6 +144,8 @@ mod tests {
         assert!(refused(Machine { memory_mib: 8, ..Machine::default() }).contains("at least 96"));
         assert!(refused(Machine { nodes: 0, ..Machine::default() }).contains("one node"));
         assert!(refused(Machine { nodes: 64, ..Machine::default() }).contains("32 MiB"));
+        assert!(refused(Machine { cpus: 256, ..Machine::default() }).contains("at most 255 CPUs"));
+        assert!(refused(Machine { memory_mib: 8192, nodes: 129, ..Machine::default() }).contains("128 nodes"));
         assert!(refused(Machine { swap_mib: 1, ..Machine::default() }).contains("swap"));
         let xfs = Machine { scratch_format: ScratchFormat::Xfs, ..Machine::default() };
         assert!(refused(Machine { scratch_mib: 64, ..xfs.clone() }).contains("at least 300"));

@@ -13,7 +13,7 @@ use crate::validate_args::ValidateArgs;
 use cell_run::{Place, SCENARIO_FILE};
 use linux::host::RECORDING_DIR;
 use report::grid::Grid;
-use report::grid::plan::{Axes, Plan, PlanError, Planned};
+use report::grid::plan::{Axes, Axis, Plan, PlanError, Planned};
 use std::fs;
 use std::io;
 use std::num::NonZero;
@@ -65,7 +65,7 @@ fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(), Fai
         say!("cell {} of {}: {}", at + 1, missing.len(), cell.id.directory());
         match record(Place { directory, plan: &plan }, cell, &args.grid) {
             Ok(()) => {}
-            Err(why @ Failure::Output(_)) => return Err(why),
+            Err(why @ (Failure::Output(_) | Failure::Ended { .. })) => return Err(why),
             Err(why) => warn(&format!("{}: {why}", cell.id.directory())),
         }
     }
@@ -75,16 +75,17 @@ fn make(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<(), Fai
         ("report.csv", grid.to_csv()),
         ("report.json", format!("{:#}\n", grid.to_json())),
     ];
-    for (name, text) in files {
+    let written = files.into_iter().try_for_each(|(name, text)| {
         let path = directory.join(name);
-        fs::write(&path, text).map_err(at(&path))?;
-    }
-    print(&grid, args.format.format)
+        fs::write(&path, text).map_err(at(&path))
+    });
+    written.and(print(&grid, args.format.format))
 }
 
 /// The plan, written into its directory together with the scenario.
 fn plan(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<Plan, Failure> {
     let GridArgs { kernels, sets, repeats, .. } = &args.grid;
+    check_axes(sets)?;
     let chosen = ScenarioArgs { scenario: scenario.to_owned(), scale: None, seed: None, memory: None, ops: None };
     let chosen = scenarios::choose(&chosen, args.grid.variant.as_deref())?;
     let axes = Axes {
@@ -104,6 +105,17 @@ fn plan(scenario: &str, directory: &Path, args: &ValidateArgs) -> Result<Plan, F
     fs::write(&path, &chosen.text).map_err(at(&path))?;
     plan.write(directory).map_err(|error| Failure::Output(error.to_string()))?;
     Ok(plan)
+}
+
+/// A setting that is named twice would have both values in each cell, and the last one be in force.
+fn check_axes(axes: &[Axis]) -> Result<(), Failure> {
+    let name = |axis: &Axis| axis.name.trim_start_matches("vm.").to_owned();
+    match axes.iter().enumerate().find(|(at, axis)| axes[..*at].iter().any(|other| name(other) == name(axis))) {
+        Some((_, Axis { name, .. })) => Err(Failure::Usage(format!(
+            "--set {name} stands there twice: give all of its values in one, as {name}=VALUE,VALUE"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Boots a cell. Its directory appears whole or not at all.

@@ -12,13 +12,21 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Runs the scenario here.
-pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
+/// Whether the scenario may run here.
+///
+/// # Errors
+/// [`Failure::Usage`] for settings, [`Failure::Host`] for more memory than there is.
+pub fn check(chosen: &Chosen, args: &RunArgs) -> Result<(), Failure> {
     if !args.sets.is_empty() {
         let advice = "--set is for sim and vm: fraglab leaves this machine's settings alone";
         return Err(Failure::Usage(advice.to_owned()));
     }
-    check_memory(chosen, args)?;
+    check_memory(chosen, args)
+}
+
+/// Runs the scenario here.
+pub fn run(chosen: &Chosen, args: &RunArgs) -> Result<Came, Failure> {
+    check(chosen, args)?;
     let parent = args.scratch.clone().unwrap_or_else(std::env::temp_dir);
     let scratch = tempfile::Builder::new()
         .prefix("fraglab-")

@@ -57,6 +57,18 @@ pub fn run(
     Ok(Column { ran, in_force, interrupted })
 }
 
+/// What would keep a machine from running the scenario, as far as it is known before.
+///
+/// # Errors
+/// [`Failure::Usage`] for what the command line asks for, [`Failure::Host`] for what this host lacks.
+pub fn check(on: &On, chosen: &Chosen, args: &RunArgs) -> Result<(), Failure> {
+    match on {
+        On::Sim => sim::check_run(chosen, args),
+        On::Vm(_) => vm::check(chosen, args),
+        On::Host => host::check(chosen, args),
+    }
+}
+
 /// The name of a machine's column, with the variant behind a comma where there is one.
 pub fn column_name(on: &On, variant: Option<&str>) -> String {
     match variant {

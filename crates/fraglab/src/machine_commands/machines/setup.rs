@@ -49,7 +49,7 @@ pub fn of(on: &On, chosen: &Chosen, args: &RunArgs, about: &str) -> Result<Setup
     }
     if let On::Vm(_) = on {
         // What is traced slows the guest.
-        say("record", args.record.events().map_or("none", |events| events.name()).to_owned());
+        say("record", args.recorded().events().map_or("none", |events| events.name()).to_owned());
     }
     Ok(setup)
 }

@@ -69,6 +69,15 @@ pub fn check(chosen: &Chosen) -> Result<(), Failure> {
     chosen.scenario.policy.iter().try_for_each(|policy| Ok(policy.parse::<ColumnSpec>()?.check()?))
 }
 
+/// What would keep the run that a command line asks for from beginning.
+///
+/// # Errors
+/// [`Failure::Usage`] as for [`check`], and for a recording of another machine; [`Failure::Input`] for one that can't be read.
+pub fn check_run(chosen: &Chosen, args: &RunArgs) -> Result<(), Failure> {
+    spec(chosen, args)?;
+    policy(chosen, args, &[]).map(drop)
+}
+
 fn can_be(spec: &MachineSpec) -> Result<(), Failure> {
     if u16::from(spec.nodes) > spec.cpus {
         return Err(Failure::Usage(format!(

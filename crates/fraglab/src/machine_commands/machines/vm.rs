@@ -27,9 +27,18 @@ const MARGIN: Duration = Duration::from_secs(600);
 /// Size of a huge page of every machine that is booted.
 const HUGE_BYTES: u64 = 2 << 20;
 
+/// Whether a machine can be made for the scenario.
+///
+/// # Errors
+/// [`Failure::Usage`] for one that can't be, [`Failure::Host`] for what this host lacks.
+pub fn check(chosen: &Chosen, args: &RunArgs) -> Result<(), Failure> {
+    machine(chosen, args).check()?;
+    Ok(linux::vm::check_host()?)
+}
+
 /// Boots a kernel, runs the scenario in it, and reads what came back into `kept`.
 pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Result<Came, Failure> {
-    linux::vm::check_host()?;
+    check(chosen, args)?;
     let kernel = Kernel::get(&KernelSource::parse(version, None), &Cache::of_user()?, &mut |what| say!("{what}"))?;
     let passing = Cache::of_user()?.temporary()?;
     let job = job(chosen, args, passing.path())?;
@@ -37,7 +46,7 @@ pub fn run(version: &str, chosen: &Chosen, args: &RunArgs, kept: &Path) -> Resul
     let result = linux::vm::run(&machine(chosen, args), &kernel, &job, kept)?;
     let seconds = Duration::from_millis(result.report.task_ms).as_secs_f64();
     say!("{}: {seconds:.1} s in the guest, {:.1} s in all", result.report.release, result.wall.as_secs_f64());
-    check(&result)?;
+    check_end(&result)?;
     let run = read_run(&result)?;
     let in_force = backend::policy_in_force(&result.results.join(RECORDING_DIR));
     let about = about(&result.report.release, &job.settings, in_force.as_ref())?;
@@ -102,7 +111,7 @@ fn job(chosen: &Chosen, args: &RunArgs, passing: &Path) -> Result<Job, Failure> 
         memory_mib: chosen.scenario.machine.memory_mib.get(),
         time_limit: args.time_limit_of(&chosen.scenario),
         ops: args.scenario.ops.as_ref().map(|_| Path::new(FILES_DIR).join(STREAM)),
-        record: args.record.events().map(|events| events.name().to_owned()),
+        record: args.recorded().events().map(|events| events.name().to_owned()),
     };
     let text = serde_json::to_vec(&order).map_err(|error| Failure::Invariant(error.to_string()))?;
     let path = passing.join(ORDER);
@@ -140,7 +149,7 @@ fn sysctls(scenario: &Scenario, args: &RunArgs) -> impl Iterator<Item = (String,
     all.into_iter()
 }
 
-fn check(result: &VmResult) -> Result<(), Failure> {
+fn check_end(result: &VmResult) -> Result<(), Failure> {
     match result.report.exit_code {
         0 => Ok(()),
         code => {
