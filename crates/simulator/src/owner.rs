@@ -266,7 +266,7 @@ mod tests {
             let faulted = || ask(&sim, |owner, tag| owner.faulted_on(tag, sim.env().now()));
             assert!(!faulted(), "it did not run yet");
             let touch = Op::Touch { region: TEXT, offset: 5 * 4096, bytes: 1, access: Access::Read };
-            all(&sim, pid, &[touch.clone()]).await?;
+            all(&sim, pid, &[touch]).await?;
             assert!(faulted(), "folios are taken out of page tables as a whole");
             sim.env().sleep_until(sim.env().now() + sim.spec.costs.split_unmaps).await;
             assert!(!faulted());

@@ -109,7 +109,8 @@ impl<W: World> State<W> {
             return true;
         }
         let held = flags.contains(PageFlags::DIRTY) && !self.owner.splits_dirty(tag);
-        !held && !(flags.contains(PageFlags::MAPPED) && self.owner.faulted_on(tag, now))
+        let faulted_on = flags.contains(PageFlags::MAPPED) && self.owner.faulted_on(tag, now);
+        !(held || faulted_on)
     }
 
     /// It was tried in vain, and is put back. What is not even tried for want of targets is not counted.
