@@ -3,7 +3,8 @@
 use mm::Nanos;
 use std::ops::Range;
 
-/// Pages that share a time: no more than a folio of a mapped file has.
+/// Pages that share a time: those of a folio of 64 KiB, as the mapped ones of a traced guest were. A smaller one counts as used with its
+/// neighbours.
 const STRETCH: u32 = 16;
 
 /// Times of use, by stretches of pages. A file that is not mapped needs no memory for them.
