@@ -102,7 +102,8 @@ impl<W: World> State<W> {
     }
 
     /// Whether a compound page that could be moved can be split: not while its filesystem holds on to a dirty one, nor while somebody
-    /// faults on it. Traced in 6.18.15: who faults on an anonymous one meanwhile finds a migration entry, and holds nothing.
+    /// faults on it (traced in 6.18.15, where all were page cache). Who faults on an anonymous one meanwhile finds a migration entry, and
+    /// holds nothing (own knowledge).
     fn can_split(&self, source: Source, now: Nanos) -> bool {
         let (flags, tag) = (self.pages.flags(source.pfn), self.pages.tag(source.pfn));
         if flags.contains(PageFlags::ANON) {
