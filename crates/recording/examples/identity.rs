@@ -38,7 +38,8 @@ fn compare(path: &str) -> Result<(), Error> {
             None => missing += 1,
         }
     }
-    println!("{path}: {} pages moved", shown.attribution.moves_recorded);
+    let (moved, asked) = (shown.attribution.moves_recorded, shown.attribution.moves_to_asked);
+    println!("{path}: {moved} pages moved, {asked} of them to pages that were asked for to that end");
     println!("  frees {right} right, {of_task} another page of its task, {wrong} of another task, {missing} missing");
     Ok(())
 }

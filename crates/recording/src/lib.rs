@@ -60,6 +60,7 @@ mod source;
 mod special_codec;
 mod symbols;
 mod text_scan;
+mod topology;
 mod trace;
 pub mod tracedat;
 mod unpacked;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::error::Error;
 use crate::files::Files;
+use crate::topology::Topology;
 
 /// Directories under `/sys/kernel/mm` whose own names hold the `_` that stands for `/`.
 const MM_DIRECTORIES: [&str; 5] = ["transparent_hugepage", "lru_gen", "ksm", "numa", "swap"];
@@ -18,6 +19,8 @@ pub(crate) struct Meta {
     pub(crate) cmdline: Option<String>,
     /// Numbers of the CPUs that were online, in ascending order; empty where that is not known.
     pub(crate) cpus: Vec<u16>,
+    /// Nodes of the CPUs, and their distances.
+    pub(crate) topology: Topology,
     pub(crate) settings: BTreeMap<String, String>,
     /// What fraglab's recorder noted of itself.
     pub(crate) recorder: BTreeMap<String, String>,
@@ -35,7 +38,7 @@ impl Meta {
             let Some(file) = name.strip_prefix("meta/sys/") else {
                 continue;
             };
-            let Some((_, text)) = files.read_text(name)? else {
+            let Some((path, text)) = files.read_text(name)? else {
                 continue;
             };
             let text = text.trim();
@@ -48,6 +51,7 @@ impl Meta {
                 "proc_cmdline" => meta.cmdline = Some(text.to_owned()),
                 "proc_cpuinfo" => meta.cpus = cpu_numbers(text),
                 _ => {
+                    meta.topology.take(file, &path, text)?;
                     if let Some(setting) = setting_name(file) {
                         meta.settings.insert(setting, text.to_owned());
                     }

@@ -11,6 +11,7 @@ use crate::meta::Meta;
 use crate::proc::ticks::{self, Tick};
 use crate::quote::cited;
 use crate::snapshot::Snapshot;
+use crate::topology::Topology;
 use crate::trace::Trace;
 
 /// A recording: a directory or archive of traces and snapshots, or a bare trace.
@@ -36,6 +37,8 @@ pub struct Recording {
     pub cpus: Option<u32>,
     /// Their numbers, in ascending order; empty where they are not known.
     pub(crate) cpu_numbers: Vec<u16>,
+    /// Their nodes, and these nodes' distances.
+    pub(crate) topology: Topology,
     /// What /proc said every second.
     pub ticks: Vec<Tick>,
     /// Line of `ticks.txt` at which a last tick begins that is not among them, since the file ends in it.
@@ -90,6 +93,7 @@ impl Recording {
             cmdline: None,
             cpus: None,
             cpu_numbers: Vec::new(),
+            topology: Topology::default(),
             ticks: Vec::new(),
             tick_cut_short: None,
             snapshots: BTreeMap::new(),
@@ -135,6 +139,7 @@ impl Recording {
         recording.recorder = meta.recorder;
         recording.cpus = u32::try_from(meta.cpus.len()).ok().filter(|cpus| *cpus > 0);
         recording.cpu_numbers = meta.cpus;
+        recording.topology = meta.topology;
         recording.sysctls = meta.settings;
         recording.check_frames()?;
         Ok(recording)

@@ -6,7 +6,7 @@ use common::fixture;
 use pagealloc::policy::preset;
 use recording::Recording;
 use recording::container::{MAX_UNPACKED, read_file, unpack_tar, unpack_xz};
-use recording::pagelog::{Normalised, kernel_alone, normalise};
+use recording::pagelog::{Normalised, OpKind, kernel_alone, normalise};
 use recording::replay::{ReplayOptions, replay};
 use std::collections::BTreeMap;
 use std::fs;
@@ -282,10 +282,6 @@ fn what_is_inferred_is_said() {
 fn what_is_not_read_or_not_recorded_is_said() {
     let text = Parts::whole().0["trace.txt"].clone();
     Parts::whole().with("all.txt", text).has_notes(&["all.txt is not read: the page trace is trace.txt"]);
-    let nodes = "the machine has 2 nodes, and of which its CPUs are is not recorded: all are taken for node 0's";
-    Parts::whole()
-        .edited("start.zoneinfo", |text| text.replace("Node 0, zone    DMA32", "Node 1, zone    DMA32"))
-        .has_notes(&[nodes]);
     let swapless = Parts::whole()
         .edited("meta/sys/proc_swaps", |text| text.lines().take(1).map(|line| format!("{line}\n")).collect());
     let swap_of = |parts: &Parts| parts.read().unwrap_or_else(|why| panic!("{why}")).log.swap_pages;
@@ -299,6 +295,59 @@ fn what_is_not_read_or_not_recorded_is_said() {
     flags("|__GFP_B|__GFP_C|__GFP_D|__GFP_E|__GFP_F|__GFP_G").has_notes(&[
         "the trace has gfp flags that are not known, and left out: __GFP_B, __GFP_C, __GFP_D, __GFP_E, __GFP_F and 1 more (6 in all)",
     ]);
+}
+
+/// The pages of a trace stand in for lists of nodes' CPUs that are not there.
+#[test]
+fn a_cpu_is_of_its_node() {
+    let two_nodes = || {
+        Parts::whole().edited("start.zoneinfo", |text| text.replace("Node 0, zone    DMA32", "Node 1, zone    DMA32"))
+    };
+    let machine = |parts: &Parts| parts.read().unwrap_or_else(|why| panic!("{why}")).log.start.machine;
+    let nodes = |parts: &Parts| machine(parts).cpu_node.iter().map(|node| node.0).collect::<Vec<_>>();
+    assert_eq!(nodes(&two_nodes()), [1], "all pages of the trace are of zone DMA32");
+    two_nodes().has_notes(&[
+        "the machine has 2 nodes, and the recording does not say which CPUs are theirs (meta/sys/*_cpulist): each CPU is taken for one \
+         of the node that most of its pages are of",
+    ]);
+    let list = |node: u8| format!("meta/sys/sys_devices_system_node_node{node}_cpulist");
+    let told = two_nodes().with(&list(0), "0\n").with(&list(1), "1-3\n");
+    let distance = |node: u8| format!("meta/sys/sys_devices_system_node_node{node}_distance");
+    let told = told.with(&distance(0), "10 31\n").with(&distance(1), "31 10\n");
+    assert_eq!((nodes(&told), machine(&told).distance), (vec![0], vec![vec![10, 31], vec![31, 10]]));
+    told.has_notes(&[]);
+    let taken_from = |parts: &Parts| {
+        let log = std::sync::Arc::new(parts.read().unwrap_or_else(|why| panic!("{why}")).log);
+        let policy = preset("linux-6.18").expect("a preset");
+        let options = ReplayOptions { policy, recorded_watermarks: true, seed: 1, check: true, sampling: None };
+        let replayed = replay(&log, &options, &mut |_| ControlFlow::Continue(())).expect("a sound replay");
+        ["pgalloc_dma", "pgalloc_dma32"].map(|counter| replayed.outcome.counters[counter] > 0)
+    };
+    assert_eq!(taken_from(&told), [true, false], "node 0 has zone DMA");
+    assert_eq!(taken_from(&two_nodes()), [false, true], "node 1 has zone DMA32");
+    two_nodes().with(&list(1), "0-\n").is_refused_with(&["node1_cpulist:1", "a list of CPUs"]);
+}
+
+/// NUMA balancing asks for a page, moves another one's contents there, and frees that: the target was never given back.
+#[test]
+fn a_page_that_another_moves_to_is_not_asked_for_twice() {
+    let base = 0xffff_ea00_0000_0000_u64;
+    let page = |pfn: u64| format!("{:#x}", base + 64 * pfn);
+    let mut parts = Parts::whole().with("meta/fraglab", format!("probes=fraglab_migrate\nvmemmap_base={base:#x}\n"));
+    let asked =
+        |pfn: u64, gfp: &str| format!("mm_page_alloc: page=x pfn={pfn:#x} order=0 migratetype=1 gfp_flags={gfp}");
+    parts.trace(&[
+        &asked(0x8000, "GFP_HIGHUSER_MOVABLE"),
+        &asked(0x8100, "__GFP_HIGHMEM|__GFP_MOVABLE|__GFP_HARDWALL|__GFP_IO|__GFP_FS|__GFP_NOMEMALLOC|__GFP_THISNODE"),
+        &format!("fraglab_migrate: (x) new={} old={}", page(0x8100), page(0x8000)),
+        "mm_page_free: page=x pfn=0x8000 order=0",
+        "mm_page_free: page=x pfn=0x8100 order=0",
+    ]);
+    let log = parts.read().unwrap_or_else(|why| panic!("{why}")).log;
+    let ops: Vec<_> = log.ops.iter().map(|op| (op.kind, op.object - log.ops[0].object)).collect();
+    assert_eq!(ops, [(OpKind::Alloc, 0), (OpKind::Alloc, 1), (OpKind::Free, 1), (OpKind::Free, 0)]);
+    let told = log.attribution;
+    assert_eq!((told.moves_recorded, told.moves_to_asked, told.frees_by_migration, told.frees_unknown), (1, 1, 1, 0));
 }
 
 /// A hugetlb page of 1 GiB is larger than any that the allocator has: no recording with one could be opened, and its free was refused.

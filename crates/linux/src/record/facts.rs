@@ -24,6 +24,10 @@ const FILES: [&str; 11] = [
 /// Directories whose files, with those of their directories, are copied.
 const DIRECTORIES: [&str; 3] = ["proc/sys/vm", "sys/kernel/mm/transparent_hugepage", "sys/kernel/mm/lru_gen"];
 
+/// Files of each NUMA node: its CPUs, and how far it is from the others.
+const NODES: &str = "sys/devices/system/node";
+const OF_NODES: [&str; 2] = ["cpulist", "distance"];
+
 /// What in these directories does something when it is read, or holds no setting.
 const NOT_READ: [&str; 4] = ["compact_memory", "drop_caches", "stat_refresh", "stats"];
 
@@ -88,6 +92,7 @@ pub(crate) fn save(meta: &Path, roots: &Roots) -> Result<u64, RecordError> {
     for directory in DIRECTORIES {
         list(roots, directory, &mut names);
     }
+    names.extend(of_nodes(roots));
     for name in names {
         // What is not there, or may only be written, is no setting.
         let Ok(text) = kernel_file::read(&roots.path(&name)) else { continue };
@@ -117,6 +122,15 @@ fn list(roots: &Roots, directory: &str, names: &mut Vec<String>) {
             _ => {}
         }
     }
+}
+
+fn of_nodes(roots: &Roots) -> Vec<String> {
+    let entries = fs::read_dir(roots.path(NODES)).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let is_node = |name: &str| name.strip_prefix("node").is_some_and(|number| number.parse::<u32>().is_ok());
+    let mut nodes: Vec<String> = names.filter(|name| is_node(name)).collect();
+    nodes.sort_unstable();
+    nodes.iter().flat_map(|node| OF_NODES.map(|file| format!("{NODES}/{node}/{file}"))).collect()
 }
 
 /// The options of the kernel's configuration that matter here, if the kernel or its package left it readable.
@@ -155,6 +169,9 @@ mod tests {
         put("proc/sys/vm/swappiness", b"60\n");
         put("proc/sys/vm/drop_caches", b"0\n");
         put("sys/kernel/mm/transparent_hugepage/khugepaged/defrag", b"1\n");
+        put("sys/devices/system/node/node1/cpulist", b"1,3\n");
+        put("sys/devices/system/node/node1/meminfo", b"Node 1 MemTotal: 8 kB\n");
+        put("sys/devices/system/node/online", b"0-1\n");
         put("boot/config-6.1.0", b"CONFIG_COMPACTION=y\n# CONFIG_CMA is not set\nCONFIG_SOUND=y\n# a comment\n");
         let roots = Roots { proc: at("proc"), sys: at("sys"), boot: at("boot") };
         save(&at("meta"), &roots).unwrap();
@@ -162,6 +179,8 @@ mod tests {
         assert_eq!(read("sys/proc_version"), "Linux version 6.1.0\n");
         assert_eq!(read("sys/proc_sys_vm_swappiness"), "60\n");
         assert_eq!(read("sys/sys_kernel_mm_transparent_hugepage_khugepaged_defrag"), "1\n");
+        assert_eq!(read("sys/sys_devices_system_node_node1_cpulist"), "1,3\n");
+        assert!(!at("meta/sys/sys_devices_system_node_node1_meminfo").exists());
         assert_eq!(read("config"), "CONFIG_COMPACTION=y\n# CONFIG_CMA is not set\n");
         assert!(!at("meta/sys/proc_sys_vm_drop_caches").exists());
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());

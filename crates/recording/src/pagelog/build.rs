@@ -13,6 +13,7 @@ pub(super) use requests::MOST_MASKS;
 use super::beside::Beside;
 use super::bulk::BulkPages;
 use super::cached::FirstUse;
+use super::cpu_nodes::CpuNodes;
 use super::exits;
 use super::files::{FileKey, Files};
 use super::forks::{self, Forks};
@@ -77,6 +78,7 @@ struct Builder<'a> {
     asker: Vec<u16>,
     gfps: HashMap<u32, u8>,
     cpus: u16,
+    cpu_nodes: CpuNodes,
     ops: Vec<Op>,
     objects: Vec<Object>,
     units: Vec<Unit>,
@@ -134,6 +136,7 @@ impl<'a> Builder<'a> {
             asker,
             gfps: HashMap::default(),
             cpus: 1,
+            cpu_nodes: CpuNodes::new(snapshot.zones),
             ops: Vec::new(),
             objects,
             units: Vec::new(),
@@ -171,7 +174,7 @@ impl<'a> Builder<'a> {
             Event::PageAllocExtfrag(event) if self.phase == Phase::Running => {
                 self.beside.fell_back(record.ts_ns, event)
             }
-            Event::PageMoved(event) => self.page_moved(record.ts_ns, event),
+            Event::PageMoved(event) => self.page_moved(record, task, event),
             Event::Marker(marker) => self.marker(record.ts_ns, marker.mark()),
             Event::Lost(lost) => self.attribution.lost = self.attribution.lost.saturating_add(lost.count.unwrap_or(1)),
             other => self.daemon(record, task, other),
@@ -227,7 +230,8 @@ impl<'a> Builder<'a> {
             self.start_owner = std::mem::take(&mut self.owner);
         }
         self.own_tails_without_type();
-        let start = self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpus);
+        let start =
+            self.snapshot.state(&self.start_owner, &self.objects, &self.first_use, thp, self.cpu_nodes.of(self.cpus));
         self.attribution.metadata_held = self.metadata.classify(&mut self.objects);
         let interrupts = self.tasks.index_of(INTERRUPTS);
         let interrupts = self.tasks.get(interrupts).index;

@@ -12,6 +12,7 @@ mod build;
 mod bulk;
 mod cached;
 mod clocks;
+mod cpu_nodes;
 mod cpus_seen;
 mod epoch;
 mod exits;
@@ -193,6 +194,8 @@ pub struct Attribution {
     pub frees_by_migration: u64,
     /// Moves of pages that the recording shows, by a probe of fraglab's recorder.
     pub moves_recorded: u64,
+    /// Those of them to pages that had been asked for to that end, which compaction never does.
+    pub moves_to_asked: u64,
     /// Frees of frames without a known allocation that were matched with a migration.
     pub identities_recovered: u64,
     /// Frees of frames that compaction had taken as targets and did not need.

@@ -38,6 +38,16 @@ impl PageArray {
     }
 }
 
+/// A page that has moved.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Arrived {
+    /// Its new frames.
+    pub frames: std::ops::Range<usize>,
+    /// The object that these were asked for as, so that it could move there: by NUMA balancing, `move_pages` and the like. Compaction
+    /// takes its frames without asking: [`NOBODY`].
+    pub asked_for: ObjectId,
+}
+
 /// The moves of a recording.
 #[derive(Default)]
 pub(super) struct Moves {
@@ -57,13 +67,13 @@ impl Moves {
         self.array.is_some()
     }
 
-    /// A page moves: its object is in the new frames from now on. Returns the first of these, if the object is known.
+    /// A page moves: its object is in the new frames from now on. Where that is, if the object is known.
     pub fn moved(
         &mut self,
         event: &PageMoved,
         owner: &mut [ObjectId],
         pages: impl Fn(ObjectId) -> usize,
-    ) -> Option<std::ops::Range<usize>> {
+    ) -> Option<Arrived> {
         let array = self.array?;
         let (old, new) = (array.pfn(event.old), array.pfn(event.new));
         let object = *owner.get(usize::try_from(old).ok()?)?;
@@ -77,10 +87,10 @@ impl Moves {
         let whole = held(old as usize, pages(object)).is_some_and(|frames| frames.iter().all(|other| *other == object));
         let pages = if whole { pages(object) } else { 1 };
         let target = new as usize..(new as usize).checked_add(pages)?;
-        held(target.start, pages)?;
+        let asked_for = *held(target.start, pages)?.first()?;
         owner[old as usize..old as usize + pages].fill(NOBODY);
         owner[target.clone()].fill(object);
-        Some(target)
+        Some(Arrived { frames: target, asked_for })
     }
 
     /// Whether a free is that of a frame whose contents had moved away.
@@ -105,8 +115,10 @@ mod tests {
             let mut moves = Moves::new(Some(PageArray { base: known, size: 64 }));
             let mut owner = vec![NOBODY; 32];
             owner[4..8].fill(3);
+            owner[16..20].fill(if known.is_some() { 5 } else { NOBODY });
+            let arrived = Arrived { frames: 16..20, asked_for: owner[16] };
             let event = PageMoved { old: base + 4 * 64, new: base + 16 * 64 };
-            assert_eq!(moves.moved(&event, &mut owner, |_| 4), Some(16..20));
+            assert_eq!(moves.moved(&event, &mut owner, |_| 4), Some(arrived));
             assert!(
                 owner[4..8].iter().all(|object| *object == NOBODY) && owner[16..20].iter().all(|object| *object == 3)
             );

@@ -49,13 +49,16 @@ fn unknown(names: &BTreeMap<Box<str>, u64>) -> Option<String> {
     (!names.is_empty()).then(|| format!("the trace has {of} not known, and left out: {shown}{more} ({events} in all)"))
 }
 
-/// A machine of several nodes: whose its CPUs are, no part of a recording says.
+/// A machine of several nodes whose recording does not say which CPUs are theirs.
 fn nodes(recording: &Recording) -> Option<String> {
     let zones = &recording.snapshots.get("start")?.zoneinfo.as_ref()?.zones;
     let nodes: BTreeSet<u32> = zones.iter().filter(|zone| zone.managed > 0).map(|zone| zone.node).collect();
     let many = nodes.len();
-    (many > 1).then(|| {
-        format!("the machine has {many} nodes, and of which its CPUs are is not recorded: all are taken for node 0's")
+    (many > 1 && !recording.topology.is_known()).then(|| {
+        format!(
+            "the machine has {many} nodes, and the recording does not say which CPUs are theirs (meta/sys/*_cpulist): each CPU is taken for \
+             one of the node that most of its pages are of"
+        )
     })
 }
 

@@ -215,7 +215,7 @@ impl Snapshot<'_> {
         objects: &[Object],
         first_use: &BTreeMap<u32, FirstUse>,
         thp: bool,
-        cpus: u16,
+        cpu_node: Vec<NodeId>,
     ) -> StartState {
         let geometry = Geometry::PAGES_4K;
         let (zones, spans) = self.zone_spans(owner);
@@ -233,12 +233,11 @@ impl Snapshot<'_> {
         let covered = cover(&free, self.frames.len());
         let pcp = spans.iter().zip(&zones).flat_map(|(span, zone)| {
             let mut counts: Vec<u64> = zone.pcp.iter().map(|(count, _)| *count).collect();
-            counts.resize(usize::from(cpus), 0);
+            counts.resize(cpu_node.len(), 0);
             on_lists(&self.unlisted(span, owner, &covered), first_use, geometry, &counts)
         });
         let pcp = pcp.collect();
-        let machine =
-            Machine { geometry, cpu_node: vec![NodeId(0); usize::from(cpus)], distance: Vec::new(), zones: spans, thp };
+        let machine = Machine { geometry, cpu_node, distance: Vec::new(), zones: spans, thp };
         StartState { machine, zones, free, pcp, used: self.used(owner, objects), blocks }
     }
 

@@ -49,6 +49,7 @@ pub fn normalise(recording: &Recording) -> Result<Normalised, Error> {
     }
     let notes =
         seen.doubts(recording)?.into_iter().chain(notes::of(recording, &start, &beside, &unknown_gfp)).collect();
+    recording.topology.describe(&mut log.start.machine);
     if let Some(pages) = swap_pages(recording) {
         log.swap_pages = pages;
     }

@@ -73,7 +73,7 @@ fn cpus_beside<O: Observer>(alloc: &mut PageAllocator<O>) -> CpusBeside {
 /// What runs in a replay.
 pub(super) struct Driver<'a> {
     pub log: &'a PageLog,
-    /// A request of order 0 from CPU 0 for each of the log's masks.
+    /// A request of order 0 for each of the log's masks; CPU and node are still to be said.
     pub requests: Vec<Request>,
     /// CPU of the log's last operation: of those that are at work now, the busier ones are it more often.
     pub busy_cpu: CpuId,

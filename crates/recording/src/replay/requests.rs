@@ -40,7 +40,8 @@ impl Driver<'_> {
         let mut state = self.mm.state.borrow_mut();
         if pages > 0 {
             let cpu = CpuId(u16::from(op.cpu));
-            let request = Request { cpu, ..self.requests[usize::from(state.owner.of(op.object).gfp)] };
+            let node = state.alloc.node_of_cpu(cpu);
+            let request = Request { cpu, node, ..self.requests[usize::from(state.owner.of(op.object).gfp)] };
             let mut served = [Pfn(0); MOST_IN_BULK];
             let pages = pages.min(MOST_IN_BULK as u32);
             let mut got = 0;
@@ -76,8 +77,9 @@ impl Driver<'_> {
     pub(super) fn request(&mut self, op: Op) {
         let object = self.object(op.object);
         let cpu = CpuId(u16::from(op.cpu));
-        let request = Request { order: object.order, cpu, ..self.requests[usize::from(object.gfp)] };
         let mut state = self.mm.state.borrow_mut();
+        let node = state.alloc.node_of_cpu(cpu);
+        let request = Request { order: object.order, cpu, node, ..self.requests[usize::from(object.gfp)] };
         match state.alloc_fast_sync(&request, &self.mm.env) {
             Some(pfn) => {
                 self.fast_requests[usize::from(object.order)] += 1;
@@ -170,10 +172,12 @@ impl Driver<'_> {
     /// No page of the order could be had, though the recorded kernel had one: its user makes do with single pages, which
     /// its task asks for one after the other.
     fn fall_back_to_pieces(&mut self, op: Op, object: Object) {
-        self.mm.state.borrow_mut().owner.set_place(op.object, PIECES);
+        let mut state = self.mm.state.borrow_mut();
+        state.owner.set_place(op.object, PIECES);
         let cpu = CpuId(u16::from(op.cpu));
         let gfp = self.log.gfps[usize::from(object.gfp)];
-        let request = Request::new(0, gfp.without(Gfp::NORETRY), cpu);
+        let request = state.alloc.local_request(0, gfp.without(Gfp::NORETRY), cpu);
+        drop(state);
         let task = TaskContext::user(self.log.tasks.get(usize::from(op.task)).copied().unwrap_or(0) as u32, cpu);
         let (mm, served) = (self.mm, self.served);
         self.executor.spawn(&mm.env, async move {
@@ -275,12 +279,15 @@ impl Driver<'_> {
         self.tally.readbacks += 1;
         let of = self.object(object);
         let cpu = self.busy_cpu;
-        let request = Request::new(of.order, self.log.gfps[usize::from(of.gfp)], cpu);
-        let page = self.mm.state.borrow_mut().alloc_fast_sync(&request, &self.mm.env);
+        let mut state = self.mm.state.borrow_mut();
+        let request = state.alloc.local_request(of.order, self.log.gfps[usize::from(of.gfp)], cpu);
+        let page = state.alloc_fast_sync(&request, &self.mm.env);
         if page.is_some() {
+            drop(state);
             return self.install_or_drop(object, page);
         }
-        self.mm.state.borrow_mut().owner.set_place(object, PENDING);
+        state.owner.set_place(object, PENDING);
+        drop(state);
         self.faulting += 1;
         let (mm, served) = (self.mm, self.served);
         self.executor.spawn(&mm.env, async move {

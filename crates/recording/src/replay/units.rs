@@ -21,10 +21,13 @@ impl Driver<'_> {
     pub(super) fn thp_fault(&mut self, op: Op) {
         let unit = self.log.units[self.object(op.object).link as usize];
         let gfp = if unit.direct { Gfp::TRANSHUGE } else { Gfp::TRANSHUGE_LIGHT };
-        let order = self.mm.state.borrow().alloc.geometry.pmd_order;
         let cpu = CpuId(u16::from(op.cpu));
-        let first = Request::new(order, gfp | Gfp::THISNODE | Gfp::NORETRY, cpu);
-        let page = self.mm.state.borrow_mut().alloc_fast_sync(&first, &self.mm.env);
+        let mut state = self.mm.state.borrow_mut();
+        let order = state.alloc.geometry.pmd_order;
+        let anywhere = state.alloc.local_request(order, gfp, cpu);
+        let first = Request { gfp: gfp | Gfp::THISNODE | Gfp::NORETRY, ..anywhere };
+        let page = state.alloc_fast_sync(&first, &self.mm.env);
+        drop(state);
         if page.is_some() {
             self.fast_requests[usize::from(order)] += 1;
             return self.thp_answer(op, page);
@@ -36,7 +39,7 @@ impl Driver<'_> {
             let (ts, task) = (mm.env.now(), TaskContext::user(pid, cpu));
             let mut pfn = mm.alloc_slow(&first, &task).await;
             if pfn.is_none() && unit.direct {
-                pfn = mm.alloc_pages(&Request::new(order, gfp, cpu), &task).await;
+                pfn = mm.alloc_pages(&anywhere, &task).await;
             }
             let duration = mm.env.now() - ts;
             slow.borrow_mut().push(SlowRequest { ts, order, gfp, duration, served: pfn.is_some() });
@@ -78,12 +81,12 @@ impl Driver<'_> {
         let (mm, served, log) = (self.mm, self.served, self.log);
         let cpu = CpuId(u16::from(op.cpu));
         let gfp = log.gfps[usize::from(log.objects[members as usize].gfp)];
+        let request = mm.state.borrow().alloc.local_request(0, gfp, cpu);
         self.executor.spawn(&mm.env, async move {
             for index in 0..pages as u32 {
                 if mm.state.borrow().owner.place(members + index) == GONE {
                     continue;
                 }
-                let request = Request::new(0, gfp, cpu);
                 let pfn = mm.alloc_pages(&request, &TaskContext::user(0, cpu)).await;
                 served.borrow_mut().push_back(Served { what: Asked::Piece(members + index), pfn });
                 if step > 0 {

@@ -4,6 +4,7 @@ use super::{Builder, Phase};
 use crate::Record;
 use crate::event::{PageFree, PageMoved};
 use crate::pagelog::migration::Freed;
+use crate::pagelog::moves::Arrived;
 use crate::pagelog::start::NOBODY;
 use crate::pagelog::*;
 use pagealloc::Order;
@@ -120,13 +121,17 @@ impl Builder<'_> {
     }
 
     /// The recording shows where a page went.
-    pub(super) fn page_moved(&mut self, ts: u64, event: &PageMoved) {
+    pub(super) fn page_moved(&mut self, record: &Record, task: usize, event: &PageMoved) {
         let objects = &self.objects;
         let pages = |object: ObjectId| 1 << objects[object as usize].order;
-        if let Some(frames) = self.moves.moved(event, &mut self.owner, pages) {
-            self.metadata.moved(self.owner[frames.start]);
-            self.seen[frames].fill(ts);
-            self.attribution.moves_recorded += 1;
+        let Some(Arrived { frames, asked_for }) = self.moves.moved(event, &mut self.owner, pages) else { return };
+        self.metadata.moved(self.owner[frames.start]);
+        self.seen[frames].fill(record.ts_ns);
+        self.attribution.moves_recorded += 1;
+        if asked_for != NOBODY {
+            // Pages stay where they are in a replay, which has no use for the target then.
+            self.attribution.moves_to_asked += 1;
+            self.push(record, task, OpKind::Free, asked_for);
         }
     }
 

@@ -53,7 +53,8 @@ impl Builder<'_> {
         }
         self.push(record, task, OpKind::Alloc, object);
         let class = self.objects[object as usize].class;
-        if class == Class::Anon && !gfp.contains(Gfp::ZERO) && gfp.contains(Gfp::HIGHUSER_MOVABLE) {
+        let copied_to = gfp.contains(Gfp::THISNODE);
+        if class == Class::Anon && !gfp.contains(Gfp::ZERO) && !copied_to && gfp.contains(Gfp::HIGHUSER_MOVABLE) {
             self.tasks.get(task).maybe_swapin = Some(object);
         }
     }
@@ -142,6 +143,7 @@ impl Builder<'_> {
         let frames = pfn as usize..pfn as usize + (1 << order);
         self.moves.allocated(pfn);
         self.parts.handed_out(frames.clone());
+        self.cpu_nodes.gave(record.cpu, pfn);
         let Some(owners) = self.owner.get_mut(frames.clone()) else { return };
         if owners.iter().any(|owner| *owner != NOBODY)
             && !was_cached(self.snapshot, &self.seen, &mut self.start_owner, &frames)
