@@ -148,9 +148,9 @@ impl VirtualEnv {
     }
 
     /// CPUs beside the machine's that were left since this was last asked, each with the machine's that it stands for from now on. Kernel
-    /// threads are on each as likely, on another one about every second.
+    /// threads are on each of their node's as likely, on another one about every second.
     pub fn cpus_left(&self) -> Vec<(CpuId, CpuId)> {
-        self.leavings.take(self.now(), self.lanes.len(), &self.chance)
+        self.leavings.take(self.now(), &self.chance)
     }
 
     /// The same with these devices: the disk, and the one that is swapped to, unless that is a part of the disk.
@@ -357,8 +357,8 @@ impl Env for VirtualEnv {
 
     async fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> Woken {
         self.turns.borrow_mut().sleeps(self.current.get());
-        if matches!(queue, Queue::Kswapd(_) | Queue::Kcompactd(_)) {
-            self.leavings.kthread_sleeps();
+        if let Queue::Kswapd(node) | Queue::Kcompactd(node) = queue {
+            self.leavings.kthread_sleeps(node);
         }
         let woken = WaitFuture { env: self, queue, timeout, wait: None, keeps_cpu: false }.await;
         self.occupy().await;
@@ -382,7 +382,7 @@ impl Env for VirtualEnv {
     }
 
     fn kthread_cpu(&self, usual: CpuId) -> CpuId {
-        if self.cpus.is_some() { self.cpu() } else { self.leavings.beside.kthreads.unwrap_or(usual) }
+        if self.cpus.is_some() { self.cpu() } else { self.leavings.of_kthread(usual) }
     }
 
     fn compacting_cpu(&self, cpu: CpuId) -> CpuId {

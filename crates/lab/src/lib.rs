@@ -51,7 +51,7 @@ mod work;
 mod zones;
 
 pub use chance::Chance;
-pub use cpus_beside::CpusBeside;
+pub use cpus_beside::{CpusBeside, KthreadLists};
 pub use daemons::start_daemons;
 pub use demand::KthreadCpus;
 pub use device::Device;

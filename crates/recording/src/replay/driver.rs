@@ -10,12 +10,12 @@ use super::stats_flushes;
 use super::{ReplayError, ReplayOptions, Replayed};
 use crate::pagelog::{Object, ObjectId, Op, OpKind, PageLog};
 use lab::outcome::{Sample, SlowRequest};
-use lab::{CpusBeside, Executor, VirtualEnv, Watch, start_daemons};
+use lab::{CpusBeside, Executor, KthreadLists, VirtualEnv, Watch, start_daemons};
 use mm::{Mm, Owner, State, Tag};
 use pagealloc::{CpuId, FrameList, NR_ORDERS, NodeId, Observer, PageAllocator, Pfn, Request};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -65,9 +65,14 @@ pub(super) struct Tally {
 /// Page lists for work whose CPU is used by what was recorded there at that time.
 fn cpus_beside<O: Observer>(alloc: &mut PageAllocator<O>) -> CpusBeside {
     let cpus: Vec<CpuId> = alloc.cpus().collect();
-    let kthreads = alloc.add_cpu_beside(NodeId(0), CpuId(0));
+    let nodes: BTreeSet<NodeId> = cpus.iter().map(|cpu| alloc.node_of_cpu(*cpu)).collect();
+    let kthreads = nodes.into_iter().map(|node| {
+        let homes: Vec<CpuId> = cpus.iter().copied().filter(|cpu| alloc.node_of_cpu(*cpu) == node).collect();
+        KthreadLists { node, cpu: alloc.add_cpu_beside(node, homes[0]), homes }
+    });
+    let kthreads = kthreads.collect();
     let compactors = cpus.into_iter().map(|cpu| alloc.add_cpu_beside(alloc.node_of_cpu(cpu), cpu)).collect();
-    CpusBeside { kthreads: Some(kthreads), compactors }
+    CpusBeside { kthreads, compactors }
 }
 
 /// What runs in a replay.
