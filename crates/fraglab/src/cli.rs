@@ -84,7 +84,7 @@ pub enum Command {
     Export(ExportArgs),
     /// Show what a recording holds
     Inspect(InspectArgs),
-    /// Cut the beginning of a recording out as a smaller one
+    /// Make a smaller recording of the beginning of one
     Cut(CutArgs),
     /// List policies and sysctls, or every field of one policy
     Policies(PoliciesArgs),
@@ -126,7 +126,7 @@ pub struct PoliciesArgs {
     /// Show every field of this policy: a preset, with changes attached by commas
     #[arg(value_name = "PRESET[,vm.NAME=VALUE]...")]
     pub name: Option<String>,
-    /// Show what this one has otherwise than the first
+    /// Show only the fields in which this policy differs from the first
     #[arg(value_name = "OTHER")]
     pub other: Option<String>,
     /// How to print

@@ -77,7 +77,7 @@ pub enum SpecError {
     )]
     NotASetting(String),
     /// One policy has one value of it.
-    #[error("{} stands there twice: leave one of them out", full_name(.0))]
+    #[error("{} is given twice: leave one of them out", full_name(.0))]
     Twice(String),
     /// What huge pages are asked for with is in the demand, not in the policy.
     #[error(
@@ -300,7 +300,7 @@ mod tests {
         assert!(error("recorded,vm.swappiness=201").contains("0 to 200"));
         assert!(error("recorded,vm.swappiness=much").contains("whole number"));
         assert!(error("recorded,lru_gen/enable=1").contains("did you mean `lru_gen/enabled`?"));
-        assert!(error("recorded,vm.swappiness=10,swappiness=20").starts_with("vm.swappiness stands there twice"));
+        assert!(error("recorded,vm.swappiness=10,swappiness=20").starts_with("vm.swappiness is given twice"));
         assert!(error("recordet").contains("did you mean `recorded`?"));
         assert!(error("linux-6.18+defrg").contains("did you mean `linux-6.18+defrag`?"));
     }

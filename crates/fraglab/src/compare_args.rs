@@ -38,10 +38,10 @@ pub struct CompareArgs {
     /// Compare runs of different recordings all the same
     #[arg(long)]
     pub across: bool,
-    /// Rows whose rise or fall from run to run is wanted, in the order of the runs given
+    /// Rows to fit a trend to: rise or fall from run to run, in the order given
     #[arg(long, value_name = "PATTERN,...", value_delimiter = ',')]
     pub trend: Vec<String>,
-    /// With --trend: in the course of each run instead, a point being what so many seconds add
+    /// With --trend: look into the course of each run instead; a point is what a counter grew by in this many seconds
     #[arg(long, value_name = "SECONDS", requires = "trend", value_parser = stretch)]
     pub every: Option<f64>,
     /// How to print the result

@@ -33,14 +33,14 @@ pub struct ReplayArgs {
     /// Policy to replay under: a preset (see `fraglab policies`) or `recorded`, with changes attached by commas
     #[arg(long = "policy", value_name = "PRESET[,vm.NAME=VALUE]...")]
     pub policies: Vec<ColumnSpec>,
-    /// Change a sysctl
+    /// Change a sysctl (vm.swappiness=10), or lru_gen/enabled, a file of /sys/kernel/mm
     #[arg(long = "set", value_name = "vm.NAME=VALUE")]
     pub sets: Vec<Setting>,
     /// Do not compare the model with the recorded kernel first: no row is then known to be calibrated
     #[arg(long)]
     pub no_mirror: bool,
-    /// Replay with so many seeds from 1 on (default 8), or with FIRST..LAST, and print medians with the lowest and the
-    /// highest: a trace leaves open who held a lock or a page at a moment, and counts such as extfrag_total hang on it
+    /// Replay with this many seeds from 1 on (default 8), or with FIRST..LAST, and print medians with the lowest and the
+    /// highest: a trace leaves open who held a lock or a page at a moment, and counts such as extfrag_total depend on it
     #[arg(long, value_name = "N|FIRST..LAST", conflicts_with = "seed")]
     pub seeds: Option<Seeds>,
     /// Replay with this seed alone
@@ -52,8 +52,8 @@ pub struct ReplayArgs {
     /// How to print
     #[command(flatten)]
     pub format: FormatArgs,
-    /// Leave a run directory: manifest, counters, events, series, table. Of several seeds, a directory that holds one a seed. An older
-    /// one that is there is replaced
+    /// Leave a run directory: manifest, counters, events, series, table; with several seeds, a directory that holds one for each.
+    /// An older one of that name is replaced
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }

@@ -22,8 +22,8 @@ pub struct ValidateArgs {
     /// Predict this recording's settings from RECORDING's demand
     #[arg(long, value_name = "OTHER")]
     pub pair: Option<PathBuf>,
-    /// Replay with so many seeds from --seed on (default 8), or with FIRST..LAST, and take medians: a trace leaves open who
-    /// held a lock or a page at a moment, and counts such as extfrag_total hang on it. With --scenario: seeds of the
+    /// Replay with this many seeds from --seed on (default 8), or with FIRST..LAST, and take medians: a trace leaves open who
+    /// held a lock or a page at a moment, and counts such as extfrag_total depend on it. With --scenario: seeds of the
     /// workload (default 1..3)
     #[arg(long, value_name = "N|FIRST..LAST")]
     pub seeds: Option<Seeds>,
@@ -33,7 +33,7 @@ pub struct ValidateArgs {
     /// Bars to judge by, without --pair [default: mirror-3]
     #[arg(long, value_enum, value_name = "SET")]
     pub bars: Option<Bars>,
-    /// Further recordings of the same settings: how far runs of the kernel itself lie apart
+    /// Further recordings of the same settings, which show how far runs of the kernel itself lie apart
     #[arg(long, value_name = "RECORDING,...", value_delimiter = ',')]
     pub spread: Vec<PathBuf>,
     /// Many recordings at once
@@ -51,7 +51,7 @@ pub struct ValidateArgs {
 /// A set of bars.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Bars {
-    /// What the engine was first brought to: extfrag_total 25 %, THP 20 %, pageblocks 10 % of all
+    /// The first bars that the engine was held to: extfrag_total 25 %, THP 20 %, pageblocks 10 % of all
     #[value(name = "mirror-2")]
     Mirror2,
     /// extfrag_total 10 %, large cells 20 %, pageblocks 5 % of all, free blocks 15 %, THP 10 %, reclaim and compaction 25 %

@@ -76,7 +76,7 @@ fn what_a_run_cannot_do_is_told_before_anything_runs() {
     refused(&["--on", "host", "--on", "sim", "--memory", "1"], "too small");
     refused(
         &["--on", "vm:a/bzImage", "--on", "vm:b/bzImage"],
-        "vm:bzImage stands there twice: columns are told apart by it; a link",
+        "vm:bzImage is given twice: columns are named after it; a link",
     );
     for (option, value, machine) in [
         ("--policy", "linux-6.18", "host"),
@@ -392,7 +392,7 @@ fn options_that_would_do_nothing_are_refused_or_said() {
     let twice = ["--kernels", "6.1", "-o", "no-such-grid", "--set", "vm.swappiness=1", "--set", "swappiness=2"];
     fraglab(&[&["validate", "--scenario", "kbuild-short"][..], &twice].concat())
         .code(2)
-        .stderr(contains("--set swappiness stands there twice: give all of its values in one"));
+        .stderr(contains("--set swappiness is given twice: give all of its values in one"));
     assert!(!std::path::Path::new("no-such-grid").exists());
     fraglab(&["validate", demo, "--pair", demo, "--bars", "mirror-2"])
         .code(2)

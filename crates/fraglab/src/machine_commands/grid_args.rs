@@ -26,10 +26,10 @@ pub struct GridArgs {
     /// Kernels: versions of Debian's (6.12 is the newest of 6.12), or paths of bzImages
     #[arg(long, value_name = "VERSION|PATH,...", value_delimiter = ',', requires = "scenario")]
     pub kernels: Vec<String>,
-    /// A sysctl and the values that it takes in turn; every combination of several is run
+    /// A sysctl, or lru_gen/enabled, and the values that it takes in turn; with several --set, every combination is run
     #[arg(long = "set", value_name = "vm.NAME=VALUE,VALUE...")]
     pub sets: Vec<Axis>,
-    /// Run each seed so many times: how far runs of the kernel itself lie apart
+    /// Run each seed this many times, to see how far runs of the kernel itself lie apart
     #[arg(long, default_value = "1", value_name = "N", value_parser = count::<NonZero<u64>>, requires = "scenario")]
     pub repeats: NonZero<u64>,
     /// Replay each recording of a grid with this many seeds, from --seed on (default 5)

@@ -36,7 +36,7 @@ pub enum MachineCommand {
     /// Run what a published document ran, and print its tables with ours beside them
     #[command(after_long_help = study::PAPERS.help())]
     Paper(StudyArgs),
-    /// Run what answers a question that a document left open
+    /// Run the scenarios that answer a question which a document left open
     #[command(after_long_help = study::QUESTIONS.help())]
     Question(StudyArgs),
     /// Run one scenario with one seed, and print its figures as JSON: what `paper` and `question` start for each run

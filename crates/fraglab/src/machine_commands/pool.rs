@@ -30,7 +30,7 @@ pub struct Order {
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     /// The process could not be started.
-    #[error("{} seed {}: no process: {source}", order.cell, order.seed)]
+    #[error("{} seed {}: its process did not start: {source}", order.cell, order.seed)]
     Start {
         /// The run.
         order: Box<Order>,

@@ -100,7 +100,7 @@ impl StatusLine {
 fn report(conducted: &Conducted) -> Result<(), Failure> {
     let summary = &conducted.summary;
     match summary.reason {
-        StopReason::MaxSize => warn("stopped: the bound --max-size is reached"),
+        StopReason::MaxSize => warn("stopped: --max-size is reached"),
         StopReason::DiskFull => warn("stopped: the disk is nearly full; what was recorded until then is whole"),
         StopReason::Asked | StopReason::Failed => {}
     }

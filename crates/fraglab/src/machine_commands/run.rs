@@ -71,7 +71,7 @@ fn check_options(args: &RunArgs) -> Result<(), Failure> {
             On::Vm(path) if path.contains('/') => "; a link to one of the files gives it another name",
             _ => "",
         };
-        return Err(Failure::Usage(format!("--on {twice} stands there twice: columns are told apart by it{advice}")));
+        return Err(Failure::Usage(format!("--on {twice} is given twice: columns are named after it{advice}")));
     }
     let on = |is: fn(&On) -> bool| args.on.iter().any(is);
     let (sim, vm, host) = (on(|on| *on == On::Sim), on(|on| matches!(on, On::Vm(_))), on(|on| *on == On::Host));
@@ -126,9 +126,7 @@ fn on_all(args: &RunArgs, columns: &[Chosen], kept: &Kept) -> Result<Vec<Ran>, F
         beside.extend(column.in_force);
         told.is(at, LegState::Done);
         if column.interrupted || signals.is_some_and(|signals| signals.came()) {
-            warn(
-                "the run was interrupted: its figures are of what was done until then, and what comes behind it is not run",
-            );
+            warn("the run was interrupted: its figures cover what was done until then, and later columns are not run");
             break;
         }
     }

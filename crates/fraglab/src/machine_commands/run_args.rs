@@ -30,7 +30,7 @@ impl FromStr for On {
             None if text == "sim" => Ok(On::Sim),
             None if text == "host" => Ok(On::Host),
             Some(("vm", kernel)) if !kernel.is_empty() => Ok(On::Vm(kernel.to_owned())),
-            _ => Err(format!("`{text}` is no machine; there are sim, vm:VERSION (as vm:6.18), vm:PATH and host")),
+            _ => Err(format!("`{text}` is not a machine; there are sim, vm:VERSION (as vm:6.18), vm:PATH and host")),
         }
     }
 }

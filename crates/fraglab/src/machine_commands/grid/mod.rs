@@ -112,7 +112,7 @@ fn check_axes(axes: &[Axis]) -> Result<(), Failure> {
     let name = |axis: &Axis| axis.name.trim_start_matches("vm.").to_owned();
     match axes.iter().enumerate().find(|(at, axis)| axes[..*at].iter().any(|other| name(other) == name(axis))) {
         Some((_, Axis { name, .. })) => Err(Failure::Usage(format!(
-            "--set {name} stands there twice: give all of its values in one, as {name}=VALUE,VALUE"
+            "--set {name} is given twice: give all of its values in one, as {name}=VALUE,VALUE"
         ))),
         None => Ok(()),
     }
