@@ -184,8 +184,8 @@ fn row_line(text: &mut String, label: &str, cells: impl Iterator<Item = (String,
 }
 
 const FOOT: &str = "
-kernel, model: medians over the cells; spread: largest difference between two runs of the kernel:
-no model can be closer than that.
+kernel, model: medians over the cells; spread: largest difference between two runs of the kernel,
+which no model can foretell.
 error: mean of (model - kernel) / kernel over the cells; +-95%: confidence of that mean.
 in bar: cells in which the row is within its bar, of those in which it has one.
 luck: in how many it would be, were the kernel one more of the replays (known from 4 replays on).

@@ -254,7 +254,7 @@ impl Mirror {
         }
         if !self.spread_of.is_empty() {
             text.push_str(
-                "spread: largest difference between two runs of the kernel; no model can be closer than that.\n",
+                "spread: largest difference between two runs of the kernel, which no model can foretell.\n",
             );
         }
         text.push_str("Left out: rows that are 0 on both sides, and those that one side does not know.\n");

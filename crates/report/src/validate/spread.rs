@@ -1,4 +1,4 @@
-//! How far runs of one kernel with one setting lie apart: no model can be closer to one of them than that.
+//! How far runs of one kernel with one setting lie apart, which no model can foretell.
 
 use crate::over_runs::Summary;
 use crate::rows::Rows;
