@@ -146,6 +146,9 @@ fn options_that_would_change_nothing_are_refused() {
         let arguments = ["validate", grid.path().to_str().expect("UTF-8"), option, "other"];
         fraglab(&arguments).code(2).stderr(contains("--pair and --spread are for one recording"));
     }
+    let run = grid.path().to_str().expect("UTF-8");
+    std::fs::remove_file(grid.path().join("grid.json")).expect("removed");
+    fraglab(&["validate", run, "--spread", run]).code(2).stderr(contains("this recording is compared already"));
 }
 
 #[test]

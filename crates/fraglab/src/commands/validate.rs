@@ -16,6 +16,7 @@ use lab::outcome::Outcome;
 use pagealloc::Policy;
 use report::validate::{KernelSpread, Mirror, Pair, Prediction, Validation, mirror, predict};
 use report::window;
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -33,6 +34,7 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
             format!("--seed {seed} says where the seeds begin, and --seeds {from}..{to} does: give one of them");
         return Err(Failure::Usage(advice));
     }
+    each_once(args)?;
     let (validation, whole) = match &args.pair {
         None => mirror_of(recording, args)?,
         Some(_) if args.bars.is_some() => {
@@ -46,6 +48,20 @@ pub fn run(args: &ValidateArgs) -> Result<(), Failure> {
         Format::Csv => output::print(&validation.to_csv()),
     };
     output::then(printed, whole)
+}
+
+/// A run is no distance from itself.
+fn each_once(args: &ValidateArgs) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    let compared = args.recording.iter().chain(&args.pair).filter_map(|path| path.canonicalize().ok());
+    seen.extend(compared);
+    let twice = args.spread.iter().find(|path| path.canonicalize().is_ok_and(|path| !seen.insert(path)));
+    twice.map_or(Ok(()), |path| {
+        let name = path.display();
+        Err(Failure::Usage(format!(
+            "--spread {name}: this recording is compared already; give other runs of the kernel"
+        )))
+    })
 }
 
 /// What was found, and whether all seeds are in it.

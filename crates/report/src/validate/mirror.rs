@@ -253,9 +253,7 @@ impl Mirror {
             );
         }
         if !self.spread_of.is_empty() {
-            text.push_str(
-                "spread: largest difference between two runs of the kernel, which no model can foretell.\n",
-            );
+            text.push_str("spread: largest difference between two runs of the kernel, which no model can foretell.\n");
         }
         text.push_str("Left out: rows that are 0 on both sides, and those that one side does not know.\n");
     }
