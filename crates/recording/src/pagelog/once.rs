@@ -128,8 +128,8 @@ mod tests {
         assert!(objects.iter().all(|object| object.flags == ONCE));
     }
 
-    /// The second batch has left at 2,023; its median page had come at 768, and so stayed for 1,255. Who came earlier and leaves with it has
-    /// stayed longer, by no more than a quarter of that if it came at 455 or later.
+    /// The second batch has left at 2,023; its median page had come at 768, and so stayed for 1,255. Who came earlier and leaves with
+    /// it has stayed longer, by no more than a quarter of that if it came at 455 or later.
     #[test]
     fn a_page_may_stay_a_quarter_longer_than_those_that_left_with_it() {
         let (mut objects, ops) = stream();
