@@ -219,8 +219,8 @@ mod tests {
     }
 
     fn driven(ops: &[Op], quota: Option<u64>) -> TaskReport {
-        let program: Program = Box::new(ops.to_vec().into_iter());
-        ready(drive(&mut Slow::default(), &Spawn::root(0, 0, 0, 1), program, quota))
+        let ops: Vec<Op> = ops.into();
+        ready(drive(&mut Slow::default(), &Spawn::root(0, 0, 0, 1), Box::new(ops.into_iter()), quota))
     }
 
     fn touch(bytes: u64) -> Op {
