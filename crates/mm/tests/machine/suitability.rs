@@ -6,7 +6,7 @@ use mm::compaction::{CompactPriority, CompactResult};
 use pagealloc::{AllocFlags, Counter, Gfp, ZoneType};
 
 /// Memory full of page cache, but for so many single pages.
-fn with_free(mib: u32, free: u64) -> TestMachine {
+pub(crate) fn with_free(mib: u32, free: u64) -> TestMachine {
     let machine = TestMachine::new(policy("linux-6.18", |_| ()), mib);
     let pages = fill(&machine, PageFlags::NONE, 1);
     let single = pages.iter().filter(|page| page.0 % 2 == 1).take(free as usize);
