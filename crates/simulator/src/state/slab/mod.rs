@@ -275,7 +275,9 @@ mod tests {
             let capacity = slabs.layouts[Cache::Dentry].capacity(0, PAGE);
             let grown = |folio| {
                 let first = slabs.grow(Cache::Dentry, CpuId(1), (FolioId(folio), NodeId(1)), 0);
-                (1..capacity).for_each(|_| drop(slabs.take(Cache::Dentry, CpuId(1)).unwrap()));
+                for _ in 1..capacity {
+                    slabs.take(Cache::Dentry, CpuId(1)).unwrap();
+                }
                 first
             };
             // The last one is its CPU's.
