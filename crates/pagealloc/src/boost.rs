@@ -173,4 +173,23 @@ mod tests {
         world.boost_for_fallback(ZONE, AllocFlags::KSWAPD);
         assert_eq!(world.boost_at_wakeup(ZONE), 64, "another attempt");
     }
+
+    /// The cap (4.9) holds for what kswapd is told as well: 45 pages, half again as much as the high mark.
+    #[test]
+    fn a_wakeup_knows_no_more_than_the_cap() {
+        let mut world = world(640, linux_6_18());
+        world.set_watermarks(ZONE, 10, 20, 30, 40);
+        (0..2).for_each(|_| world.boost_for_fallback(ZONE, AllocFlags::NONE));
+        world.boost_for_fallback(ZONE, AllocFlags::KSWAPD);
+        assert_eq!((world.boost_at_wakeup(ZONE), world.boost(ZONE)), (45, 45), "not 32 and a block");
+    }
+
+    #[test]
+    fn at_no_scale_does_a_fallback_boost_by_nothing() {
+        let mut world = world(640, linux_6_18());
+        world.set_watermarks(ZONE, 10, 20, 30, 40);
+        world.set_boost_step(0);
+        world.boost_for_refused_fallback(ZONE, AllocFlags::NONE);
+        assert_eq!(world.boost(ZONE), 1);
+    }
 }

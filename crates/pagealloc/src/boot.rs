@@ -193,3 +193,19 @@ fn validate_span(span: &ZoneSpan, max_order: Order) -> Result<(), MachineError> 
     }
     if span.spanned == 0 { Err(MachineError::Zones) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::world::{SMALL, linux_6_18};
+    use crate::*;
+
+    /// 1.11: a machine groups pages by mobility from a pageblock for each type on.
+    #[test]
+    fn too_small_a_machine_does_not_group_by_mobility() {
+        let enough = SMALL.pageblock_pages() * Migratetype::ALL.len() as u32;
+        let disabled = |pages| {
+            PageAllocator::new(&Machine::uniform(SMALL, 1, pages, false), linux_6_18(), ()).unwrap().grouping_disabled()
+        };
+        assert_eq!([enough - 1, enough].map(disabled), [true, false]);
+    }
+}

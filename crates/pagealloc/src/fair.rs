@@ -67,4 +67,20 @@ mod tests {
             world.free(page, CPU);
         }
     }
+
+    /// 7.10: where nodes reclaim for themselves, batches of other nodes stay used up.
+    #[test]
+    fn zone_reclaim_mode_resets_batches_of_the_own_node_only() {
+        for (zone_reclaim_mode, batches) in [(0, [10, 10]), (1, [10, 9])] {
+            let mut policy = Policy { fair_zones: FairZones::AllNodes, ..linux_6_18() };
+            policy.sysctl.zone_reclaim_mode = zone_reclaim_mode;
+            let mut world = zones(&[(0, ZoneType::Normal), (1, ZoneType::Normal)], policy);
+            for zone in [0, 1].map(ZoneId) {
+                world.set_watermarks(zone, 0, 10, 20, 20);
+                world.use_fair_batch(zone, 0);
+            }
+            world.reset_fair_batches(&request(0, Migratetype::Movable));
+            assert_eq!([0, 1].map(|zone| world.fair_batch(ZoneId(zone))), batches);
+        }
+    }
 }

@@ -252,3 +252,30 @@ impl Gfp {
         COMPOSITES.iter().chain(SINGLE).find(|(_, known)| *known == name).map(|(mask, _)| *mask)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    /// As `show_gfp_flags` prints masks (2.5): the largest named combination first, bits without a name in hexadecimal digits.
+    #[test]
+    fn masks_are_printed_as_in_traces_and_read_again() {
+        for (mask, text) in [
+            (Gfp::NONE, "none"),
+            (Gfp::KERNEL | Gfp::ZERO, "GFP_KERNEL|__GFP_ZERO"),
+            (Gfp::KERNEL_ACCOUNT, "GFP_KERNEL_ACCOUNT"),
+            (Gfp::NOFS | Gfp::RECLAIMABLE, "GFP_NOFS|__GFP_RECLAIMABLE"),
+            (Gfp::HIGHUSER_MOVABLE | Gfp::COMP, "GFP_HIGHUSER_MOVABLE|__GFP_COMP"),
+            (Gfp::TRANSHUGE_LIGHT | Gfp::KSWAPD_RECLAIM, "GFP_TRANSHUGE_LIGHT|__GFP_KSWAPD_RECLAIM"),
+            (Gfp::ATOMIC | Gfp(1 << 26), "GFP_ATOMIC|0x4000000"),
+        ] {
+            assert_eq!(mask.to_string(), text);
+            assert_eq!(Gfp::parse(text), Ok(mask));
+        }
+        assert_eq!(Gfp::parse("__GFP_IO | 0x10"), Ok(Gfp::IO | Gfp::RECLAIMABLE));
+        for bad in ["", "0x", "0x100000000", "GFP_KERNEL|", "gfp_kernel"] {
+            Gfp::parse(bad).expect_err(bad);
+        }
+    }
+}

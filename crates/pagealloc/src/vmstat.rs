@@ -181,3 +181,20 @@ impl VmStat {
         Counter::ALL.iter().map(|&counter| (counter, self.get(counter)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+
+    #[test]
+    fn counters_of_a_zone_bear_its_name() {
+        let zones = [(ZoneType::Dma, "dma"), (ZoneType::Dma32, "dma32"), (ZoneType::Normal, "normal")];
+        for (zone, name) in zones.into_iter().chain([(ZoneType::HighMem, "high"), (ZoneType::Movable, "movable")]) {
+            let counters = [Counter::pgalloc(zone), Counter::allocstall(zone), Counter::pgskip(zone)];
+            let names = ["pgalloc", "allocstall", "pgskip"].map(|counter| format!("{counter}_{name}"));
+            assert_eq!(counters.map(Counter::name), names.each_ref().map(|name| name.as_str()));
+        }
+        assert!(Counter::ALL.iter().all(|&counter| Counter::from_name(counter.name()) == Some(counter)));
+    }
+}

@@ -297,6 +297,35 @@ mod tests {
         }
     }
 
+    /// 6.1: 128 KiB at least, and at most what the kernel's limit is, here one that 256 MiB exceed.
+    #[test]
+    fn min_free_kbytes_has_bounds() {
+        let tiny = Machine::uniform(Geometry::PAGES_4K, 1, 128, false);
+        let tiny = PageAllocator::new(&tiny, linux_6_18(), ()).unwrap();
+        assert_eq!(tiny.min_free_kbytes(), 128, "the root of 16 * 512 KiB is 90");
+        let limited = Policy { min_free_kbytes_limit: 2000, ..linux_6_18() };
+        let machine = Machine { thp: false, ..Machine::uniform(Geometry::PAGES_4K, 1, 256 << 8, false) };
+        assert_eq!(PageAllocator::new(&machine, limited, ()).unwrap().min_free_kbytes(), 2000, "2048 without it");
+    }
+
+    /// 6.3: a Movable zone takes no part in min_free_kbytes; its min is a 1024th of it, from 32 to 128 pages.
+    #[test]
+    fn min_of_a_movable_zone_is_a_1024th_of_it_within_bounds() {
+        let min = |movable: u32| {
+            let zone = |kind, start: u32, pages: u32| {
+                let (node, start) = (NodeId(0), Pfn(start));
+                ZoneSpan { node, kind, start, spanned: pages, managed: alloc::vec![(start, pages)] }
+            };
+            let zones = alloc::vec![zone(ZoneType::Normal, 0, 1 << 16), zone(ZoneType::Movable, 1 << 16, movable)];
+            let machine = Machine { zones, ..Machine::uniform(Geometry::PAGES_4K, 1, 1 << 16, false) };
+            let allocator = PageAllocator::new(&machine, linux_6_18(), ()).unwrap();
+            assert_eq!(allocator.min_free_kbytes(), 2048, "of the Normal zone's 256 MiB alone (6.1)");
+            assert_eq!(allocator.zones[0].marks[0], 512, "all of it is that zone's");
+            allocator.zones[1].marks[0]
+        };
+        assert_eq!([16 << 10, 100 << 10, 200 << 10].map(min), [32, 100, 128]);
+    }
+
     #[test]
     fn huge_pages_raise_min_free_kbytes_by_zones() {
         assert_eq!(machine(16384, true, false).min_free_kbytes(), 22528);

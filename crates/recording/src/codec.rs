@@ -361,4 +361,70 @@ mod tests {
         let compact = decoded("mm_compaction_try_to_compact_pages", &["order", "gfp_mask", "mode"], "");
         assert!(matches!(compact, Some(Event::CompactionTryToCompactPages(event)) if event.prio.is_none()));
     }
+
+    fn record(numbers: &[(u64, usize)], size: usize) -> Vec<u8> {
+        let mut record: Vec<u8> =
+            numbers.iter().flat_map(|&(number, size)| number.to_le_bytes()[..size].to_vec()).collect();
+        record.resize(size, 0);
+        record
+    }
+
+    fn page_alloc(pfn_bytes: usize, order_bytes: usize) -> Decoder {
+        let order = 8 + order_bytes;
+        let text = format!(
+            "name: mm_page_alloc\nID: 7\nformat:\n\
+             \tfield:unsigned long pfn;\toffset:0;\tsize:{pfn_bytes};\tsigned:0;\n\
+             \tfield:unsigned int order;\toffset:8;\tsize:{order_bytes};\tsigned:0;\n\
+             \tfield:unsigned long gfp_flags;\toffset:{order};\tsize:8;\tsigned:0;\n\
+             \tfield:int migratetype;\toffset:{};\tsize:4;\tsigned:1;\n\nprint fmt: \n",
+            order + 8
+        );
+        Decoder::new(&Format::parse(&text).unwrap())
+    }
+
+    /// All bits of the field say that there is no page: 32 of them on a machine of 32 bits.
+    #[test]
+    fn a_request_without_a_page_says_so_by_all_bits_of_the_field() {
+        let pfn = |bytes: usize, pfn: u64| {
+            let record = record(&[(pfn, 8), (3, 4), (0, 8), (-1_i64 as u64, 4)], 24);
+            match page_alloc(bytes, 4).decode(&record) {
+                Some(Event::PageAlloc(alloc)) => {
+                    assert_eq!((alloc.order, alloc.migratetype), (3, -1), "a signed number keeps its sign");
+                    alloc.pfn
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!([pfn(8, u64::MAX), pfn(4, 0xffff_ffff)], [None, None]);
+        assert_eq!([pfn(8, 0xffff_ffff), pfn(4, 7)], [Some(0xffff_ffff), Some(7)]);
+    }
+
+    #[test]
+    fn a_field_that_would_lose_bits_is_refused() {
+        assert!(matches!(page_alloc(8, 4), Decoder::PageAlloc(_)));
+        assert!(matches!(page_alloc(8, 8), Decoder::Unusable { .. }), "an order of 8 bytes");
+    }
+
+    /// Offset and length of the data: from the record's start (`__data_loc`), or from the field's end (`__rel_loc`, 5.17+).
+    #[test]
+    fn texts_lie_where_their_fields_point() {
+        let names = |kind: &str, [name, upper]: [u64; 2]| {
+            let text = format!(
+                "name: mm_setup_per_zone_lowmem_reserve\nID: 7\nformat:\n\
+                 \tfield:int node_id;\toffset:0;\tsize:4;\tsigned:1;\n\
+                 \tfield:{kind} char[] name;\toffset:4;\tsize:4;\tsigned:0;\n\
+                 \tfield:{kind} char[] upper_name;\toffset:8;\tsize:4;\tsigned:0;\n\
+                 \tfield:long lowmem_reserve;\toffset:16;\tsize:8;\tsigned:1;\n\nprint fmt: \n"
+            );
+            let mut record = record(&[(0, 4), (4 << 16 | name, 4), (7 << 16 | upper, 4), (0, 4), (256, 8)], 24);
+            record.extend_from_slice(b"DMA\0Normal\0");
+            match Decoder::new(&Format::parse(&text).unwrap()).decode(&record) {
+                Some(Event::SetupPerZoneLowmemReserve(event)) => (event.name, event.upper_name, event.lowmem_reserve),
+                other => panic!("{other:?}"),
+            }
+        };
+        let expected = ("DMA".into(), "Normal".into(), 256);
+        assert_eq!(names("__data_loc", [24, 28]), expected);
+        assert_eq!(names("__rel_loc", [24 - 8, 28 - 12]), expected);
+    }
 }

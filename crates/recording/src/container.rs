@@ -156,6 +156,8 @@ mod tests {
         let tar = pack_tar(&name, &files).unwrap();
         let xz = pack_xz(&name, &tar).unwrap();
         assert_eq!(unpack_tar(&name, &unpack_xz(&name, &xz, MAX_UNPACKED).unwrap()).unwrap(), files);
+        let size = tar.len() as u64;
+        assert!(unpack_xz(&name, &xz, size).is_ok() && unpack_xz(&name, &xz, size - 1).is_err(), "to the byte");
         assert!(unpack_xz(&name, &xz, 100).unwrap_err().to_string().contains("is larger than 100 bytes unpacked"));
         assert!(unpack_xz(&name, &xz[..xz.len() / 2], MAX_UNPACKED).is_err());
         let mut damaged = pack_xz(&name, &[7; 90_000].map(|byte: u32| byte as u8)).unwrap();

@@ -31,3 +31,36 @@ pub(crate) fn fault(event: &Event) -> Option<Box<str>> {
 fn too_large(event: &Event, order: u32, largest: u8) -> Box<str> {
     format!("{} of order {}, and no kernel has one above order {largest}", event.name(), order as i32).into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{PageAlloc, PageAllocExtfrag, PageFree};
+
+    #[test]
+    fn only_frees_are_of_gigantic_pages() {
+        let alloc = |order| Event::PageAlloc(PageAlloc { pfn: Some(0), order, gfp_flags: 0, migratetype: 0 });
+        let free = |order| Event::PageFree(PageFree { pfn: 0, order });
+        let (largest, gigantic) = (u32::from(MAX_ORDER_LIMIT), u32::from(GIGANTIC_ORDER));
+        assert_eq!([fault(&alloc(largest)), fault(&free(gigantic))], [None, None]);
+        let why = fault(&alloc(largest + 1)).expect("no allocator hands it out");
+        assert!(why.starts_with(&format!("mm_page_alloc of order {}, ", largest + 1)), "{why}");
+        assert!(fault(&free(gigantic + 1)).is_some());
+    }
+
+    #[test]
+    fn no_order_is_below_0() {
+        let extfrag = |alloc_order, fallback_order| {
+            Event::PageAllocExtfrag(PageAllocExtfrag {
+                pfn: 0,
+                alloc_order,
+                fallback_order,
+                alloc_migratetype: 0,
+                fallback_migratetype: 1,
+                change_ownership: None,
+            })
+        };
+        assert_eq!(fault(&extfrag(0, MAX_ORDER_LIMIT.into())), None);
+        assert!([extfrag(-1, 0), extfrag(0, -1)].iter().all(|event| fault(event).is_some()));
+    }
+}

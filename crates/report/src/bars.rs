@@ -208,4 +208,16 @@ mod tests {
             assert!(CALIBRATION.allowed(row, &kernel()).is_some(), "{}", row.name);
         }
     }
+
+    /// docs/cli.md: the operation stream is held to 30 %, in all rows alike.
+    #[test]
+    fn sets_differ_in_their_fractions() {
+        let rows =
+            ["extfrag_total", "extfrag.movable_from_unmovable", "free.order3", "thp_fault_alloc", "pgscan_kswapd"];
+        let allowed = |set: BarSet| rows.map(|name| set.allowed(&row(name, 10_000), &kernel()));
+        assert_eq!(allowed(STREAM_3), [Some(3_000.0); 5]);
+        assert_eq!(allowed(MIRROR_3), [1_000.0, 2_000.0, 1_500.0, 1_000.0, 2_500.0].map(Some));
+        let calibration = rows.map(|name| CALIBRATION.allowed(&row(name, 10_000), &kernel()));
+        assert_eq!(calibration, [Some(2_500.0); 5]);
+    }
 }

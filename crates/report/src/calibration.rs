@@ -305,4 +305,35 @@ mod tests {
         let row = rows.iter().find(|row| row["row"] == "thp_fault_alloc").expect("the row");
         assert_eq!((&row["error"], &row["verdict"]), (&json!(0.0), &json!("calibrated")));
     }
+
+    /// The verdict comes before the distance: a row of which too few events tell is worse than one that just holds.
+    #[test]
+    fn the_worst_row_is_the_one_with_the_worst_verdict() {
+        let kernel = outcome(&[("thp_fault_alloc", 1000), ("thp_fault_fallback", 4)]);
+        let model = outcome(&[("thp_fault_alloc", 1250), ("thp_fault_fallback", 9)]);
+        let calibration = Calibration::of(&kernel, &[&model], vec![1]);
+        let groups = calibration.groups();
+        let huge = groups.iter().find(|group| group.group == "Huge pages").expect("always there");
+        // 250 of 250 that are allowed, and 5 of 10.
+        assert_eq!((huge.verdict, huge.within, huge.rows), (Some(Verdict::Few), 1, 2));
+        assert_eq!(huge.worst.map(|row| row.row.as_str()), Some("thp_fault_fallback"));
+        let none = outcome(&[("thp_fault_alloc", 1000), ("thp_fault_fallback", 0)]);
+        let calibration = Calibration::of(&none, &[&none], vec![1]);
+        let groups = calibration.groups();
+        let huge = groups.iter().find(|group| group.group == "Huge pages").expect("always there");
+        assert_eq!((huge.within, huge.rows), (1, 1), "nothing on either side proves nothing");
+    }
+
+    #[test]
+    fn pageblocks_are_judged_by_all_of_them() {
+        let of = |unmovable: u64| {
+            let mut zone = lab::outcome::ZoneEnd::default();
+            zone.blocks[pagealloc::Migratetype::Unmovable.index()] = unmovable;
+            zone.blocks[pagealloc::Migratetype::Movable.index()] = 400 - unmovable;
+            Outcome { zones: vec![zone], ..Outcome::default() }
+        };
+        let verdict = |model| Calibration::of(&of(4), &[&of(model)], vec![1]).of_row("pageblocks.unmovable");
+        // A twentieth of 400 is 20.
+        assert_eq!([24, 25].map(verdict), [Some(Verdict::Calibrated), Some(Verdict::NotCalibrated)]);
+    }
 }

@@ -161,4 +161,13 @@ mod tests {
         assert_eq!((orders[&0].count, orders[&0].p50, orders[&0].max), (1000, 0, 500));
         assert!(!orders.contains_key(&3));
     }
+
+    #[test]
+    fn one_request_in_a_hundred_took_longer_than_the_99th_percentile() {
+        let requests: Vec<_> = (1..=100).rev().map(|nanos| slow(3, Gfp::NOFS, nanos, nanos % 4 > 0)).collect();
+        let latency = Latency { count: 100, failed: 25, p50: 50, p99: 99, max: 100 };
+        assert_eq!(by_class(&requests)[&(3, GfpClass::Nofs)], latency);
+        let outcome = Outcome { slow_requests: requests, ..Outcome::default() };
+        assert_eq!(by_order(&outcome)[&3], latency, "of all classes");
+    }
 }

@@ -324,4 +324,44 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), count);
     }
+
+    /// A kernel that does not split a counter by zone tells the sum itself, and one that does both has one row of it.
+    #[test]
+    fn a_sum_that_is_known_is_not_summed_anew() {
+        let counters = [("allocstall", 9), ("allocstall_normal", 4), ("pgalloc_dma32", 2), ("pgalloc_normal", 3)];
+        let counters = counters.map(|(name, value)| (name.to_owned(), value)).into();
+        let rows = Rows::of(&Outcome { counters, ..Outcome::default() });
+        assert_eq!([rows.get("allocstall"), rows.get("pgalloc")], [Some(9), Some(5)]);
+        assert_eq!(rows.iter().filter(|row| row.name == "allocstall").count(), 1);
+    }
+
+    #[test]
+    fn blocks_that_change_hands_count_at_any_size() {
+        let event = |fallback_order: u8, change_ownership: bool| {
+            let event = pagealloc::Extfrag {
+                pfn: pagealloc::Pfn(0),
+                alloc_order: 0,
+                fallback_order,
+                alloc_migratetype: Migratetype::Unmovable,
+                fallback_migratetype: Migratetype::Movable,
+                change_ownership,
+                pageblock_order: 9,
+            };
+            lab::outcome::ExtfragAt { ts: 0, event }
+        };
+        let extfrag = vec![event(9, true), event(3, true), event(3, true), event(3, false)];
+        let rows = Rows::of(&Outcome { extfrag, ..Outcome::default() });
+        let known = ["extfrag_total", "extfrag_claims", "extfrag_change_ownership"].map(|name| rows.get(name));
+        assert_eq!(known, [Some(3), Some(1), Some(3)]);
+    }
+
+    /// Requests are known if any was counted, on whichever path.
+    #[test]
+    fn slow_requests_alone_tell_that_none_failed() {
+        let slow =
+            lab::outcome::SlowRequest { ts: 0, order: 9, gfp: pagealloc::Gfp::KERNEL, duration: 1, served: true };
+        let rows = Rows::of(&Outcome { slow_requests: vec![slow], ..Outcome::default() });
+        assert_eq!([rows.get("failed.order9"), rows.get("failed.order10")], [Some(0), Some(0)]);
+        assert_eq!(rows.get("failed.order11"), None);
+    }
 }

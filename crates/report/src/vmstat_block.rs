@@ -504,5 +504,7 @@ mod tests {
         let counters = counters(&[("compact_stall", 33052), ("compact_success", 12121), ("compact_free_scanned", 0)]);
         assert_eq!(printed(&counters, 1.0, "Compaction efficiency").as_deref(), Some("36.67"));
         assert_eq!(printed(&counters, 1.0, "Compact scan efficiency"), None, "nothing was scanned");
+        let counters = self::counters(&[("compact_migrate_scanned", 3), ("compact_free_scanned", 12)]);
+        assert_eq!(printed(&counters, 1.0, "Compact scan efficiency").as_deref(), Some("25.00"));
     }
 }

@@ -60,4 +60,24 @@ mod tests {
         assert_eq!((clipped.counters["pgfree"], clipped.series.len()), (20, 2));
         assert_eq!(clipped.failed_requests[0], 0);
     }
+
+    #[test]
+    fn events_stop_where_counts_do() {
+        let event = pagealloc::Extfrag {
+            pfn: pagealloc::Pfn(512),
+            alloc_order: 0,
+            fallback_order: 0,
+            alloc_migratetype: pagealloc::Migratetype::Unmovable,
+            fallback_migratetype: pagealloc::Migratetype::Movable,
+            change_ownership: false,
+            pageblock_order: 9,
+        };
+        let outcome = Outcome {
+            extfrag: [11, 20, 21, 30, 31].map(|ts| lab::outcome::ExtfragAt { ts, event }).into(),
+            series: [10, 20, 30].map(|ts| Sample { ts, ..Sample::default() }).into(),
+            ..Outcome::default()
+        };
+        let times = |length_ns| clip(&outcome, length_ns).extfrag.iter().map(|at| at.ts).collect::<Vec<_>>();
+        assert_eq!((times(20), times(10)), (vec![11, 20, 21, 30], vec![11, 20]));
+    }
 }

@@ -241,3 +241,30 @@ impl Costs {
         Costs { cpu_percent: percent as u32, ..self }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The recorded guests had half of each CPU: a fault of 13 us took 26, and their disks had their speed as they were.
+    #[test]
+    fn a_machine_is_as_fast_as_its_faults() {
+        assert_eq!(Costs::TCG.whole_fault(), 13_000);
+        let like = |fault| Costs::TCG.as_fast_as(fault);
+        assert_eq!(like(26_000), Costs::TCG);
+        let twice = like(13_000);
+        assert_eq!((twice.cpu_percent, twice.disk, twice.swap), (100, (15_000, 75_000), (23_250, 75_000)));
+        let half = like(52_000);
+        assert_eq!((half.cpu_percent, half.disk), (25, (60_000, 300_000)));
+        assert_eq!([0, u64::MAX].map(|fault| like(fault).cpu_percent), [10_000, 1], "within bounds");
+    }
+
+    #[test]
+    fn larger_pages_cost_as_much_more_where_they_are_gone_through() {
+        let (small, large) = (Costs::BARE_METAL, Costs::BARE_METAL.with_pages_of(16 << 10));
+        let gone_through = |of: Costs| [of.clear_page, of.copy_page, of.write_page, of.copy_table, of.speeds.migrate];
+        assert_eq!(gone_through(large), gone_through(small).map(|cost| 4 * cost));
+        assert_eq!((large.fault, large.page, large.file_add), (small.fault, small.page, small.file_add));
+        assert_eq!(small.with_pages_of(4096), small);
+    }
+}

@@ -418,4 +418,26 @@ mod tests {
             alloc.check().unwrap_or_else(|what| panic!("{kib} KiB: {what}"));
         }
     }
+
+    #[test]
+    fn a_larger_machine_holds_more_than_the_guest_and_larger_pages_hold_as_much() {
+        assert_eq!(Boot::of(512 * MIB, 4096), Boot::GUEST);
+        // 7.5 GiB more: 60 MiB.
+        let large = Boot::of(8192 * MIB, 4096);
+        assert_eq!(large, Boot { unmovable: Boot::GUEST.unmovable + 60 * 256, ..Boot::GUEST });
+        let in_large_pages = Boot { image: 2_325, unmovable: 1_566, reclaimable: 71, mlocked: 1_361 };
+        assert_eq!(Boot::of(512 * MIB, 16 << 10), in_large_pages);
+    }
+
+    /// Below 512 MiB of managed pages khugepaged does not reclaim by itself; at scale it is as on the whole machine.
+    #[test]
+    fn khugepaged_is_that_of_the_machine_at_full_size() {
+        let defrag = |mib: u64, scale: &str| {
+            let spec =
+                MachineSpec { memory: mib * MIB, scale: scale.parse().unwrap(), ..MachineSpec::guest(mib * MIB) };
+            spec.khugepaged(&workload::Khugepaged::default()).defrag
+        };
+        assert_eq!([defrag(512, "1"), defrag(1024, "1")], [false, true]);
+        assert_eq!([defrag(256, "1/8"), defrag(64, "1/4")], [true, false]);
+    }
 }

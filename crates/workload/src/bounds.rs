@@ -205,4 +205,22 @@ mod tests {
             Growth::try_from(nonsense).expect_err("refused");
         }
     }
+
+    #[test]
+    fn ranges_shares_and_numbers_hold_their_ends_and_nothing_beyond() {
+        let range = |low, high| Between::try_from([low, high]).is_ok();
+        assert_eq!([range(1, 1), range(1, 2), range(0, 2), range(2, 1)], [true, true, false, false]);
+        assert_eq!([100, 101].map(|percent| Percent::try_from(percent).is_ok()), [true, false]);
+        assert_eq!((Percent(33).of(200), Percent(100).of(u64::MAX)), (66, u64::MAX));
+        let number = |value: u64| Bounded::<2, 5>::try_from(value).is_ok();
+        assert_eq!([1, 2, 5, 6, 1 << 32 | 3].map(number), [false, true, true, false, false]);
+        assert_eq!([0, 3, 9].map(|to| Bounded::<2, 5>::nearest(to).get()), [2, 3, 5]);
+    }
+
+    #[test]
+    fn something_has_a_weight() {
+        let weights = |text: &str| toml::from_str::<std::collections::BTreeMap<String, Weights<2>>>(text);
+        assert_eq!(weights("of = [0, 3]").expect("one is enough")["of"], Weights([0, 3]));
+        weights("of = [0, 0]").expect_err("nothing could be drawn");
+    }
 }

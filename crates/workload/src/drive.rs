@@ -179,3 +179,85 @@ impl Driving {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Access, Errno, RegionId, Touched, ready};
+
+    const SECOND: u64 = 1_000_000_000;
+    const REGION: RegionId = RegionId(0);
+
+    /// Each operation takes a second, nothing can be unmapped, and every touch meets three huge pages.
+    #[derive(Default)]
+    struct Slow {
+        now: u64,
+        done: bool,
+    }
+
+    impl System for Slow {
+        async fn perform(&mut self, op: &Op) -> Result<Touched, Errno> {
+            self.now += SECOND;
+            match op {
+                Op::Unmap { .. } => Err(Errno(22)),
+                Op::Touch { .. } => Ok(Touched { huge: Some(3) }),
+                _ => Ok(Touched::default()),
+            }
+        }
+
+        fn now(&self) -> u64 {
+            self.now
+        }
+
+        fn over(&self) -> bool {
+            self.done
+        }
+
+        fn quota_done(&mut self) {
+            self.done = true;
+        }
+    }
+
+    fn driven(ops: &[Op], quota: Option<u64>) -> TaskReport {
+        let ops: Vec<Op> = ops.into();
+        ready(drive(&mut Slow::default(), &Spawn::root(0, 0, 0, 1), Box::new(ops.into_iter()), quota))
+    }
+
+    fn touch(bytes: u64) -> Op {
+        Op::Touch { region: REGION, offset: 0, bytes, access: Access::Write }
+    }
+
+    #[test]
+    fn what_lies_between_begin_and_end_is_timed_failures_too() {
+        let unmap = Op::Unmap { region: REGION, offset: 0, bytes: 8192 };
+        let report = driven(&[touch(1), Op::Begin { label: 7 }, touch(4096), unmap, Op::End, touch(1), unmap], None);
+        let timing = |at, bytes, huge, failed| Timing { label: 7, at, nanos: SECOND, bytes, huge, failed };
+        assert_eq!(report.timings, [timing(SECOND, 4096, Some(3), false), timing(2 * SECOND, 8192, None, true)]);
+        assert_eq!((report.ops, report.failed), (7, 2), "one of them outside of what is timed");
+    }
+
+    #[test]
+    fn what_would_begin_at_the_end_of_its_time_is_passed_over() {
+        let begin = Op::For { label: 3, nanos: 2 * SECOND };
+        let report = driven(&[touch(1), begin, touch(1), touch(1), touch(1), Op::Done, touch(1)], None);
+        assert_eq!(report.spans, [Span { label: 3, at: SECOND, nanos: 2 * SECOND, ops: 2 }]);
+        assert_eq!(report.ops, 7, "they are the task's operations all the same");
+        let long = driven(&[Op::For { label: 3, nanos: SECOND / 2 }, touch(1), touch(1), Op::Done], None);
+        assert_eq!(long.spans, [Span { label: 3, at: 0, nanos: SECOND, ops: 1 }], "the last one took longer");
+        let next = driven(&[begin, touch(1), Op::For { label: 4, nanos: SECOND }, touch(1), Op::Done], None);
+        assert_eq!(next.spans.iter().map(|span| (span.label, span.at)).collect::<Vec<_>>(), [(3, 0), (4, SECOND)]);
+    }
+
+    /// A child that is forked behind the quota belongs to no other run of the scenario.
+    #[test]
+    fn a_root_owes_its_quota_and_whom_it_forks_within_that() {
+        let child = |nth| Op::Fork(Spawn::root(0, 0, 0, 1).child(nth, 0, 0));
+        let [short, long] = [2, 3].map(|ops| driven(&[touch(1), child(0), child(1)][..ops], Some(2)));
+        assert_eq!((short.ops, long.ops), (2, 2), "the run is over once the only root has done its share");
+        assert_eq!(short.digest, long.digest);
+        assert_eq!(long.owed, [Spawn::root(0, 0, 0, 1).child(0, 0, 0).task]);
+        let cut_short = driven(&[touch(1), touch(1)], Some(1));
+        assert_eq!((cut_short.ops, cut_short.digest), (1, driven(&[touch(1)], Some(1)).digest));
+        assert_ne!(driven(&[touch(1)], None).digest, driven(&[touch(2)], None).digest);
+    }
+}

@@ -168,4 +168,16 @@ mod tests {
         assert_eq!((times.touches, times.mean, times.median, times.p95), (100, 50, 51, 96));
         assert_eq!(times.huge_percent, Some(30));
     }
+
+    #[test]
+    fn what_does_not_tell_of_huge_pages_has_no_part_in_their_share() {
+        let share = |huge: [Option<u32>; 3]| {
+            let mut task = report(1, Some(5), &[]);
+            let timing = |huge| Timing { label: 0, at: 0, nanos: 1, bytes: 4 << 20, huge, failed: false };
+            task.timings = huge.map(timing).into();
+            let run = RunReport { labels: vec!["burst".into()], ..run(vec![task]) };
+            run.by_label(2 << 20)[0].huge_percent
+        };
+        assert_eq!([share([Some(2), Some(1), None]), share([None; 3])], [Some(75), None]);
+    }
 }

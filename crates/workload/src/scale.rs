@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn sizes_follow_the_scale_and_do_not_vanish() {
         let eighth: Scale = "1/8".parse().expect("a scale");
-        assert_eq!([0, 1, 4, 80, 1_800].map(|size| eighth.of(size)), [0, 1, 1, 10, 225]);
+        assert_eq!([0, 1, 11, 12, 80, 1_800].map(|size| eighth.of(size)), [0, 1, 1, 2, 10, 225], "to the nearest");
         assert_eq!(Scale::FULL.of(u64::MAX), u64::MAX);
         assert_eq!((eighth.share(), Scale::FULL.share()), (0.125, 1.0));
         assert_eq!([225, 0].map(|size| eighth.undo_u32(size)), [1_800, 0]);

@@ -473,6 +473,10 @@ mod tests {
         assert_eq!(variant.settings.thp_defrag, Some(ThpDefrag::Always));
         assert_eq!(variant.settings.thp_enabled, scenario.settings.thp_enabled);
         assert_eq!(variant.sysctls().collect::<Vec<_>>(), [("min_free_kbytes", 9_000), ("swappiness", 60)]);
+        let own = text().replace("seed = 1\n", "seed = 1\npolicy = \"linux-6.12\"\n");
+        let plain =
+            Scenario::parse(&(own + "\n[[variant]]\nname = \"plain\"\n")).expect("it is right").variant("plain");
+        assert_eq!(plain.expect("it is there").policy.as_deref(), Some("linux-6.12"), "the scenario's own");
         let said = scenario.variant("defrga").expect_err("unknown").to_string();
         let without = Scenario::parse(&text()).expect("it is right").variant("defrag").expect_err("it has none");
         assert_eq!(without.to_string(), "unknown variant `defrag`; the scenario has none");

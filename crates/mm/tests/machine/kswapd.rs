@@ -197,6 +197,46 @@ fn a_boosted_run_takes_the_boost_back() {
     }
 }
 
+/// A boost is worth dropping clean page cache, not writing or swapping (9.6.3).
+#[test]
+fn a_run_for_a_boost_alone_leaves_anonymous_memory_alone() {
+    for name in ["linux-5.0", "linux-6.1", "linux-6.18"] {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 256);
+        let mut state = machine.mm.state.borrow_mut();
+        state.owner.swap = 100_000;
+        for number in 0..40_000 {
+            let movable = request(0, Gfp::HIGHUSER_MOVABLE);
+            let page = state.alloc.get_page_from_freelist(&movable, AllocFlags::NO_WATERMARKS).expect("there is room");
+            let tag = state.owner.adopt(page, 0, 1);
+            // Page cache that is mostly active is not what reclaim trims before all else (10.5).
+            let flags = [PageFlags::NONE, PageFlags::ACTIVE, PageFlags::ACTIVE, PageFlags::ANON][number % 4];
+            state.lru_add(page, flags, tag);
+        }
+        state.alloc.fast_boost(ZONE);
+        drop(state);
+        machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
+        machine.run_for(1_000 * MS);
+        assert!(machine.counter(Counter::PgstealKswapd) > 0, "{name}: nothing was reclaimed");
+        assert_eq!([Counter::PgscanAnon, Counter::PswpOut].map(|what| machine.counter(what)), [0; 2], "{name}");
+        let (mm, kernel) = (machine.mm.clone(), request(0, Gfp::KERNEL));
+        machine.complete(1_000 * MS, async move { mm.try_to_free_pages(&kernel, &task(2)).await });
+        assert!(machine.counter(Counter::PgscanAnon) > 0, "{name}: who reclaims for a request does scan them");
+    }
+}
+
+/// Where there is nothing to reclaim, a run for a boost has no page; since 6.19 that says nothing of the node (9.6.10).
+#[test]
+fn up_to_6_18_a_fruitless_run_for_a_boost_counts_as_a_failure() {
+    for (name, failures) in [("linux-6.1", 1), ("linux-6.18", 1), ("linux-6.19", 0)] {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 256);
+        machine.mm.state.borrow_mut().alloc.fast_boost(ZONE);
+        machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
+        machine.run_for(1_000 * MS);
+        assert_eq!(machine.counter(Counter::Pageoutrun), 1, "{name}");
+        assert_eq!(machine.mm.state.borrow().kswapd_failures(NODE), failures, "{name}");
+    }
+}
+
 #[test]
 fn the_posted_series_leaves_what_a_refill_boosts_after_it_woke_kswapd() {
     for (name, stays) in [("linux-4.20+patch3", true), ("linux-5.0", false)] {

@@ -6,4 +6,5 @@ mod compaction_random;
 mod kswapd;
 mod migration;
 mod slowpath;
+mod suitability;
 mod support;

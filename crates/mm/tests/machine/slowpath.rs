@@ -1,5 +1,6 @@
 //! The slow path end to end: compaction, OOM, and what defrag_mode makes of both.
 
+use crate::suitability::with_free;
 use crate::support::*;
 use mm::thp::{ThpDefrag, ThpPlace};
 use mm::{MmEvent, PageFlags, TaskContext, TaskFlags};
@@ -366,4 +367,15 @@ fn the_same_run_twice_is_the_same_run() {
         (events, counters)
     };
     assert!(run() == run());
+}
+
+/// The last attempt before a kill asks for a page above the high mark: only a kill elsewhere can have made such room (8.9).
+#[test]
+fn nobody_is_killed_once_free_memory_is_above_high() {
+    let high = TestMachine::new(policy("linux-6.18", |_| ()), 64).mark(AllocFlags::WMARK_HIGH);
+    for (free, kills) in [(high, 1), (high + 1, 0)] {
+        let machine = with_free(64, free);
+        machine.mm.may_oom(&request(0, Gfp::KERNEL), AllocFlags::NONE, &mut task(2));
+        assert_eq!(machine.counter(Counter::OomKill), kills, "{free} pages free");
+    }
 }

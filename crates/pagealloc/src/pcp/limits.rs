@@ -121,4 +121,36 @@ mod tests {
         assert_eq!(batches(PcpBatch::Managed1024Half), [3, 15, 31, 31, 31]);
         assert_eq!(pcp_batch(PcpBatch::Managed1024, 100, 12), 1);
     }
+
+    /// 5.3: a fraction that is set makes the limit a fixed one, the zone's part of it shared by the node's CPUs; at least four batches.
+    #[test]
+    fn a_fraction_that_is_set_is_a_fixed_limit() {
+        let limits = |high: PcpHigh, fraction: u32, cpus: u16| {
+            let mut policy = with_pcp(|pcp| pcp.high = high);
+            policy.sysctl.percpu_pagelist_high_fraction = fraction;
+            let machine = crate::Machine::uniform(crate::Geometry::PAGES_4K, cpus, 256 << 8, false);
+            let allocator = PageAllocator::new(&machine, policy, ()).unwrap();
+            let (_, batch, high_min, high_max) = allocator.pcp_limits(ZONE, CPU);
+            assert_eq!(batch, 15);
+            (high_min, high_max)
+        };
+        for high in [PcpHigh::AutoTuned, PcpHigh::LowWatermark] {
+            assert_eq!([1, 2].map(|cpus| limits(high, 16, cpus)), [(4096, 4096), (2048, 2048)]);
+            assert_eq!(limits(high, 65_536, 2), (60, 60));
+        }
+        // Without one, from low (B: 640 pages at 256 MiB) to an eighth.
+        assert_eq!(limits(PcpHigh::AutoTuned, 0, 2), (320, 4096));
+        assert_eq!(limits(PcpHigh::LowWatermark, 0, 2), (320, 320));
+    }
+
+    #[test]
+    fn a_limit_that_is_taken_over_stays_within_its_bounds() {
+        let mut world = world(2048, linux_6_18());
+        world.set_pcp_limits(ZONE, 4, 40, 100);
+        let taken = [0, 39, 70, 101].map(|high| {
+            world.set_pcp_high(ZONE, CPU, high);
+            world.pcp_limits(ZONE, CPU).0
+        });
+        assert_eq!(taken, [40, 40, 70, 100]);
+    }
 }

@@ -155,3 +155,37 @@ fn give(
         blocks[block] = PageBlock(migratetype as u8);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proc::zoneinfo::Zone;
+
+    const FREE: PageFlags = PageFlags(1 << PageFlag::Buddy as u64);
+    const TAIL: PageFlags = PageFlags(1 << PageFlag::CompoundTail as u64);
+    const USED: PageFlags = PageFlags(0);
+
+    /// First frames of blocks with their orders, in memory whose zones end at these frames.
+    fn blocks(flags: &[PageFlags], ends: &[u64]) -> Vec<(usize, u8)> {
+        let zone = |&end: &u64| Zone { start_pfn: Some(0), spanned: end, ..Zone::default() };
+        let zones = ZoneInfo { zones: ends.iter().map(zone).collect(), ..ZoneInfo::default() };
+        let inside = |state: PageState| [PageState::Unreferenced, PageState::Tail].contains(&state);
+        let frames = frames(flags, &zones).into_iter().enumerate();
+        frames.filter(|(_, frame)| !inside(frame.state)).map(|(pfn, frame)| (pfn, frame.order)).collect()
+    }
+
+    #[test]
+    fn a_run_of_free_pages_is_of_aligned_blocks_as_large_as_can_be() {
+        let flags = [&[USED; 2][..], &[FREE; 7]].concat();
+        assert_eq!(blocks(&flags, &[9]), [(0, 0), (1, 0), (2, 1), (4, 2), (8, 0)]);
+        assert_eq!(blocks(&[FREE; 8], &[8]), [(0, 3)]);
+        assert_eq!(blocks(&[FREE; 8], &[4, 8]), [(0, 2), (4, 2)], "no block lies in two zones");
+        assert_eq!(blocks(&[FREE; 3000], &[3000])[..2], [(0, 10), (1024, 10)], "nor is one above the largest order");
+    }
+
+    #[test]
+    fn a_page_is_as_large_as_its_tails_say() {
+        let flags = [&[USED][..], &[TAIL; 3], &[USED; 2], &[TAIL], &[FREE]].concat();
+        assert_eq!(blocks(&flags, &[8]), [(0, 2), (4, 0), (5, 1), (7, 0)]);
+    }
+}

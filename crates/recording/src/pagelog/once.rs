@@ -127,4 +127,15 @@ mod tests {
         mark(&mut objects, &[], (0, UNIT));
         assert!(objects.iter().all(|object| object.flags == ONCE));
     }
+
+    /// The second batch has left at 2,023; its median page had come at 768, and so stayed for 1,255. Who came earlier and leaves with
+    /// it has stayed longer, by no more than a quarter of that if it came at 455 or later.
+    #[test]
+    fn a_page_may_stay_a_quarter_longer_than_those_that_left_with_it() {
+        let (mut objects, ops) = stream();
+        (objects[454].leave, objects[455].leave) = (2_023, 2_023);
+        let reach = mark(&mut objects, &ops, (0, 5_000 * UNIT));
+        assert_eq!(reach.at(2_023), 768);
+        assert_eq!([454, 455].map(|id| objects[id].flags), [0, ONCE], "a quarter of 1,255 is 313");
+    }
 }

@@ -203,3 +203,58 @@ impl Measured {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::VmscanLruShrinkInactive;
+
+    fn batch(reclaim_flags: i32, nr_scanned: u64, kept: u64) -> VmscanLruShrinkInactive {
+        VmscanLruShrinkInactive {
+            nid: 0,
+            nr_scanned,
+            nr_reclaimed: 0,
+            nr_dirty: None,
+            nr_writeback: None,
+            nr_congested: None,
+            nr_immediate: None,
+            nr_activate0: None,
+            nr_activate1: None,
+            nr_ref_keep: Some(kept),
+            nr_unmap_fail: None,
+            priority: 12,
+            reclaim_flags,
+        }
+    }
+
+    #[test]
+    fn a_whole_batch_of_a_generation_that_was_kept_could_not_be_looked_at() {
+        let mut measured = Measured::default();
+        let few_kept = batch(ANON_BATCH, 128, 64);
+        let (classic, huge_page) = (batch(ANON_BATCH, 63, 63), batch(ANON_BATCH, 512, 512));
+        for batch in [batch(ANON_BATCH, 64, 64), few_kept, classic, huge_page, batch(2, 64, 64)] {
+            measured.judged(&batch);
+        }
+        assert_eq!((measured.looked, measured.unjudged), (64 + 128 + 63 + 512, 64), "of anonymous pages alone");
+        assert_eq!(measured.speeds().rmap_contention, (64 << 16) / 767);
+    }
+
+    #[test]
+    fn pages_that_stay_are_busy_unless_many_stay_or_a_journal_holds_them() {
+        let mut measured = Measured::default();
+        measured.migrated(10, 3, 1);
+        measured.migrated(10, 3, 0);
+        measured.migrated(10, 4, 0); // A large folio had no target.
+        measured.migrated(10, 1, 2);
+        assert_eq!((measured.moved, measured.stayed), (40, 2 + 3));
+        assert_eq!(measured.speeds().busy_pages, (5 << 16) / (40 + 5));
+    }
+
+    #[test]
+    fn locks_were_taken_in_so_many_of_the_blocks() {
+        let of = |async_blocks, async_contended| {
+            Measured { async_blocks, async_contended, ..Measured::default() }.speeds().lock_contention
+        };
+        assert_eq!([of(32, 8), of(0, 0)], [1 << 14, 0]);
+    }
+}

@@ -376,4 +376,34 @@ mod tests {
         assert_eq!(turns.len(), 3, "{turns:?}");
         assert!(turns[..2].iter().all(|(_, count)| (390..=401).contains(count)), "{turns:?}");
     }
+
+    /// A task that is 9 ms late goes on after a pause; more than 2 ms of it make up for that.
+    #[test]
+    fn pauses_make_up_for_a_lag() {
+        for (pause, then) in [(1, 21), (2, 22), (5, 20), (20, 31)] {
+            let mut held = Held::of_tasks(vec![50 * MS], 1);
+            assert!(!held.hold(&mut op(0, 0, 10 * MS)));
+            held.wait(0);
+            assert!(held.hold(&mut op(0, 0, 11 * MS)) && held.hold(&mut op(0, 0, (11 + pause) * MS)));
+            held.resume(0, 20 * MS);
+            assert_eq!([step(&mut held), step(&mut held)], [20, then].map(|at| Some((at * MS, 0, 0))), "{pause} ms");
+        }
+    }
+
+    #[test]
+    fn nobody_is_started_before_the_answer_that_its_parent_waits_for() {
+        let mut held = Held { parents: vec![None, Some(0)], ..Held::of_tasks(vec![50 * MS; 2], 2) };
+        assert!(!held.hold(&mut op(0, 0, 10 * MS)));
+        held.wait(0);
+        assert!(held.hold(&mut op(1, 1, 12 * MS)), "what the parent does after its answer may be the fork");
+        held.resume(0, 20 * MS);
+        assert_eq!(step(&mut held), Some((20 * MS, 1, 1)));
+    }
+
+    #[test]
+    fn parts_are_freed_whatever_their_owner_waits_for() {
+        let mut held = lagging(&[50 * MS], 1);
+        assert!(!held.hold(&mut Op { kind: OpKind::FreePart, ..op(0, 0, 11 * MS) }));
+        assert!(held.hold(&mut Op { kind: OpKind::Free, ..op(0, 0, 11 * MS) }));
+    }
 }

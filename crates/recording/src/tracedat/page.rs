@@ -359,4 +359,17 @@ mod tests {
         }
         assert!(read(&[page(1, 49, &[], 0)]).is_err());
     }
+
+    /// A stamp has the lower 59 bits of a time: 18 years of nanoseconds. Clocks of two CPUs may be some of them apart.
+    #[test]
+    fn a_stamp_far_back_has_wrapped_and_one_a_little_back_has_not() {
+        let end = 1 << STAMP_BITS;
+        let stamped = |time: u64, stamp: u64| {
+            let (low, high) = ((stamp & ((1 << 27) - 1)) as u32, (stamp >> 27) as u32);
+            read(&[page(time, 0, &[entry(TIME_STAMP, low), high, entry(1, 0), 0], 0)]).unwrap().remove(0)
+        };
+        assert_eq!(stamped(end - 5, 3), format!("{}: 4", end + 3));
+        assert_eq!([stamped(100, 90), stamped(end - 5, end - 9)], ["90: 4".to_owned(), format!("{}: 4", end - 9)]);
+        assert_eq!(stamped(end + 100, 90), format!("{}: 4", end + 90));
+    }
 }

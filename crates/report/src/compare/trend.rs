@@ -268,4 +268,15 @@ mod tests {
         assert!((trend.p - 0.07417990022744862).abs() < 1e-9, "{trend:?}");
         assert_eq!(mean_line(&lines), [17.0 / 3.0, 11.0 / 3.0, 5.0 / 3.0]);
     }
+
+    #[test]
+    fn a_trend_is_told_from_chance_at_one_in_twenty() {
+        let verdict = |slope: f64, p: f64| {
+            let trend = Some(Trend { slope, interval: Interval { low: slope - 1.0, high: slope + 1.0 }, p });
+            let (row, variant) = ("r".to_owned(), "v".to_owned());
+            RowTrend { row, variant, points: vec![0.0; 3], lines: 1, trend, sampled: true }.verdict()
+        };
+        let verdicts = [verdict(-1.0, 0.049), verdict(1.0, 0.049), verdict(-1.0, 0.05), verdict(1.0, 0.09)];
+        assert_eq!(verdicts, ["falls", "rises", "no trend", "no trend"]);
+    }
 }

@@ -423,4 +423,15 @@ mod tests {
         let nobody = finding("{ kind = \"unchanged\", figure = \"f\", of = \"s:c\", base = \"s:a\" }");
         assert_eq!(nobody.outcome, Outcome::Open);
     }
+
+    #[test]
+    fn a_direction_is_beyond_chance_below_one_in_twenty() {
+        let holds = |want: Want| {
+            [(-1.0, 0.04), (-1.0, 0.06), (1.0, 0.06), (1.0, 0.04)].map(|(change, p)| want.holds(change, p))
+        };
+        assert_eq!(holds(Want::Falls), [true, false, false, false]);
+        assert_eq!(holds(Want::Rises), [false, false, false, true]);
+        assert_eq!(holds(Want::DoesNotFall), [false, true, true, true]);
+        assert!([Want::Falls, Want::Rises].iter().all(|want| !want.holds(0.0, 0.0)), "no change has no direction");
+    }
 }

@@ -266,4 +266,43 @@ mod tests {
         let swapped = ranking(&row, 2, &[Some(9.0), Some(2.0), Some(3.0)]);
         assert_eq!(swapped.as_deref(), Some("another ranking: on the other side of column 2"));
     }
+
+    /// A study with one cell, whose runs have a share of 40 % and these series.
+    fn verdicts_of(table: &str, ours: &[f64]) -> Vec<Verdict> {
+        let head = "name = \"n\"\ntitle = \"t\"\ndocument = \"d\"\nlimits = [\"none\"]\n";
+        let head = format!("{head}[[table]]\ntitle = \"T\"\ncolumns = [\"a\"]\nof = [\"s:a\"]\n");
+        let study = Study::parse(&(head + table)).expect("a study");
+        let run = crate::study::RunFigures {
+            figures: [("f".to_owned(), 40.0)].into(),
+            series: [("m".to_owned(), ours.to_vec())].into(),
+            ..Default::default()
+        };
+        let runs = [("s:a".parse::<CellId>().expect("a cell"), vec![run])];
+        verdicts(&study, &Results { runs: runs.into(), ..Results::default() })
+    }
+
+    #[test]
+    fn shares_agree_within_their_points() {
+        let how = |published: u32| {
+            let row = format!("[[table.row]]\nname = \"r\"\nfigure = \"f\"\npublished = [{published}]\npoints = 5\n");
+            verdicts_of(&row, &[]).remove(0).how
+        };
+        assert_eq!([how(45), how(35)], [None, None]);
+        assert_eq!(how(46).as_deref(), Some("6 points apart"));
+    }
+
+    /// A slope that was published is judged as a share of the mean: 10 in 65 a repetition, and half or twice that agrees.
+    #[test]
+    fn a_trend_agrees_within_a_factor_of_two() {
+        let how = |ours: &[f64]| {
+            let series = "[[table.series]]\nname = \"s\"\nmeasure = \"m\"\npublished = [[80, 70, 60, 50]]\n";
+            verdicts_of(series, ours).remove(0).how
+        };
+        let falling = |by: f64| [1.5, 0.5, -0.5, -1.5].map(|at| 65.0 + at * by);
+        assert_eq!([how(&falling(20.0)), how(&falling(5.0))], [None, None]);
+        assert_eq!(how(&falling(4.0)).as_deref(), Some("a factor of 2.50 apart"));
+        assert_eq!(how(&falling(-10.0)).as_deref(), Some("the other direction"));
+        assert!(how(&[65.0, 66.0, 64.0, 65.0]).is_some_and(|how| how.starts_with("no trend (p=")), "there is none");
+        assert_eq!(how(&[]).as_deref(), Some("we have no such series"));
+    }
 }

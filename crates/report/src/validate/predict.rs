@@ -372,4 +372,63 @@ mod tests {
         assert_eq!(prediction.to_json()["seeds_asked"], 2);
         assert_eq!(prediction.to_json()["changes"][0]["after"], "1");
     }
+
+    /// docs/cli.md, `signs`: the spread is that of recordings of either setting, and a movement is more than twice the larger one.
+    #[test]
+    fn what_is_within_twice_the_larger_spread_has_not_moved() {
+        let spread = |swapout: u64| {
+            let runs = [100, 100 + swapout].map(|count| outcome(&[("pswpout", count)]));
+            KernelSpread::of([("a", &runs[0]), ("b", &runs[1])], None)
+        };
+        let moved = |spreads: &[KernelSpread]| {
+            let rows = rows(spreads);
+            rows.iter().find(|row| row.row == "pswpout").map(|row| (row.moved, row.sign_ok))
+        };
+        // The kernel moved it by 100.
+        assert_eq!(moved(&[spread(49), spread(3)]), Some((true, Some(false))));
+        assert_eq!(moved(&[spread(3), spread(50)]), Some((false, None)));
+        let one = outcome(&[("pswpout", 100)]);
+        let alone = KernelSpread::of([("a", &one)], None);
+        assert_eq!(alone.range("pswpout"), None, "a single run has no spread");
+        assert_eq!(moved(&[alone]), Some((true, Some(false))), "by more than a quarter, where none is known");
+    }
+
+    /// The sign is that of the model's own movement: what model and kernel are apart by under both settings moves nothing.
+    #[test]
+    fn an_error_that_both_settings_share_is_no_movement() {
+        let sign = |before: u64, after: u64| {
+            let [kernel_before, kernel_after] = [100, 200].map(|count| outcome(&[("pswpin", count)]));
+            let (model_before, model_after) = ([outcome(&[("pswpin", before)])], [outcome(&[("pswpin", after)])]);
+            let (kernel_before, kernel_after) = (&kernel_before, &kernel_after);
+            let (model_before, model_after) = (&model_before[..], &model_after[..]);
+            let rows = predict(Pair { kernel_before, model_before, kernel_after, model_after, same_work: false }, &[]);
+            rows.iter().find(|row| row.row == "pswpin").and_then(|row| row.sign_ok)
+        };
+        assert_eq!([sign(50, 60), sign(500, 400), sign(300, 300)], [Some(true), Some(false), Some(false)]);
+    }
+
+    /// A fifth of the kernel's events, or a hundred of them where that is more.
+    #[test]
+    fn events_may_be_off_by_a_fifth_or_a_hundred() {
+        let within = |kernel: u64, model: u64| {
+            let row = rows(&[]).into_iter().find(|row| row.row == "extfrag_total").expect("always there");
+            let checks = checks(&[PredictionRow { kernel, model, ..row }]);
+            checks.iter().find(|check| check.check == "extfrag_total").map(|check| check.within)
+        };
+        assert_eq!([1200, 1201, 800, 799].map(|model| within(1000, model)), [true, false, true, false].map(Some));
+        assert_eq!([200, 201, 0].map(|model| within(100, model)), [true, false, true].map(Some));
+    }
+
+    #[test]
+    fn one_load_is_compared_over_the_shortest_window_and_one_piece_of_work_as_a_whole() {
+        let lasting = |seconds: u64| {
+            let sample = |ts: u64| lab::outcome::Sample { ts: ts * 1_000_000_000, ..Default::default() };
+            Outcome { series: (0..=seconds).map(sample).collect(), ..Outcome::default() }
+        };
+        let (kernel_before, kernel_after) = (&lasting(12), &lasting(9));
+        let (model_before, model_after) = (&[lasting(10), lasting(7)][..], &[lasting(8), Outcome::default()][..]);
+        let pair = Pair { kernel_before, model_before, kernel_after, model_after, same_work: false };
+        assert_eq!(pair.window_ns(), Some(7_000_000_000), "who has no samples has no say");
+        assert_eq!(Pair { same_work: true, ..pair }.window_ns(), None);
+    }
 }

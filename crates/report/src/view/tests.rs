@@ -13,7 +13,7 @@ fn events() -> Events {
     }
 }
 
-fn run() -> Run {
+pub(super) fn run() -> Run {
     let samples: [&[u8]; 3] = [&[1, 2, 3], &[1, 2, 4], &[9, 2, 4]];
     Run {
         name: "</script><b>".into(),

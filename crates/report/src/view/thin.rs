@@ -147,3 +147,78 @@ fn halve_events(events: &mut Events) -> Result<(), ChunkError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::tests::run;
+
+    fn events(kinds: &[u8]) -> Events {
+        let numbers: Vec<u8> = (0..kinds.len() as u8).collect();
+        let column = || Chunk::u8(&numbers);
+        Events {
+            time: Chunk::f32(&numbers.iter().map(|at| f32::from(*at)).collect::<Vec<_>>()),
+            block: Chunk::u32(&numbers.iter().map(|at| (*at).into()).collect::<Vec<_>>()),
+            kind: Chunk::u8(kinds),
+            alloc_type: column(),
+            block_type: column(),
+            alloc_order: column(),
+            fallback_order: column(),
+        }
+    }
+
+    /// Which events are left; all their columns go together.
+    fn left(kinds: &[u8]) -> Vec<u8> {
+        let mut events = events(kinds);
+        halve_events(&mut events).expect("own chunks");
+        let kept = events.alloc_type.to_u8().expect("own chunk");
+        let (time, block) = (events.time.to_f32().expect("own chunk"), events.block.to_u32().expect("own chunk"));
+        assert!(
+            time.iter()
+                .zip(&block)
+                .zip(&kept)
+                .all(|((time, block), at)| (*time, *block) == (f32::from(*at), (*at).into()))
+        );
+        assert!([time.len(), block.len()] == [kept.len(); 2]);
+        let kind = events.kind.to_u8().expect("own chunk");
+        assert_eq!(kind, kept.iter().map(|at| kinds[usize::from(*at)]).collect::<Vec<_>>());
+        kept
+    }
+
+    /// Claims (0) and steals (1) change blocks, pollutions (2) do not, and are the many: as long as those are half of all or more, only
+    /// they go.
+    #[test]
+    fn every_other_pollution_goes_first() {
+        assert_eq!(left(&[2, 0, 2, 1, 2, 2]), [0, 1, 3, 4], "the first and the third of four pollutions stay");
+        assert_eq!(left(&[2, 0, 2, 1]), [0, 1, 3]);
+        assert_eq!(left(&[2, 0, 0, 1, 1, 2]), [0, 1, 3], "of either kind every other one");
+        assert_eq!(left(&[]), [0; 0]);
+    }
+
+    /// A rate over a second and one over three are one of (1 * first + 3 * second) / 4 over all four.
+    #[test]
+    fn joined_rates_weigh_by_their_times_and_states_keep_the_later_one() {
+        let mut run = run();
+        run.clocks = vec![Chunk::f32(&[1.0, 4.0, 5.0])];
+        let series = |unit: lab::timeline::Unit| Series {
+            name: unit.name().into(),
+            label: "a".into(),
+            unit: unit.name().into(),
+            group: "free".into(),
+            zone: None,
+            times: 0,
+            value: Chunk::f32(&[8.0, 4.0, 7.0]),
+            low: None,
+            high: None,
+        };
+        run.series = vec![series(lab::timeline::Unit::PerSecond), series(lab::timeline::Unit::Pages)];
+        halve_series(&mut run).expect("own chunks");
+        let values = |chunk: &Chunk| chunk.to_f32().expect("own chunk");
+        assert_eq!(values(&run.clocks[0]), [4.0, 5.0]);
+        assert_eq!([&run.series[0], &run.series[1]].map(|series| values(&series.value)), [[5.0, 7.0], [4.0, 7.0]]);
+        for series in &run.series {
+            let [low, high] = [&series.low, &series.high].map(|bound| values(bound.as_ref().expect("joined")));
+            assert_eq!((low, high), (vec![4.0, 7.0], vec![8.0, 7.0]));
+        }
+    }
+}

@@ -115,4 +115,12 @@ mod tests {
         let pauses = [0, 1].map(|_| pace.pause(0, 0, 256, middle));
         assert_eq!(pauses, [Some(SECOND / 100), Some(SECOND / 50)]);
     }
+
+    /// A fifth of a second counts for as much as it is of 4.096: 5,120 pages a second where 25,600 were expected.
+    #[test]
+    fn a_look_counts_for_its_time() {
+        let pace = DirtyPace::new(4_096);
+        pace.pause(LOOK, 1_024, 0, Room { used: 2_000, ..ROOM });
+        assert_eq!(pace.speed.get(), 24_600);
+    }
 }

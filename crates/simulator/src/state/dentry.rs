@@ -231,4 +231,14 @@ mod tests {
         assert_eq!(dentries.prune(NODE, 2, &mut slabs), [2, 1], "in the order of their places");
         dentries.check().unwrap();
     }
+
+    #[test]
+    fn who_looks_up_what_another_one_holds_leaves_no_mark() {
+        let (mut slabs, mut dentries) = with_file_1();
+        dentries.hold(Name::File(1));
+        assert!(dentries.find(Name::File(1)));
+        dentries.release(Name::File(1));
+        assert_eq!(dentries.prune(NODE, 1, &mut slabs), [1], "the end of its first use is none");
+        dentries.check().unwrap();
+    }
 }

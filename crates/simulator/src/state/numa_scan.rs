@@ -90,3 +90,74 @@ impl NumaScan {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use NumaBalancing::{RateLimited, TwoStage};
+
+    const HERE: NodeId = NodeId(0);
+    const THERE: NodeId = NodeId(1);
+
+    #[test]
+    fn the_first_scan_waits_a_second_and_in_old_kernels_for_a_second_node() {
+        let at = [0, 999, 1_000].map(|ms| (ms + 5) * MS);
+        let mut new = NumaScan::default();
+        assert_eq!(at.map(|now| new.is_due(TwoStage, HERE, now)), [false, false, true]);
+        let mut old = NumaScan::default();
+        assert_eq!(at.map(|now| old.is_due(RateLimited, HERE, now)), [false; 3]);
+        assert!(old.is_due(RateLimited, THERE, at[2]), "it runs elsewhere");
+        assert!(old.is_due(RateLimited, HERE, at[2]), "or has run");
+    }
+
+    /// 14.3: a tenth of the period a slot; one slot at seven tenths of local faults, one more for each tenth above.
+    #[test]
+    fn a_sequence_without_use_doubles_the_period_and_local_faults_lengthen_it() {
+        let period = |local: u64, remote: u64, failed: u64| {
+            let mut scan = NumaScan { period: 1_000 * MS, window: 9, ..NumaScan::default() };
+            (0..local).for_each(|_| scan.note_fault(TwoStage, true, false, false));
+            (0..remote).for_each(|at| scan.note_fault(TwoStage, false, at >= failed, true));
+            scan.end_of_sequence();
+            assert_eq!((scan.window, scan.sequence, scan.local + scan.remote + scan.failed), (0, 1, 0));
+            scan.period / MS
+        };
+        assert_eq!([period(0, 0, 0), period(9, 1, 1)], [2_000, 2_000], "nor does one with failed migrations tell");
+        assert_eq!([7, 8, 9, 10].map(|local| period(local, 10 - local, 0)), [1_100, 1_100, 1_200, 1_300]);
+        assert_eq!(period(6, 4, 0), 1_300, "pages that nobody shares: three tenths of faults are above seven");
+    }
+
+    /// 14.2: a second for a whole address space, and no more often than 2560 MB/s allow; at least once a minute.
+    #[test]
+    fn periods_have_bounds_by_the_pieces_of_the_address_space() {
+        let planned = |rules, period: Nanos, pieces| {
+            let mut scan = NumaScan { period: period * MS, reset_at: Nanos::MAX, ..NumaScan::default() };
+            scan.plan(rules, 7 * MS, pieces);
+            scan.next / MS - 7
+        };
+        assert_eq!(
+            [(0, 1), (0, 4), (0, 40)].map(|(period, pieces)| planned(TwoStage, period, pieces)),
+            [1_000, 250, 100]
+        );
+        assert_eq!(
+            [(90_000, 1), (90_000, 4), (90_000, 900)].map(|(period, pieces)| planned(TwoStage, period, pieces)),
+            [60_000, 15_000, 100]
+        );
+        assert_eq!([0, 700, 9_000].map(|period| planned(RateLimited, period, 40)), [100, 700, 5_000]);
+    }
+
+    /// 14.7: what moves nothing makes scans rarer, and after a minute they begin anew.
+    #[test]
+    fn old_kernels_slow_down_by_faults_that_move_nothing() {
+        let mut scan = NumaScan::default();
+        scan.is_due(RateLimited, HERE, 0);
+        scan.plan(RateLimited, 0, 1);
+        for (moved, local) in [(false, true), (false, false), (true, false)] {
+            scan.note_fault(RateLimited, local, moved, !local);
+        }
+        assert_eq!(scan.period, 120 * MS);
+        scan.plan(RateLimited, OLD_RESET - 1, 1);
+        assert_eq!(scan.period, 120 * MS);
+        scan.plan(RateLimited, OLD_RESET, 1);
+        assert_eq!(scan.period, 100 * MS);
+    }
+}

@@ -70,4 +70,12 @@ mod tests {
         assert!(!shadows.contains((1, 7)));
         assert_eq!((shadows.surplus(node), shadows.first(node)), (0, Some((1, 3))));
     }
+
+    #[test]
+    fn nodes_share_what_may_stay() {
+        let mut shadows = ShadowNodes::new(2, 32);
+        (0..3).for_each(|of| shadows.insert(NodeId(0), (1, of)));
+        (0..2).for_each(|of| shadows.insert(NodeId(1), (2, of)));
+        assert_eq!([0, 1].map(|node| shadows.surplus(NodeId(node))), [1, 0], "four of 32 frames, two a node");
+    }
 }

@@ -98,4 +98,18 @@ mod tests {
         let mut slots = Slots::new(64);
         assert_eq!([9, 40, 23].map(|slot| slots.around(slot, SwapReadahead::Always)), [8..16, 40..48, 16..24]);
     }
+
+    #[test]
+    fn no_folio_reaches_beyond_the_device() {
+        let mut slots = Slots::new(6);
+        assert!((0..5).all(|id| slots.take(FolioId(id), 1) == Some(id)));
+        slots.put(1, 4);
+        assert_eq!(
+            (slots.used(), slots.take(FolioId(5), 4)),
+            (1, None),
+            "five are free, four behind each other are not"
+        );
+        slots.put(0, 1);
+        assert_eq!(slots.take(FolioId(5), 4), Some(0));
+    }
 }

@@ -295,3 +295,58 @@ impl Workload for Fsmark {
         measures
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Mark, Scenario, Span};
+
+    fn fsmark() -> Fsmark {
+        let shipped = Scenario::shipped_text("fsmark-xfs64k").expect("it is shipped");
+        let mut scenario: toml::Table = shipped.parse().expect("it can be read");
+        let parameters =
+            scenario.remove("fsmark").expect("its workload").try_into::<Parameters>().expect("they are right");
+        let [workers, loops] = [2, 3].map(|number| NonZero::new(number).expect("some"));
+        let files = NonZero::new(100).expect("some");
+        Fsmark { parameters: Parameters { workers, loops, files, ..parameters }, seed: 1 }
+    }
+
+    /// A run whose workers, loop by loop, took so many seconds; `None` for one that did not come to its end.
+    fn run(seconds: &[Option<u64>], marks: Vec<Mark>) -> RunReport {
+        let root = Spawn::root(0, 0, 0, 1);
+        let child = |nth: usize| root.child(nth as u64, WORKER, 0);
+        let mut loops = TaskReport::new(&root);
+        (loops.owed, loops.marks) = ((0..seconds.len()).map(|nth| child(nth).task).collect(), marks);
+        let worker = |(nth, seconds): (usize, &Option<u64>)| {
+            let mut report = TaskReport::new(&child(nth));
+            report.spans =
+                seconds.iter().map(|s| Span { label: FILES, at: 0, nanos: s * 1_000_000_000, ops: 0 }).collect();
+            report
+        };
+        let workers = seconds.iter().enumerate().map(worker);
+        RunReport { roots: vec![root.task], tasks: workers.chain([loops]).collect(), ..RunReport::default() }
+    }
+
+    #[test]
+    fn the_rate_of_a_loop_is_the_sum_of_its_workers() {
+        let rates = |seconds: &[Option<u64>]| fsmark().rates(&run(seconds, Vec::new()));
+        assert_eq!(rates(&[Some(1), Some(2), Some(4), Some(5)]), [100.0 + 50.0, 25.0 + 20.0]);
+        assert_eq!(rates(&[Some(1), Some(2), Some(4), None]), [150.0], "a loop that was cut short has none");
+        assert_eq!(rates(&[Some(1), Some(2), Some(4)]), [150.0], "nor has one whose workers were not all forked");
+    }
+
+    #[test]
+    fn requests_are_counted_by_order_from_the_first_mark_to_the_last() {
+        let counters = |orders: [u64; 2]| {
+            [("nofs_alloc.0".to_owned(), orders[0]), ("nofs_alloc.2".to_owned(), orders[1])].into_iter().collect()
+        };
+        let mark =
+            |seconds: u64, orders| Mark { label: START, at: seconds * 1_000_000_000, counters: counters(orders) };
+        let measures = fsmark().measures(&run(&[], vec![mark(1, [10, 5]), mark(3, [40, 15])]), 2 << 20);
+        let of = |name: &str| measures.iter().find(|measure| measure.name == name).and_then(Measure::mean);
+        assert_eq!([of("nofs-o0"), of("nofs-o1"), of("nofs-o2")], [Some(30.0), Some(0.0), Some(10.0)]);
+        assert_eq!([of("nofs-share-o0"), of("nofs-share-o2")], [Some(75.0), Some(25.0)]);
+        assert_eq!([of("nofs-per-second"), of("nofs-high-order-per-second")], [Some(20.0), Some(5.0)]);
+        assert_eq!(fsmark().measures(&run(&[], Vec::new()), 2 << 20).len(), 1, "who tells of no requests has none");
+    }
+}

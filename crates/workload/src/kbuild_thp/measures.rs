@@ -96,3 +96,58 @@ fn bursts(run: &RunReport, huge_bytes: u64) -> Vec<Measure> {
         measure("hugealloc-huge", "%", Better::Higher, timings().filter_map(share).collect()),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Spawn, TaskReport, Timing};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn mark(label: u16, seconds: u64, counters: &[(&str, u64)]) -> Mark {
+        let counters = counters.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+        Mark { label, at: seconds * SECOND, counters }
+    }
+
+    fn samples(marks: Vec<Mark>, timings: Vec<Timing>, name: &str) -> Vec<f64> {
+        let mut task = TaskReport::new(&Spawn::root(0, KBUILD, 0, 1));
+        (task.marks, task.timings) = (marks, timings);
+        let run = RunReport { tasks: vec![task], ..RunReport::default() };
+        let found = measures(&run, 2 << 20).into_iter().find(|measure| measure.name == name);
+        found.unwrap_or_else(|| panic!("{name} is measured")).samples
+    }
+
+    /// Before a build its tree is unpacked, which takes the build no time and leaves it memory in disorder.
+    #[test]
+    fn times_are_the_builds_and_counters_those_of_what_came_before_it_too() {
+        let counters = |at: u64| {
+            [
+                ("compact_migrate_scanned", 1_000 * at),
+                ("compact_daemon_migrate_scanned", 300 * at),
+                ("cpu_user_ns", at * SECOND),
+                ("allocstall_normal", 2 * at),
+                ("allocstall_movable", 3 * at),
+                ("thp_fault_alloc", 10 * at),
+            ]
+        };
+        let at = |label, seconds| mark(label, seconds, &counters(seconds));
+        // The third build was cut short.
+        let marks = [(RUN, 1), (BUILD, 3), (BUILT, 8), (RUN, 8), (BUILD, 9), (BUILT, 12), (RUN, 12), (BUILD, 13)];
+        let found = |name| samples(marks.map(|(label, seconds)| at(label, seconds)).to_vec(), Vec::new(), name);
+        assert_eq!(found("kbuild-real"), [5.0, 3.0]);
+        assert_eq!(found("kbuild-user"), [5.0, 3.0]);
+        assert_eq!(found("kbuild-system"), [0.0; 0], "what is not told has no sample");
+        assert_eq!(found("thp-fault-alloc"), [70.0, 40.0]);
+        assert_eq!(found("compact-total-migrate-scanned"), [7_000.0, 4_000.0]);
+        assert_eq!(found("compact-direct-migrate-scanned"), [4_900.0, 2_800.0], "kcompactd's are not the tasks'");
+        assert_eq!(found("alloc-stall"), [35.0, 20.0], "of all zones");
+    }
+
+    #[test]
+    fn a_burst_has_a_time_and_a_share_of_huge_pages_where_that_is_told() {
+        let timing = |label, huge| Timing { label, at: 0, nanos: 3_000, bytes: 80 << 20, huge, failed: false };
+        let timings = vec![timing(0, Some(40)), timing(0, Some(10)), timing(0, None), timing(1, Some(1))];
+        assert_eq!(samples(Vec::new(), timings.clone(), "hugealloc-time"), [3.0; 3]);
+        assert_eq!(samples(Vec::new(), timings, "hugealloc-huge"), [100.0, 25.0]);
+    }
+}

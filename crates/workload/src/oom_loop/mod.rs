@@ -196,4 +196,31 @@ mod tests {
         task.timings = vec![Timing { label: RECOVER, at: 5, nanos: 2, bytes: 0, huge: None, failed: false }];
         assert_eq!(rounds(&task), [Round { kills: 1, recovered: true, until_killed: 5, recovery: 2 }]);
     }
+
+    /// A kill too many is none of those that did it at once, and what goes on without a kill has not recovered from one.
+    #[test]
+    fn rounds_are_told_apart_by_their_kills() {
+        let mut task = TaskReport::new(&Spawn::root(0, LOOP, 0, 1));
+        let round = |at: u64, before: u64, after: u64| {
+            [
+                mark(ROUND, at, before),
+                mark(KILLED, at + 4_000_000_000, after),
+                mark(RECOVERED, at + 5_000_000_000, after),
+            ]
+        };
+        task.marks = [round(0, 0, 1), round(6, 1, 3), round(12, 3, 4), round(18, 4, 4)].concat();
+        let touch = |failed| Timing { label: RECOVER, at: 0, nanos: 7_000, bytes: 0, huge: None, failed };
+        task.timings = [false, false, true, false].map(touch).into();
+        let run = RunReport { tasks: vec![task], ..RunReport::default() };
+        let workload = crate::Scenario::shipped("oom-loop").expect("it is shipped").workload();
+        let measures = workload.measures(&run, 2 << 20);
+        let of =
+            |name: &str| measures.iter().find(|measure| measure.name == name).expect("it is measured").samples.clone();
+        assert_eq!([of("kills"), of("killed-once"), of("recoveries"), of("hangs")], [[4.0], [2.0], [2.0], [0.0]]);
+        assert_eq!(
+            (of("round-time"), of("recovery-time")),
+            (vec![4.0; 4], vec![7.0; 4]),
+            "in seconds, and in microseconds"
+        );
+    }
 }

@@ -265,4 +265,27 @@ mod tests {
         assert_eq!(slabs.take(Cache::Dentry, CPU), None);
         slabs.check().unwrap();
     }
+
+    /// A node keeps its slabs with room for itself as long as it has no more of them than it keeps anyway.
+    #[test]
+    fn another_nodes_slabs_are_filled_up_if_it_has_many() {
+        for (with_room, found) in [(MIN_PARTIAL, None), (MIN_PARTIAL + 1, Some(NodeId(1)))] {
+            let nodes = vec![NodeId(0), NodeId(1)];
+            let mut slabs = Slabs::new(nodes, PAGE, Layouts::of_preset("linux-6.18"));
+            let capacity = slabs.layouts[Cache::Dentry].capacity(0, PAGE);
+            let grown = |folio| {
+                let first = slabs.grow(Cache::Dentry, CpuId(1), (FolioId(folio), NodeId(1)), 0);
+                for _ in 1..capacity {
+                    slabs.take(Cache::Dentry, CpuId(1)).unwrap();
+                }
+                first
+            };
+            // The last one is its CPU's.
+            let firsts: Vec<Object> = (0..=with_room as u32).map(grown).collect();
+            firsts[..with_room as usize].iter().for_each(|&object| slabs.free(object));
+            let object = slabs.take(Cache::Dentry, CPU);
+            assert_eq!(object.map(|object| slabs.node(object)), found);
+            slabs.check().unwrap();
+        }
+    }
 }

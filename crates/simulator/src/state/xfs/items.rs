@@ -280,4 +280,14 @@ mod tests {
             assert!(log.is_due());
         }
     }
+
+    #[test]
+    fn inodes_are_written_once_more_than_three_quarters_of_the_log_are_taken() {
+        let log =
+            |offset| InodeLog { bytes: 100, head: 100, ail: [(10, 7), (offset, 8)].into(), ..InodeLog::default() };
+        // File 7 was logged again since.
+        let popped = |offset, all| log(offset).pop_first(|file| (file == 8).then_some(offset), all);
+        assert_eq!([popped(25, false), popped(24, false)], [None, Some((24, 8))]);
+        assert_eq!(popped(100, true), Some((100, 8)));
+    }
 }
