@@ -62,8 +62,7 @@ pub use tier_feedback::TierFeedback;
 pub use walk::Walk;
 pub use workingset::cache_refaults;
 
-pub(crate) use crate::lru::lists::{ANON, FILE};
-
+use crate::lru_kind::LruKind;
 use alloc::vec::Vec;
 use pagealloc::{Counter, Gfp, Order, Pfn, ZoneType};
 
@@ -201,18 +200,18 @@ pub(crate) struct PassTotals {
     pub taken: u64,
     pub file_taken: u64,
     /// The kind that was scanned, if only one was.
-    pub only: Option<usize>,
+    pub only: Option<LruKind>,
 }
 
 impl PassTotals {
-    fn add(&mut self, batch: &Batch, file: bool) {
+    fn add(&mut self, batch: &Batch, kind: LruKind) {
         self.dirty += u64::from(batch.dirty);
         self.unqueued_dirty += u64::from(batch.unqueued_dirty);
         self.congested += u64::from(batch.congested);
         self.writeback += u64::from(batch.writeback);
         self.immediate += u64::from(batch.immediate);
         self.taken += u64::from(batch.taken);
-        if file {
+        if kind == LruKind::File {
             self.file_taken += u64::from(batch.taken);
         }
     }

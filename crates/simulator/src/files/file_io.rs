@@ -197,7 +197,7 @@ impl Sim {
             Use::File { file, index } => (1 + u64::from(file)) << 32 | u64::from(index),
             _ => 0,
         });
-        let ready = self.mm.env.device(false).read(self.mm.env.now(), place, u64::from(pages));
+        let ready = self.mm.env.disk().read(self.mm.env.now(), place, u64::from(pages));
         read.into_iter().for_each(|id| owner.folios.get_mut(id).ready = ready);
         pages
     }

@@ -57,7 +57,7 @@ impl Sim {
     /// Pages of the largest window.
     fn readahead_pages(&self) -> u32 {
         let rotating = self.mm.state.borrow().alloc.policy.computer.rotating_readahead_kib;
-        let kib = if self.spec.rotates(false) { rotating } else { READAHEAD_KIB };
+        let kib = if self.spec.rotates(self.spec.disk()) { rotating } else { READAHEAD_KIB };
         self.page_size().fill(u64::from(kib) << 10)
     }
 

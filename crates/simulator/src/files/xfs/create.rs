@@ -246,7 +246,7 @@ impl Sim {
             self.spend(self.spec.costs.clear_page * u64::from(bytes) / self.spec.page()).await;
             if on_disk {
                 self.note_read(count);
-                let ready = self.env().device(false).read(self.env().now(), u64::from(id) << 32, count.into());
+                let ready = self.env().disk().read(self.env().now(), u64::from(id) << 32, count.into());
                 self.env().sleep_until(ready).await;
             }
             let node = self.node_of_folio(pages[0]);
