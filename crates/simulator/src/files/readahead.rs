@@ -1,6 +1,6 @@
 //! *How far is a file read ahead of who reads it?*
 
-use crate::files::file_io::Stretch;
+use crate::files::page_cache::Stretch;
 use crate::sim::Sim;
 use crate::state::address_space::Pid;
 use crate::state::readahead::Readahead;
@@ -116,7 +116,7 @@ fn next_window(size: u32, max: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::file_io::tests::cached_after;
+    use crate::files::page_cache::tests::cached_after;
     use workload::{FileId, Op};
 
     #[test]

@@ -4,7 +4,7 @@
 //! page that reclaim takes disappears from all page tables, which are found through the file.
 
 use crate::errno::{FAULT, NOMEM};
-use crate::files::file_io::Stretch;
+use crate::files::page_cache::Stretch;
 use crate::memory::fault::add_anon;
 use crate::memory::masks::ANON_COPY;
 use crate::sim::{Sim, SimWorld};
