@@ -53,9 +53,8 @@ pub struct VirtualEnv {
     /// The task that runs; set by the executor.
     pub current: Cell<TaskId>,
     pub(crate) speeds: Speeds,
-    /// The disk, and the swap device where it is another.
     disk: Device,
-    /// Nothing if the disk is swapped to.
+    /// The swap device, where it is not the disk.
     swap: Option<Device>,
     /// CPUs that tasks compete for; without any, each task has one of its own.
     pub(crate) cpus: Option<RefCell<Cpus>>,
