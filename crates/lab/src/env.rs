@@ -117,7 +117,8 @@ impl VirtualEnv {
         }
     }
 
-    /// The same with CPUs that tasks have to share, as that scheduler has it. The machine has `percent` of each CPU: work takes longer by as much.
+    /// Has tasks share CPUs by the rules of a scheduler; without this, each task has one of its own. The machine has `percent` of
+    /// each CPU, at least 1: work takes longer by as much.
     #[must_use]
     pub fn with_cpus(mut self, cpus: u16, scheduler: Scheduler, percent: u32) -> VirtualEnv {
         self.cpus = Some(RefCell::new(Cpus::new(cpus, scheduler)));
@@ -125,22 +126,22 @@ impl VirtualEnv {
         self
     }
 
-    /// The same where it takes a process so much work to go on on a CPU that another one had.
+    /// Has a process work for `context_switch` nanoseconds before it goes on on a CPU that another one had.
     #[must_use]
     pub fn with_context_switches(self, context_switch: Nanos) -> VirtualEnv {
         VirtualEnv { context_switch, ..self }
     }
 
-    /// The same with CPUs that belong to nodes.
+    /// Assigns the CPUs to nodes, by CPU.
     #[must_use]
     pub fn with_nodes(self, nodes: &[NodeId]) -> VirtualEnv {
         self.cpus.iter().for_each(|cpus| cpus.borrow_mut().set_nodes(nodes));
         self
     }
 
-    /// The same with CPUs that do nothing but the machinery's work, each piece on the one that is free first: what there is
-    /// more of than CPUs has to wait; `beside`: whose page lists it uses; `recorded`: the CPUs that kernel threads had when the demand was
-    /// recorded. For runs that don't know what else the CPUs do.
+    /// Gives the machinery's work CPUs that do nothing else, each piece of it the one that is free first; what finds none waits.
+    /// For runs that don't know what else the CPUs do. `beside` says whose page lists the work uses, `recorded` which CPUs kernel
+    /// threads had when the demand was recorded.
     #[must_use]
     pub fn with_lanes(mut self, cpus: usize, beside: CpusBeside, recorded: KthreadCpus) -> VirtualEnv {
         self.lanes = vec![Cell::new(0); cpus];
@@ -149,13 +150,13 @@ impl VirtualEnv {
         self
     }
 
-    /// CPUs beside the machine's that were left since this was last asked, each with the machine's that it stands for from now on. Kernel
-    /// threads are on each as likely, on another one about every second.
+    /// CPUs beside the machine's that work has left since this was last asked, each with the CPU of the machine that takes its lists
+    /// over. A kernel thread is on any of these with the same likelihood, and moves to another one about once a second.
     pub fn cpus_left(&self) -> Vec<(CpuId, CpuId)> {
         self.leavings.take(self.now(), self.lanes.len(), &self.chance)
     }
 
-    /// The same with these devices: the disk, and the one that is swapped to, unless that is a part of the disk.
+    /// Replaces the devices: the disk, and the one that is swapped to, unless that is a part of the disk.
     #[must_use]
     pub fn with_devices(mut self, disk: Device, swap: Option<Device>) -> VirtualEnv {
         (self.disk, self.swap) = (disk, swap);
@@ -222,7 +223,7 @@ impl VirtualEnv {
         self.ready(waits[wait].task);
     }
 
-    /// The same for a task that gets to run only after a while.
+    /// Ends a wait; its task gets to run only after `delay`.
     fn end_wait_after(&self, delay: Nanos, wait: usize, how: Woken) {
         if delay == 0 {
             return self.end_wait(wait, how);

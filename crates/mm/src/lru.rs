@@ -155,7 +155,7 @@ impl<W: World> State<W> {
         self.enter(pfn, flags.with(told.unwrap_or(PageFlags::NONE)), tag, GenBits::default());
     }
 
-    /// The same for a page that takes the place of an isolated one, or goes back itself: `bits` tell its uses.
+    /// Puts a page on its list that takes the place of an isolated one, or goes back itself: `bits` tell its uses.
     #[inline]
     pub(crate) fn lru_add_moved(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, bits: GenBits) {
         self.enter(pfn, flags, tag, bits);

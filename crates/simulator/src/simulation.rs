@@ -132,8 +132,8 @@ impl Simulation {
         Run { workload, check: false, sampling: None, told: &|_| ControlFlow::Continue(()) }.run(machine, policy, seed)
     }
 
-    /// The same, followed over time if it is to be sampled. `told` hears each sample as it is taken, and may end the run: tasks end at their
-    /// next operation then, as at the time limit. What happens does not change by being looked at.
+    /// Runs a workload, and follows it over time if `sampling` says how. `told` hears each sample as it is taken, and may end the run:
+    /// tasks end at their next operation then, as at the time limit. What happens does not change by being looked at.
     ///
     /// # Errors
     /// As [`Simulation::run`].
@@ -148,7 +148,7 @@ impl Simulation {
         Run { workload, check: false, sampling, told }.run(machine, policy, seed)
     }
 
-    /// The same with all invariants checked at each sample and at the end.
+    /// Runs a workload to its end, with all invariants checked at each sample and at the end.
     ///
     /// # Errors
     /// When the machine can't be built, or when an invariant breaks.

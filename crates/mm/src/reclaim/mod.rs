@@ -114,9 +114,9 @@ pub struct ScanControl {
     pub nr_reclaimed: u64,
     /// Frames of slab pages just freed; scratch space that is kept to save allocations.
     pub slab_freed: Vec<Pfn>,
-    /// The same of huge pages that a shrinker wants split.
+    /// Huge pages that a shrinker wants split; scratch space, too.
     pub to_split: Vec<Pfn>,
-    /// The same of pages that a shrinker's owner holds no longer.
+    /// Frames that the owner of a shrinker no longer holds; scratch space, too.
     pub released: Vec<Pfn>,
 }
 

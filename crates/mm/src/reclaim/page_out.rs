@@ -249,7 +249,7 @@ impl<W: World> State<W> {
         }
     }
 
-    /// The same with generations: only page tables tell, uses through file descriptors were judged by tier already.
+    /// page_references with generations: only page tables tell; uses through file descriptors were judged by tier already.
     fn generation_references(&mut self, pfn: Pfn, flags: PageFlags, limits: &Rules, rules: GenerationRules) -> Use {
         if !flags.contains(PageFlags::MAPPED) {
             return Use::Reclaim;

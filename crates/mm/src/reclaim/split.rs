@@ -33,7 +33,7 @@ impl<W: World> State<W> {
         true
     }
 
-    /// The same for a page that a reclaim batch has taken: the base pages behind the head are judged next. The batch
+    /// Splits a huge page that a reclaim batch has taken: the base pages behind the head are judged next. The batch
     /// has a reference to each, so that those that were given back are judged, too, and freed as they are put back.
     pub(super) fn split_taken(&mut self, pfn: Pfn, taken: &mut Taken, rules: &Rules, batch: &mut Batch) -> bool {
         let Some(order) = self.splittable(pfn) else { return false };

@@ -111,7 +111,7 @@ impl<W: World> State<W> {
         self.refault_by(pfn, shadow, self.pages.flags(pfn).contains(PageFlags::MAPPED), cpu);
     }
 
-    /// The same of a page that was read along by a page fault: with generations it counts as faulted in, mapped or not.
+    /// [`refault`](Self::refault) of a page that a page fault read along: with generations it counts as faulted in, mapped or not.
     pub fn refault_in_fault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
         self.refault_by(pfn, shadow, true, cpu);
     }

@@ -24,7 +24,7 @@ events! {
         order: i32 => Number;
         /// Pages that reclaim could get.
         reclaimable: u64 => Number;
-        /// The same and the free ones.
+        /// Pages that reclaim could get, and free ones.
         available: u64 => Number;
         /// The zone's min watermark.
         min_wmark: u64 => Number;

@@ -7,7 +7,7 @@ events! {
     "fraglab_migrate" => PageMoved {
         /// Kernel address of the `struct page` it moved to.
         new: u64 => Number;
-        /// The same of where it was.
+        /// Kernel address of the `struct page` that it was in.
         old: u64 => Number;
     }
     /// A huge-page fault fell back to base pages: a probe of fraglab's recorder.

@@ -292,7 +292,7 @@ impl Sim {
 }
 
 impl Computer {
-    /// The same.
+    /// See [`Sim::set_pte`].
     fn set_pte(&mut self, at: At, from: Pte, to: Pte) -> bool {
         let size = self.page_size;
         let process = self.processes.get_mut(at.pid).filter(|process| !process.killed);
