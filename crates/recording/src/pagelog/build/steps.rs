@@ -144,7 +144,7 @@ impl Builder<'_> {
     fn took_targets(&mut self, run: u32, ts: u64, start: u64, end: u64) {
         let order = Geometry::PAGES_4K.pageblock_order;
         let end = end.max(start.saturating_add(1)).min(self.owner.len() as u64);
-        for block in (start >> order)..=((end - 1) >> order) {
+        for block in (start >> order)..=(end.saturating_sub(1) >> order) {
             self.migrations.took_targets(run, block as usize, ts);
         }
     }
