@@ -206,20 +206,7 @@ impl Run<'_> {
         let env = sim.env();
         let broken = RefCell::new(None);
         let mut executor = Executor::default();
-        start_daemons(&mut executor, &sim.mm, 0);
-        executor.spawn_daemon(env, sim.flush_forever());
-        executor.spawn_daemon(env, sim.commit_forever());
-        executor.spawn_daemon(env, sim.log_forever());
-        executor.spawn_daemon(env, sim.collapse_forever());
-        for reader in 0..sim.trace_readers() {
-            executor.spawn_daemon(env, sim.read_trace_forever(reader));
-        }
-        if sim.mm.state.borrow().owner.xfs.is_some() {
-            executor.spawn_daemon(env, sim.write_metadata_forever());
-            executor.spawn_daemon(env, sim.reclaim_inodes_forever());
-            executor.spawn_daemon(env, sim.log_inodes_forever());
-            executor.spawn_daemon(env, sim.end_writes_forever());
-        }
+        start_kernel_threads(&mut executor, sim);
         executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
         let mut hope = Hope::default();
         while sim.alive.get() > 0 {
@@ -314,6 +301,25 @@ impl Run<'_> {
             sim.stop();
         }
         series.borrow_mut().push(sample);
+    }
+}
+
+/// Starts what runs on the machine beside its processes.
+fn start_kernel_threads<'s>(executor: &mut Executor<'s>, sim: &'s Sim) {
+    let env = sim.env();
+    start_daemons(executor, &sim.mm, 0);
+    executor.spawn_daemon(env, sim.flush_forever());
+    executor.spawn_daemon(env, sim.commit_forever());
+    executor.spawn_daemon(env, sim.log_forever());
+    executor.spawn_daemon(env, sim.collapse_forever());
+    for reader in 0..sim.trace_readers() {
+        executor.spawn_daemon(env, sim.read_trace_forever(reader));
+    }
+    if sim.mm.state.borrow().owner.xfs.is_some() {
+        executor.spawn_daemon(env, sim.write_metadata_forever());
+        executor.spawn_daemon(env, sim.reclaim_inodes_forever());
+        executor.spawn_daemon(env, sim.log_inodes_forever());
+        executor.spawn_daemon(env, sim.end_writes_forever());
     }
 }
 
