@@ -84,7 +84,7 @@ impl Pairing {
         self.open.entry((track, task)).or_default().push_back((ts, name));
     }
 
-    /// The same where only one can be open: a second begin goes on with the first.
+    /// Something begins of which only one can be open on a track: if one is, it goes on.
     pub fn awake(&mut self, ts: Nanos, track: String, name: String) {
         let open = self.open.entry((track, 0)).or_default();
         if open.is_empty() {

@@ -64,7 +64,7 @@ impl<T> Agenda<T> {
         self.heap.push(entry);
     }
 
-    /// The same for what rarely falls due before what was added to the line before.
+    /// Something falls due at a time that is rarely before that of what was last added in this way.
     pub fn add_in_line(&mut self, at: Nanos, what: T) {
         if self.line.back().is_some_and(|last| last.at() > at) {
             return self.add(at, what);

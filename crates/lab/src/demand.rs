@@ -44,7 +44,7 @@ impl Demand {
         took
     }
 
-    /// The same while somebody waits.
+    /// How much of the clock's time passes from a moment on while somebody waits for so long.
     pub fn wait(&self, from: Nanos, time: Nanos) -> Nanos {
         if self.cpus == 0 || time == 0 {
             return time;

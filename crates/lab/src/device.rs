@@ -75,15 +75,15 @@ impl Device {
         }
     }
 
-    /// The same with a scheduler: who reads waits for it and is served before what is only to be written some time. A head that
-    /// has to move takes `seek` nanoseconds, once for each `batch` pages of a stream of writes.
+    /// Adds a scheduler: reads, which somebody waits for, are served before writes. A head that has to move takes `seek`
+    /// nanoseconds, once for each `batch` pages of a stream of writes.
     #[must_use]
     pub fn with_scheduling(mut self, seek: Nanos, batch: u64) -> Device {
         self.scheduling = Some(Scheduling { seek, batch: batch.max(1) });
         self
     }
 
-    /// The same with a request queue in which `request` pages merge to one. Two streams of writes take turns.
+    /// Adds a request queue, in which `request` pages merge to a request. Two streams of writes take turns.
     #[must_use]
     pub fn with_requests(mut self, request: u64) -> Device {
         self.requests = Some(RequestQueue::new(request));

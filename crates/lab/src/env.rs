@@ -12,7 +12,7 @@ use crate::stream::Stream;
 use crate::task::TaskId;
 use crate::turns::TurnsTaken;
 use mm::slowpath::Turn;
-use mm::{Env, Nanos, Queue, TaskContext, Woken, Work};
+use mm::{Env, LruKind, Nanos, Queue, TaskContext, Woken, Work};
 use pagealloc::policy::Scheduler;
 use pagealloc::{CpuId, NodeId, Pfn};
 use std::cell::{Cell, RefCell};
@@ -53,8 +53,9 @@ pub struct VirtualEnv {
     /// The task that runs; set by the executor.
     pub current: Cell<TaskId>,
     pub(crate) speeds: Speeds,
-    /// The disk, and the swap device where it is another.
-    devices: Vec<Device>,
+    disk: Device,
+    /// The swap device, where it is not the disk.
+    swap: Option<Device>,
     /// CPUs that tasks compete for; without any, each task has one of its own.
     pub(crate) cpus: Option<RefCell<Cpus>>,
     /// The share of each CPU that the machine has.
@@ -94,7 +95,8 @@ impl VirtualEnv {
             clock,
             current: Cell::new(0),
             speeds,
-            devices: [(); 2].map(|()| Device::new(speeds.swap_write, 0)).into(),
+            disk: Device::new(speeds.swap_write, 0),
+            swap: Some(Device::new(speeds.swap_write, 0)),
             cpus: None,
             cpu_percent: 100,
             context_switch: 0,
@@ -115,7 +117,8 @@ impl VirtualEnv {
         }
     }
 
-    /// The same with CPUs that tasks have to share, as that scheduler has it. The machine has `percent` of each CPU: work takes longer by as much.
+    /// Has tasks share CPUs by the rules of a scheduler; without this, each task has one of its own. The machine has `percent` of
+    /// each CPU, at least 1: work takes longer by as much.
     #[must_use]
     pub fn with_cpus(mut self, cpus: u16, scheduler: Scheduler, percent: u32) -> VirtualEnv {
         self.cpus = Some(RefCell::new(Cpus::new(cpus, scheduler)));
@@ -123,22 +126,22 @@ impl VirtualEnv {
         self
     }
 
-    /// The same where it takes a process so much work to go on on a CPU that another one had.
+    /// Has a process work for `context_switch` nanoseconds before it goes on on a CPU that another one had.
     #[must_use]
     pub fn with_context_switches(self, context_switch: Nanos) -> VirtualEnv {
         VirtualEnv { context_switch, ..self }
     }
 
-    /// The same with CPUs that belong to nodes.
+    /// Assigns the CPUs to nodes, by CPU.
     #[must_use]
     pub fn with_nodes(self, nodes: &[NodeId]) -> VirtualEnv {
         self.cpus.iter().for_each(|cpus| cpus.borrow_mut().set_nodes(nodes));
         self
     }
 
-    /// The same with CPUs that do nothing but the machinery's work, each piece on the one that is free first: what there is
-    /// more of than CPUs has to wait; `beside`: whose page lists it uses; `recorded`: the CPUs that kernel threads had when the demand was
-    /// recorded. For runs that don't know what else the CPUs do.
+    /// Gives the machinery's work CPUs that do nothing else, each piece of it the one that is free first; what finds none waits.
+    /// For runs that don't know what else the CPUs do. `beside` says whose page lists the work uses, `recorded` which CPUs kernel
+    /// threads had when the demand was recorded.
     #[must_use]
     pub fn with_lanes(mut self, cpus: usize, beside: CpusBeside, recorded: KthreadCpus) -> VirtualEnv {
         self.lanes = vec![Cell::new(0); cpus];
@@ -147,22 +150,27 @@ impl VirtualEnv {
         self
     }
 
-    /// CPUs beside the machine's that were left since this was last asked, each with the machine's that it stands for from now on. Kernel
-    /// threads are on each of their node's as likely, on another one about every second.
+    /// CPUs beside the machine's that work has left since this was last asked, each with the CPU of the machine that takes its lists
+    /// over. A kernel thread is on any CPU of its node with the same likelihood, and moves to another one about once a second.
     pub fn cpus_left(&self) -> Vec<(CpuId, CpuId)> {
         self.leavings.take(self.now(), &self.chance)
     }
 
-    /// The same with these devices: the disk, and the one that is swapped to, unless that is a part of the disk.
+    /// Replaces the devices: the disk, and the one that is swapped to, unless that is a part of the disk.
     #[must_use]
     pub fn with_devices(mut self, disk: Device, swap: Option<Device>) -> VirtualEnv {
-        self.devices = std::iter::once(disk).chain(swap).collect();
+        (self.disk, self.swap) = (disk, swap);
         self
     }
 
-    /// The disk, or the swap device.
-    pub fn device(&self, swap: bool) -> &Device {
-        &self.devices[usize::from(swap && self.devices.len() > 1)]
+    /// The disk.
+    pub fn disk(&self) -> &Device {
+        &self.disk
+    }
+
+    /// The device that is swapped to, which may be the disk.
+    pub fn swap_device(&self) -> &Device {
+        self.swap.as_ref().unwrap_or(&self.disk)
     }
 
     /// Time at which something falls due next; the end of time if nothing does.
@@ -215,7 +223,7 @@ impl VirtualEnv {
         self.ready(waits[wait].task);
     }
 
-    /// The same for a task that gets to run only after a while.
+    /// Ends a wait; its task gets to run only after `delay`.
     fn end_wait_after(&self, delay: Nanos, wait: usize, how: Woken) {
         if delay == 0 {
             return self.end_wait(wait, how);
@@ -262,7 +270,10 @@ impl VirtualEnv {
     }
 
     fn device_of(&self, stream: Stream) -> &Device {
-        self.device(stream == Stream::Swap)
+        match stream {
+            Stream::Files | Stream::Synced => self.disk(),
+            Stream::Swap => self.swap_device(),
+        }
     }
 
     /// Starts writing a page of that many base pages to the disk, or to the swap device.
@@ -342,8 +353,12 @@ impl VirtualEnv {
 /// neighbours merge to.
 const QUEUE_PAGES: Nanos = 256 * 8;
 
-fn stream_of(swap: bool) -> Stream {
-    if swap { Stream::Swap } else { Stream::Files }
+/// What pages that reclaim or a flusher writes belong to.
+const fn stream_of(kind: LruKind) -> Stream {
+    match kind {
+        LruKind::Anon => Stream::Swap,
+        LruKind::File => Stream::Files,
+    }
 }
 
 impl Env for VirtualEnv {
@@ -394,7 +409,7 @@ impl Env for VirtualEnv {
     }
 
     fn congested(&self) -> bool {
-        self.device(false).requests().is_some_and(|requests| requests.congested())
+        self.disk.requests().is_some_and(|requests| requests.congested())
     }
 
     fn preemptions(&self) -> u64 {
@@ -405,8 +420,9 @@ impl Env for VirtualEnv {
         self.flushers_woken.set(self.flushers_woken.get().saturating_add(pages));
     }
 
-    async fn write_room(&self, swap: bool) {
-        let (stream, device) = (stream_of(swap), self.device(swap));
+    async fn write_room(&self, kind: LruKind) {
+        let stream = stream_of(kind);
+        let device = self.device_of(stream);
         if device.requests().is_some() {
             return self.wait_for_request(stream).await;
         }
@@ -422,9 +438,9 @@ impl Env for VirtualEnv {
         self.loops.borrow_mut().ended(self.current.get());
     }
 
-    /// Writes go to a device that takes one after the other: the disk (0) or swap (1).
-    fn start_write(&self, pfn: Pfn, swap: bool, pages: u64) {
-        self.write(pfn, stream_of(swap), pages as u32);
+    /// Writes go to a device that takes one after the other.
+    fn start_write(&self, pfn: Pfn, kind: LruKind, pages: u64) {
+        self.write(pfn, stream_of(kind), pages as u32);
     }
 }
 

@@ -28,7 +28,7 @@ impl<'a> Executor<'a> {
         self.start(env, task, Box::pin(future))
     }
 
-    /// The same for one that works for others: its comings and goings alone are no progress ([`Self::livelock`]).
+    /// Starts a task that works for others: that it goes on is by itself no progress ([`Self::livelock`]). Returns its number.
     pub fn spawn_daemon(&mut self, env: &VirtualEnv, future: impl Future<Output = ()> + 'a) -> TaskId {
         let task = self.new_number();
         self.daemons[task] = true;

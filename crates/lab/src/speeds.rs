@@ -44,27 +44,31 @@ pub struct Speeds {
     pub busy_pages: u64,
 }
 
-/// Orders of magnitude of a 3 GHz machine and a slow disk; nothing here is measured.
+impl Speeds {
+    /// Orders of magnitude of a 3 GHz machine and a slow disk; nothing here is measured.
+    pub const BARE_METAL: Speeds = Speeds {
+        shrink: 500,
+        shrink_folio: 0,
+        shrink_anon: 500,
+        shrink_kswapd: 500,
+        shrink_kswapd_folio: 0,
+        shrink_kswapd_anon: 500,
+        turns: TurnsByJob::NONE,
+        kswapd_latency: None,
+        scan_migrate: 20,
+        scan_free: 10,
+        migrate: 1_500,
+        failed_request: 1_000,
+        slab: 200,
+        swap_write: 46_500,
+        lock_contention: 0,
+        rmap_contention: 0,
+        busy_pages: 0,
+    };
+}
+
 impl Default for Speeds {
     fn default() -> Speeds {
-        Speeds {
-            shrink: 500,
-            shrink_folio: 0,
-            shrink_anon: 500,
-            shrink_kswapd: 500,
-            shrink_kswapd_folio: 0,
-            shrink_kswapd_anon: 500,
-            turns: TurnsByJob::NONE,
-            kswapd_latency: None,
-            scan_migrate: 20,
-            scan_free: 10,
-            migrate: 1_500,
-            failed_request: 1_000,
-            slab: 200,
-            swap_write: 46_500,
-            lock_contention: 0,
-            rmap_contention: 0,
-            busy_pages: 0,
-        }
+        Speeds::BARE_METAL
     }
 }

@@ -63,7 +63,7 @@ impl TurnsByJob {
 pub struct Turns {
     /// CPU time after which a task that has slept loses its CPU. It is entitled to a whole slice, so this is longer than the next.
     pub fresh: Spread,
-    /// The same once it has lost it before without having slept since.
+    /// CPU time after which a task that has lost its CPU before, and has not slept since, loses it again.
     pub again: Spread,
     /// Time until it has a CPU again.
     pub away: Spread,

@@ -2,7 +2,7 @@
 
 use crate::env::VirtualEnv;
 use crate::turns::Job;
-use mm::{Env, Nanos, TaskContext, TaskFlags, Work};
+use mm::{Env, LruKind, Nanos, TaskContext, TaskFlags, Work};
 use pagealloc::CpuId;
 use std::cell::Cell;
 use std::future::Future;
@@ -74,18 +74,20 @@ impl VirtualEnv {
 
     fn cost(&self, task: &TaskContext, work: Work) -> Nanos {
         let kswapd = task.flags.contains(TaskFlags::KSWAPD);
-        let shrink = |anon: bool| match (kswapd, anon) {
-            (false, false) => self.speeds.shrink,
-            (false, true) => self.speeds.shrink_anon,
-            (true, false) => self.speeds.shrink_kswapd,
-            (true, true) => self.speeds.shrink_kswapd_anon,
+        let shrink = |kind| match (kswapd, kind) {
+            (false, LruKind::File) => self.speeds.shrink,
+            (false, LruKind::Anon) => self.speeds.shrink_anon,
+            (true, LruKind::File) => self.speeds.shrink_kswapd,
+            (true, LruKind::Anon) => self.speeds.shrink_kswapd_anon,
         };
         let shrink_folio = if kswapd { self.speeds.shrink_kswapd_folio } else { self.speeds.shrink_folio };
         let per_page = |pages: u32, ns: u64| u64::from(pages) * ns;
         match work {
-            Work::Shrink { scanned, anon: true, .. } => per_page(scanned, shrink(true)),
-            Work::Shrink { scanned, folios, .. } => per_page(scanned, shrink(false)) + u64::from(folios) * shrink_folio,
-            Work::Deactivate(pages) => per_page(pages, shrink(false) / 4),
+            Work::Shrink { scanned, kind: LruKind::Anon, .. } => per_page(scanned, shrink(LruKind::Anon)),
+            Work::Shrink { scanned, kind: LruKind::File, folios, .. } => {
+                per_page(scanned, shrink(LruKind::File)) + u64::from(folios) * shrink_folio
+            }
+            Work::Deactivate(pages) => per_page(pages, shrink(LruKind::File) / 4),
             Work::WalkPageTables(entries) => per_page(entries, self.speeds.scan_migrate) / CHEAPER_IN_A_WALK,
             Work::ShrinkSlab(objects) => per_page(objects, self.speeds.slab),
             Work::ScanMigrate(pages) => per_page(pages, self.speeds.scan_migrate),

@@ -68,7 +68,7 @@ pub(crate) fn lift_ban(policy: &Policy, flags: AllocFlags) -> Option<AllocFlags>
     }
 }
 
-/// The same for requests that leave at step 7 of 8.1, because their mask or their task can't reclaim: they fail in 6.18.
+/// Flags for a last attempt of requests that leave at step 7 of 8.1, because their mask or their task can't reclaim: they fail in 6.18.
 /// Since the fix of 2026 those without direct reclaim that may wake kswapd fragment (13.9); what `PF_MEMALLOC` tasks ask
 /// for without the reserves is left to fail by it, and fragments only where the policy says so.
 pub(crate) fn lift_ban_nonreclaiming(

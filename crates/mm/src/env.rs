@@ -1,6 +1,7 @@
 //! What the machinery needs from its surroundings: time, waiting, CPU time, I/O.
 
 use crate::bits::bitflags_like;
+use crate::lru_kind::LruKind;
 use crate::turn::Turn;
 use core::future::Future;
 use pagealloc::{CpuId, NodeId, Pfn};
@@ -55,8 +56,8 @@ pub enum Work {
         reclaimed: u32,
         /// Folios that these were.
         folios: u32,
-        /// They are anonymous: found by way of page tables, unmapped, given a place on the swap device and written.
-        anon: bool,
+        /// What they hold. Anonymous pages are found by way of page tables, unmapped, given a place on the swap device and written.
+        kind: LruKind,
     },
     /// Pages moved from active to inactive, or to another generation.
     Deactivate(u32),
@@ -136,13 +137,13 @@ pub trait Env {
     fn wake(&self, queue: Queue);
     /// Whether anybody waits on a queue.
     fn has_waiters(&self, queue: Queue) -> bool;
-    /// Starts writing a page of that many base pages to swap or its file. The environment calls `State::end_writeback` when it
-    /// is done.
-    fn start_write(&self, pfn: Pfn, swap: bool, pages: u64);
-    /// Waits while the device that this was written to, swap or disk, has its request queue full: whoever submits writes
+    /// Starts writing a page of that many base pages: anonymous memory to swap, page cache to its file. The environment calls
+    /// `State::end_writeback` when it is done.
+    fn start_write(&self, pfn: Pfn, kind: LruKind, pages: u64);
+    /// Waits while the device that pages of this kind are written to has its request queue full: whoever submits writes
     /// sleeps then.
-    fn write_room(&self, swap: bool) -> impl Future<Output = ()> {
-        let _ = swap;
+    fn write_room(&self, kind: LruKind) -> impl Future<Output = ()> {
+        let _ = kind;
         core::future::ready(())
     }
     /// CPU that the kernel thread that asks runs on at this moment; `usual` where nobody knows better.

@@ -14,7 +14,7 @@
 //!
 //! ```
 //! use mm::reclaim::Shadow;
-//! use mm::{Env, Mm, Nanos, Owner, PageFlags, Queue, References, State, Tag, TaskContext, Woken, Work, World};
+//! use mm::{Env, LruKind, Mm, Nanos, Owner, PageFlags, Queue, References, State, Tag, TaskContext, Woken, Work, World};
 //! use pagealloc::{Counter, CpuId, Geometry, Gfp, Machine, PageAllocator, Pfn, Request, policy};
 //! use std::cell::Cell;
 //! use std::future::{Future, ready};
@@ -42,7 +42,7 @@
 //!     fn has_waiters(&self, _: Queue) -> bool {
 //!         false
 //!     }
-//!     fn start_write(&self, _: Pfn, _: bool, _: u64) {}
+//!     fn start_write(&self, _: Pfn, _: LruKind, _: u64) {}
 //! }
 //!
 //! /// The pages of one file, by number, nobody's but the cache's.
@@ -117,6 +117,7 @@ mod event;
 pub mod kcompactd;
 pub mod kswapd;
 pub mod lru;
+mod lru_kind;
 mod numa;
 pub mod oom;
 mod owner;
@@ -131,6 +132,7 @@ mod turn;
 
 pub use env::{Env, Nanos, Queue, TaskContext, TaskFlags, Woken, Work};
 pub use event::{MmEvent, MmObserver};
+pub use lru_kind::LruKind;
 pub use owner::{ENTRIES_A_TABLE, Owner, References, SHRINK_BATCH, ShrinkControl, Tag};
 pub use pages::{GenBits, PageFlags, Pages};
 pub use state::{Mm, NodeState, State, World, ZoneState};

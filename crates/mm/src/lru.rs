@@ -40,6 +40,7 @@ pub(crate) use tiers::{MAX_REFS, is_full, tier_of, tier_of_uses, uses};
 
 pub(crate) use lists::End;
 
+use crate::lru_kind::LruKind;
 use crate::owner::Tag;
 use crate::pages::{GenBits, PageFlags};
 use crate::state::{State, World};
@@ -154,7 +155,7 @@ impl<W: World> State<W> {
         self.enter(pfn, flags.with(told.unwrap_or(PageFlags::NONE)), tag, GenBits::default());
     }
 
-    /// The same for a page that takes the place of an isolated one, or goes back itself: `bits` tell its uses.
+    /// Puts a page on its list that takes the place of an isolated one, or goes back itself: `bits` tell its uses.
     #[inline]
     pub(crate) fn lru_add_moved(&mut self, pfn: Pfn, flags: PageFlags, tag: Tag, bits: GenBits) {
         self.enter(pfn, flags, tag, bits);
@@ -333,7 +334,7 @@ impl<W: World> State<W> {
     #[cold]
     fn note_scanned(&mut self, pfn: Pfn, flags: PageFlags) {
         let id = self.lruvec_of(self.alloc.zone_of(pfn));
-        let (kind, active) = (usize::from(!flags.contains(PageFlags::ANON)), flags.contains(PageFlags::ACTIVE));
+        let (kind, active) = (LruKind::of(flags), flags.contains(PageFlags::ACTIVE));
         let lru = self.lruvec_mut(id);
         lru.recent_scanned[kind] += 1;
         lru.cost[kind] += u64::from(active);

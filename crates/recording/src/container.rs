@@ -13,7 +13,7 @@ use crate::unpacked::UnpackedFiles;
 /// The most that one file is unpacked to, in bytes: a recording of hours, not a bomb.
 pub const MAX_UNPACKED: u64 = 32 << 30;
 
-/// The same of a file with text other than a trace.
+/// The most that one file with text other than a trace is unpacked to, in bytes.
 pub(crate) const MAX_UNPACKED_TEXT: u64 = 1 << 30;
 
 /// The most memory that an xz stream may ask for to be unpacked, in KiB: twice that of `xz -9`.
@@ -127,7 +127,7 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, Error> {
     read_file_within(path, MAX_UNPACKED)
 }
 
-/// The same of a file that holds at most `limit` bytes unpacked.
+/// Reads a file that holds at most `limit` bytes unpacked.
 pub(crate) fn read_file_within(path: &Path, limit: u64) -> Result<Vec<u8>, Error> {
     let bytes = fs::read(path).map_err(Error::io(path, "reading"))?;
     if path.extension().is_none_or(|extension| extension != "xz") {

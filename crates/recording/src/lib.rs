@@ -37,8 +37,6 @@ pub mod container;
 mod cursor;
 mod cut_recording;
 mod error;
-#[macro_use]
-mod event_table;
 pub mod event;
 mod files;
 pub mod format;

@@ -209,7 +209,7 @@ impl Recording {
         Error::Mismatch { path: self.path.clone(), problem: problem.into() }
     }
 
-    /// The same of one file.
+    /// An error that says why one file does not fit the rest of the recording.
     pub(crate) fn mismatch_of(&self, file: &str, problem: String) -> Error {
         Error::Mismatch { path: self.name_of(file).to_path_buf(), problem: problem.into() }
     }

@@ -1,7 +1,7 @@
 //! The machine as its kernel has just started: what is taken before the scenario begins, and the daemons.
 
 use crate::sim::Sim;
-use crate::spec::MachineSpec;
+use crate::spec::{DeviceTimes, MachineSpec};
 use crate::state::computer::Computer;
 use crate::state::deferred_splits::DeferredSplits;
 use crate::state::dentry::Dentries;
@@ -42,24 +42,23 @@ pub(crate) fn boot(spec: &MachineSpec, policy: &Policy, seed: u64, roots: &[Root
         state.stands_for = (spec.scale.undo(frames), frames);
     }
     let costs = &spec.costs;
-    let device = |swap| {
-        let (page, latency, seek) = spec.device(swap);
+    let device = |DeviceTimes { page, latency, seek, is_given }| {
         let device = Device::new(page, latency);
-        // A device that is described has a scheduler; those of the cost models take turns.
-        let described = if swap { spec.disks.swap } else { spec.disks.disk };
         let batch = BATCH_BYTES / spec.page();
-        match described {
+        match seek {
+            // Devices of the cost models take turns; those that are given have a scheduler.
+            _ if !is_given => device,
+            0 => device.with_scheduling(0, batch),
             // The queue's share of memory stays at any scale, and so does the head's of time.
-            Some(_) if seek > 0 => device.with_scheduling(seek, batch).with_requests(spec.scale.of(batch)),
-            Some(_) => device.with_scheduling(seek, batch),
-            None => device,
+            seek => device.with_scheduling(seek, batch).with_requests(spec.scale.of(batch)),
         }
     };
+    let swap = (!spec.disks.swap_on_disk).then(|| device(spec.swap_device()));
     let env = VirtualEnv::new(clock, costs.speeds, seed)
         .with_cpus(spec.cpus, policy.computer.scheduler, costs.cpu_percent)
         .with_context_switches(costs.context_switch)
         .with_nodes(&spec.machine().cpu_node)
-        .with_devices(device(false), (!spec.disks.swap_on_disk).then(|| device(true)));
+        .with_devices(device(spec.disk()), swap);
     let sim = Sim::new(Mm::new(state, env), spec.clone(), roots);
     sim.take_boot_memory();
     Ok(sim)
@@ -118,7 +117,7 @@ fn computer(spec: &MachineSpec, policy: &Policy, seed: u64) -> Computer {
         journal_release: policy.reclaim.journal_release,
         swaps_huge_pages: match policy.reclaim.swaps_huge_pages {
             SwapsHugePages::Never => false,
-            SwapsHugePages::NotRotating => !spec.rotates(true),
+            SwapsHugePages::NotRotating => !spec.rotates(spec.swap_device()),
             SwapsHugePages::Always => true,
         },
         chance: Chance::new(seed ^ 0x5eed),

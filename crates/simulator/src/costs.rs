@@ -118,25 +118,7 @@ impl Costs {
         virtio: false,
         // Up to 768 entries of 16 processes at some 50 ns, and other CPUs' TLBs flushed: an estimate.
         split_unmaps: 50_000,
-        speeds: Speeds {
-            shrink: 500,
-            shrink_folio: 0,
-            shrink_anon: 500,
-            shrink_kswapd: 500,
-            shrink_kswapd_folio: 0,
-            shrink_kswapd_anon: 500,
-            turns: TurnsByJob::NONE,
-            kswapd_latency: None,
-            failed_request: 1_000,
-            scan_migrate: 20,
-            scan_free: 10,
-            migrate: 1_500,
-            slab: 200,
-            swap_write: 2_000,
-            lock_contention: 0,
-            rmap_contention: 0,
-            busy_pages: 0,
-        },
+        speeds: Speeds { swap_write: 2_000, ..Speeds::BARE_METAL },
     };
 
     /// The same machine with pages of so many bytes: what fills or copies a page, or goes through a table of entries, takes as much longer.

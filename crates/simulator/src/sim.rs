@@ -160,7 +160,7 @@ impl Sim {
         self.mm.env.run(nanos).await;
     }
 
-    /// The same for what a program does outside the kernel.
+    /// CPU time passes that a program uses outside the kernel.
     pub async fn spend_as_user(&self, nanos: Nanos) {
         self.user.set(self.user.get() + nanos);
         self.spend(nanos).await;

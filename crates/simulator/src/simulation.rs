@@ -132,8 +132,8 @@ impl Simulation {
         Run { workload, check: false, sampling: None, told: &|_| ControlFlow::Continue(()) }.run(machine, policy, seed)
     }
 
-    /// The same, followed over time if it is to be sampled. `told` hears each sample as it is taken, and may end the run: tasks end at their
-    /// next operation then, as at the time limit. What happens does not change by being looked at.
+    /// Runs a workload, and follows it over time if `sampling` says how. `told` hears each sample as it is taken, and may end the run:
+    /// tasks end at their next operation then, as at the time limit. What happens does not change by being looked at.
     ///
     /// # Errors
     /// As [`Simulation::run`].
@@ -148,7 +148,7 @@ impl Simulation {
         Run { workload, check: false, sampling, told }.run(machine, policy, seed)
     }
 
-    /// The same with all invariants checked at each sample and at the end.
+    /// Runs a workload to its end, with all invariants checked at each sample and at the end.
     ///
     /// # Errors
     /// When the machine can't be built, or when an invariant breaks.
@@ -206,20 +206,7 @@ impl Run<'_> {
         let env = sim.env();
         let broken = RefCell::new(None);
         let mut executor = Executor::default();
-        start_daemons(&mut executor, &sim.mm, 0);
-        executor.spawn_daemon(env, sim.flush_forever());
-        executor.spawn_daemon(env, sim.commit_forever());
-        executor.spawn_daemon(env, sim.log_forever());
-        executor.spawn_daemon(env, sim.collapse_forever());
-        for reader in 0..sim.trace_readers() {
-            executor.spawn_daemon(env, sim.read_trace_forever(reader));
-        }
-        if sim.mm.state.borrow().owner.xfs.is_some() {
-            executor.spawn_daemon(env, sim.write_metadata_forever());
-            executor.spawn_daemon(env, sim.reclaim_inodes_forever());
-            executor.spawn_daemon(env, sim.log_inodes_forever());
-            executor.spawn_daemon(env, sim.end_writes_forever());
-        }
+        start_kernel_threads(&mut executor, sim);
         executor.spawn_daemon(env, self.sample_forever(sim, at_boot, series, &broken));
         let mut hope = Hope::default();
         while sim.alive.get() > 0 {
@@ -314,6 +301,25 @@ impl Run<'_> {
             sim.stop();
         }
         series.borrow_mut().push(sample);
+    }
+}
+
+/// Starts what runs on the machine beside its processes.
+fn start_kernel_threads<'s>(executor: &mut Executor<'s>, sim: &'s Sim) {
+    let env = sim.env();
+    start_daemons(executor, &sim.mm, 0);
+    executor.spawn_daemon(env, sim.flush_forever());
+    executor.spawn_daemon(env, sim.commit_forever());
+    executor.spawn_daemon(env, sim.log_forever());
+    executor.spawn_daemon(env, sim.collapse_forever());
+    for reader in 0..sim.trace_readers() {
+        executor.spawn_daemon(env, sim.read_trace_forever(reader));
+    }
+    if sim.mm.state.borrow().owner.xfs.is_some() {
+        executor.spawn_daemon(env, sim.write_metadata_forever());
+        executor.spawn_daemon(env, sim.reclaim_inodes_forever());
+        executor.spawn_daemon(env, sim.log_inodes_forever());
+        executor.spawn_daemon(env, sim.end_writes_forever());
     }
 }
 

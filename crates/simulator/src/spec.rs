@@ -58,6 +58,19 @@ impl Boot {
     }
 }
 
+/// How long a device takes, in nanoseconds.
+#[derive(Clone, Copy)]
+pub(crate) struct DeviceTimes {
+    /// For a page.
+    pub page: Nanos,
+    /// Until it answers.
+    pub latency: Nanos,
+    /// For a seek; 0 if it does not rotate.
+    pub seek: Nanos,
+    /// The machine says so; otherwise it is what the cost model has.
+    pub is_given: bool,
+}
+
 /// What the machine's files lie on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disks {
@@ -261,9 +274,9 @@ impl MachineSpec {
         (self.memory >> self.geometry.page_shift) as u32
     }
 
-    /// Whether the disk, or the swap device, tells the kernel that it rotates: much is read ahead of it then.
-    pub(crate) fn rotates(&self, swap: bool) -> bool {
-        self.device(swap).2 > 0 || self.costs.virtio
+    /// Whether a device tells the kernel that it rotates: much is read ahead of it then.
+    pub(crate) fn rotates(&self, device: DeviceTimes) -> bool {
+        device.seek > 0 || self.costs.virtio
     }
 
     /// The same machine at its full size.
@@ -272,16 +285,24 @@ impl MachineSpec {
         MachineSpec { memory, scale: Scale::FULL, ..self.clone() }
     }
 
-    /// Nanoseconds that the disk, or the swap device, takes for a page, until it answers, and for a seek.
-    pub(crate) fn device(&self, swap: bool) -> (Nanos, Nanos, Nanos) {
-        let of_its_own = swap && !self.disks.swap_on_disk;
-        let (given, (page, latency)) =
-            if of_its_own { (self.disks.swap, self.costs.swap) } else { (self.disks.disk, self.costs.disk) };
-        // The cost model's figures are for 4 KiB.
-        let own = (page * (self.page() / 4096), latency, 0);
-        given.map_or(own, |speed| {
-            let page = self.page() * 1_000 / u64::from(speed.mb_s.get());
-            (page, u64::from(speed.latency_us) * 1_000, u64::from(speed.seek_us) * 1_000)
+    /// The disk.
+    pub(crate) fn disk(&self) -> DeviceTimes {
+        self.times_of(self.disks.disk, self.costs.disk)
+    }
+
+    /// The device that is swapped to, which may be the disk.
+    pub(crate) fn swap_device(&self) -> DeviceTimes {
+        if self.disks.swap_on_disk { self.disk() } else { self.times_of(self.disks.swap, self.costs.swap) }
+    }
+
+    /// A device's times: those that it is given, or else the cost model's, which are for 4 KiB.
+    fn times_of(&self, given: Option<DeviceSpeed>, (page, latency): (Nanos, Nanos)) -> DeviceTimes {
+        let own = DeviceTimes { page: page * (self.page() / 4096), latency, seek: 0, is_given: false };
+        given.map_or(own, |speed| DeviceTimes {
+            page: self.page() * 1_000 / u64::from(speed.mb_s.get()),
+            latency: u64::from(speed.latency_us) * 1_000,
+            seek: u64::from(speed.seek_us) * 1_000,
+            is_given: true,
         })
     }
 

@@ -1,7 +1,7 @@
 //! The computer as its processes see it: operations become calls of the simulated kernel.
 
 use crate::errno::{BADF, FAULT, FBIG, INVAL, NOMEM};
-use crate::memory::process::IMAGE;
+use crate::memory::process::{IMAGE, Zap};
 use crate::sim::Sim;
 use crate::state::address_space::{Backing, Pid};
 use crate::state::file::BLOCK_DEVICE;
@@ -86,7 +86,7 @@ impl Task<'_> {
     /// A number that is used again: what it stood for is unmapped.
     async fn unmap_before(&self, region: RegionId) -> Result<(), Errno> {
         let Ok(whole) = self.length(region) else { return Ok(()) };
-        self.sim.zap(self.pid, region, 0, whole, true).await?;
+        self.sim.zap(self.pid, region, 0, whole, Zap::Addresses).await?;
         self.sim.release_file_map(self.pid, region);
         self.sim.with_process(self.pid, |process| process.forget_region(region))
     }
@@ -110,7 +110,7 @@ impl Task<'_> {
                 sim.map_file(pid, region, sim.page_size().fill(bytes), Backing { file: file.0, mapping }).await?;
             }
             Op::Advise { region, advice: Advice::DontNeed } => {
-                sim.zap(pid, region, 0, self.length(region)?, false).await?;
+                sim.zap(pid, region, 0, self.length(region)?, Zap::Pages).await?;
             }
             Op::Advise { region, advice } => {
                 sim.with_process(pid, |process| process.regions.get_mut(&region).map(|of| of.advice = Some(advice)))?
@@ -120,7 +120,7 @@ impl Task<'_> {
             Op::Unmap { bytes: 0, .. } => return Err(INVAL),
             Op::Unmap { region, offset, bytes } => {
                 let (first, count) = self.range(region, offset, bytes)?;
-                sim.zap(pid, region, first, count, true).await?;
+                sim.zap(pid, region, first, count, Zap::Addresses).await?;
                 if count == self.length(region)? {
                     sim.release_file_map(pid, region);
                 }

@@ -49,6 +49,18 @@ impl Targets {
     }
 }
 
+/// What direct compaction is asked for, in whatever zone (11.3).
+#[derive(Clone, Copy)]
+pub(super) struct DirectCompaction<'a> {
+    pub request: &'a Request,
+    /// Flags of the attempts that it is for.
+    pub flags: AllocFlags,
+    pub priority: CompactPriority,
+    /// Order that it works for, which may exceed the request's (13.9).
+    pub order: Order,
+    pub task: &'a TaskContext,
+}
+
 /// Input and progress of one run over one zone (11.2, 11.4).
 #[derive(Debug)]
 pub(crate) struct CompactControl {
@@ -217,15 +229,8 @@ impl<W: World> State<W> {
     }
 
     /// Direct compaction's row of 11.2.
-    pub(crate) fn direct_control(
-        &self,
-        request: &Request,
-        flags: AllocFlags,
-        priority: CompactPriority,
-        order: Order,
-        zone: ZoneId,
-        task: &TaskContext,
-    ) -> CompactControl {
+    pub(super) fn direct_control(&self, asked: &DirectCompaction<'_>, zone: ZoneId) -> CompactControl {
+        let &DirectCompaction { request, flags, priority, order, task } = asked;
         let full = priority == CompactPriority::SyncFull;
         let mode = if priority == CompactPriority::Async { CompactMode::Async } else { CompactMode::SyncLight };
         // Kernel threads have what they free taken by whoever comes, as khugepaged does (`task_capc`).

@@ -3,6 +3,7 @@
 use super::control::Source;
 use super::{COMPACT_CLUSTER_MAX, CompactControl, CompactMode};
 use crate::event::{MmEvent, MmObserver};
+use crate::lru_kind::LruKind;
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use pagealloc::policy::{CachedPositions, SkipOnFailure};
@@ -265,8 +266,8 @@ impl<W: World> State<W> {
     /// Changes `nr_isolated_anon` or `nr_isolated_file` of the page's node.
     pub(super) fn account_isolated(&mut self, pfn: Pfn, pages: i64) {
         let node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node;
-        let file = !self.pages.flags(pfn).contains(PageFlags::ANON);
-        self.nodes[node.index()].reclaim.isolated[usize::from(file)] += pages;
+        let kind = LruKind::of(self.pages.flags(pfn));
+        self.nodes[node.index()].reclaim.isolated[kind] += pages;
     }
 
     fn account_batch(&mut self, control: &CompactControl) {

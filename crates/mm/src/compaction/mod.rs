@@ -43,6 +43,7 @@ mod suitable;
 mod zone;
 
 pub(crate) use control::CompactControl;
+use control::DirectCompaction;
 pub use effort::{CompactMode, CompactPriority, CompactResult};
 pub use progress::ZoneCompaction;
 pub(crate) use suitable::Compactor;
@@ -86,7 +87,7 @@ impl<W: World> Mm<W> {
         let began = self.yields_from(priority == CompactPriority::Async);
         for index in 0.. {
             let Some(zone) = self.state.borrow().alloc.zonelist(request, index) else { break };
-            let ran = self.compact_for(request, flags, priority, order, zone, task).await;
+            let ran = self.compact_for(&DirectCompaction { request, flags, priority, order, task }, zone).await;
             overall = overall.max(ran.status);
             if ran.status == CompactResult::Success {
                 return (overall, ran.page);
@@ -100,21 +101,14 @@ impl<W: World> Mm<W> {
     }
 
     /// One zone of 11.3.
-    async fn compact_for(
-        &self,
-        request: &Request,
-        flags: AllocFlags,
-        priority: CompactPriority,
-        order: Order,
-        zone: ZoneId,
-        task: &TaskContext,
-    ) -> Ran {
+    async fn compact_for(&self, asked: &DirectCompaction<'_>, zone: ZoneId) -> Ran {
+        let &DirectCompaction { priority, order, .. } = asked;
         let per_zone = self.state.borrow().alloc.policy.compaction.defer_per_zone;
         let deferrable = per_zone && priority != CompactPriority::SyncFull;
         if deferrable && self.state.borrow_mut().compaction_deferred(zone, order) {
             return Ran { status: CompactResult::Deferred, page: None, served: false };
         }
-        let mut control = self.state.borrow().direct_control(request, flags, priority, order, zone, task);
+        let mut control = self.state.borrow().direct_control(asked, zone);
         let mut status = self.compact_zone(&mut control).await;
         if control.captured.is_some() {
             status = CompactResult::Success;

@@ -76,7 +76,7 @@ impl<W: World> State<W> {
         self.above_high_mark(zone, order, gap, highest) && (order == 0 || self.compactable(zone, order, highest))
     }
 
-    /// The same when it is decided whether to wake kswapd: 4.6, too, asks for the order then (own knowledge).
+    /// zone_balanced as it decides whether to wake kswapd: 4.6, too, asks for the order then (own knowledge).
     pub(super) fn zone_balanced_for_caller(&mut self, zone: ZoneId, order: Order) -> bool {
         if self.alloc.policy.kswapd.kcompactd {
             return self.above_high_mark(zone, order, 0, ZoneType::Dma);

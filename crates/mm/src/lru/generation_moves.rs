@@ -3,6 +3,7 @@
 use super::generations::{Generations, index_of};
 use super::lists::{End, LruList};
 use super::tiers::{MAX_REFS, uses};
+use crate::lru_kind::LruKind;
 use crate::pages::{GenBits, PageFlags};
 use crate::state::{State, World};
 use pagealloc::policy::GenerationRules;
@@ -14,8 +15,7 @@ struct Spot {
     node: usize,
     zone: ZoneId,
     zone_type: usize,
-    /// 0 anon, 1 file.
-    kind: usize,
+    kind: LruKind,
     /// Base pages.
     pages: u64,
 }
@@ -49,7 +49,7 @@ impl<W: World> State<W> {
             node: info.node.index(),
             zone,
             zone_type: info.kind as usize,
-            kind: usize::from(!self.pages.flags(pfn).contains(PageFlags::ANON)),
+            kind: LruKind::of(self.pages.flags(pfn)),
             pages: 1 << self.alloc.frames.order(pfn),
         }
     }
@@ -148,10 +148,10 @@ impl<W: World> State<W> {
             let generations = &self.nodes[info.node.index()].generations;
             let mut pages = [0; 4];
             for (generation, kinds) in generations.pages.iter().enumerate() {
-                for (kind, zones) in kinds.iter().enumerate() {
+                for kind in LruKind::ALL {
                     let list = gauge(kind, generations.is_active(generation)) as usize;
-                    pages[list] += zones[info.kind as usize];
-                    sums[list] += zones[info.kind as usize];
+                    pages[list] += kinds[kind][info.kind as usize];
+                    sums[list] += kinds[kind][info.kind as usize];
                 }
             }
             self.zones[zone.index()].lru_pages[..4].copy_from_slice(&pages);
@@ -161,11 +161,8 @@ impl<W: World> State<W> {
 }
 
 /// The classic list that a generation's pages count as.
-const fn gauge(kind: usize, active: bool) -> LruList {
-    match active {
-        true => LruList::active(kind != 0),
-        false => LruList::inactive(kind != 0),
-    }
+const fn gauge(kind: LruKind, active: bool) -> LruList {
+    if active { LruList::active(kind) } else { LruList::inactive(kind) }
 }
 
 // ---- uses
@@ -229,9 +226,8 @@ impl<W: World> State<W> {
     /// A page of the oldest generation moves to the next, unless it was promoted: its generation then. It loses its
     /// uses.
     pub(crate) fn grow_younger(&mut self, pfn: Pfn, rules: GenerationRules) -> usize {
-        let flags = self.pages.flags(pfn);
         let node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node;
-        let oldest = self.generations(node).min_seq[usize::from(!flags.contains(PageFlags::ANON))];
+        let oldest = self.generations(node).min_seq[LruKind::of(self.pages.flags(pfn))];
         let generation = self.pages.bits(pfn).generation();
         if generation != index_of(oldest) {
             return generation;

@@ -4,6 +4,7 @@
 //! kind's own. A page is counted in the generation that its bits name, but hangs on the list of its *home* generation:
 //! promotion changes the count at once, and the list when eviction meets the page.
 
+use crate::lru_kind::LruKind;
 use crate::pages::PageFlags;
 use crate::reclaim::tier_feedback::TierFeedback;
 use crate::reclaim::walk::Walk;
@@ -14,11 +15,12 @@ use pagealloc::{FrameList, NR_ZONE_TYPES};
 pub const MIN_NR_GENS: u64 = 2;
 /// Most generations of a kind.
 pub const MAX_NR_GENS: u64 = 4;
-/// The generations of a node.
+
+/// The generations of a node. Arrays of two are indexed by [`LruKind`].
 pub struct Generations {
     /// The youngest.
     pub max_seq: u64,
-    /// The oldest of each kind: 0 anon, 1 file.
+    /// The oldest of each kind.
     pub min_seq: [u64; 2],
     /// Lists by generation (sequence modulo 4), kind and zone type.
     pub lists: [[[FrameList; NR_ZONE_TYPES]; 2]; MAX_NR_GENS as usize],
@@ -51,7 +53,7 @@ pub const fn index_of(seq: u64) -> usize {
 
 impl Generations {
     /// Number of generations of a kind.
-    pub fn nr_gens(&self, kind: usize) -> u64 {
+    pub fn nr_gens(&self, kind: LruKind) -> u64 {
         self.max_seq - self.min_seq[kind] + 1
     }
 
@@ -63,7 +65,7 @@ impl Generations {
 
     /// Sequence of the generation that a page of these flags enters (3). `oldest`: it is to be evicted next.
     pub fn entry_seq(&self, flags: PageFlags, oldest: bool, rules: GenerationRules) -> u64 {
-        let min_seq = self.min_seq[usize::from(!flags.contains(PageFlags::ANON))];
+        let min_seq = self.min_seq[LruKind::of(flags)];
         let active = flags.contains(PageFlags::ACTIVE);
         let unready = flags.contains(PageFlags::ANON) && !flags.contains(PageFlags::SWAPCACHE)
             || flags.contains(PageFlags::RECLAIM) && flags.intersects(PageFlags::DIRTY.with(PageFlags::WRITEBACK));

@@ -1,12 +1,8 @@
 //! A set of LRU lists (the kernel's `lruvec`), and what reclaim remembers about it.
 
+use crate::lru_kind::LruKind;
 use crate::pages::PageFlags;
 use pagealloc::{FrameList, Frames, NodeId, Pfn, ZoneId};
-
-/// Index of a kind of pages in arrays of two.
-pub(crate) const ANON: usize = 0;
-/// Index of the other kind.
-pub(crate) const FILE: usize = 1;
 
 /// A list by number: bit 0 active, bit 1 file; 4 unevictable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
@@ -40,13 +36,19 @@ impl LruList {
     }
 
     /// The inactive list of a kind.
-    pub const fn inactive(file: bool) -> LruList {
-        if file { LruList::InactiveFile } else { LruList::InactiveAnon }
+    pub const fn inactive(kind: LruKind) -> LruList {
+        match kind {
+            LruKind::Anon => LruList::InactiveAnon,
+            LruKind::File => LruList::InactiveFile,
+        }
     }
 
     /// The active list of a kind.
-    pub const fn active(file: bool) -> LruList {
-        if file { LruList::ActiveFile } else { LruList::ActiveAnon }
+    pub const fn active(kind: LruKind) -> LruList {
+        match kind {
+            LruKind::Anon => LruList::ActiveAnon,
+            LruKind::File => LruList::ActiveFile,
+        }
     }
 
     /// Whether this is an active list.
@@ -54,9 +56,12 @@ impl LruList {
         matches!(self, LruList::ActiveAnon | LruList::ActiveFile)
     }
 
-    /// Whether it holds page cache (the unevictable list holds both).
-    pub const fn is_file(self) -> bool {
-        matches!(self, LruList::InactiveFile | LruList::ActiveFile)
+    /// What an evictable list holds. The unevictable list holds both, and counts as anon here.
+    pub(crate) const fn kind(self) -> LruKind {
+        match self {
+            LruList::InactiveFile | LruList::ActiveFile => LruKind::File,
+            LruList::InactiveAnon | LruList::ActiveAnon | LruList::Unevictable => LruKind::Anon,
+        }
     }
 
     /// The name as tracepoints print it.
@@ -80,7 +85,7 @@ pub enum LruvecId {
     Zone(ZoneId),
 }
 
-/// A set of five lists with what reclaim remembers about it. Arrays of two are indexed by kind: 0 anon, 1 file.
+/// A set of five lists with what reclaim remembers about it. Arrays of two are indexed by [`LruKind`].
 #[derive(Default)]
 pub struct LruState {
     /// Lists of heads.

@@ -1,9 +1,9 @@
 //! When do generations age, and what does it change? (docs/mglru.md, 4)
 
 use super::page_tables::Tables;
-use super::{ANON, FILE};
 use crate::env::{Env, Nanos, TaskContext, Work};
 use crate::lru::{End, MAX_NR_GENS, MIN_NR_GENS, index_of, is_full, tier_of};
+use crate::lru_kind::LruKind::{self, Anon, File};
 use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
@@ -34,8 +34,8 @@ impl<W: World> Mm<W> {
 }
 
 /// Kinds that may be evicted under a swappiness.
-pub(super) fn evictable_kinds(swappiness: u64) -> core::ops::RangeInclusive<usize> {
-    if swappiness == 0 { FILE..=FILE } else { ANON..=FILE }
+pub(super) const fn evictable_kinds(swappiness: u64) -> &'static [LruKind] {
+    if swappiness == 0 { &[File] } else { &LruKind::ALL }
 }
 
 impl<W: World> State<W> {
@@ -94,7 +94,7 @@ impl<W: World> State<W> {
     /// moved for that.
     fn inc_max_seq(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules) -> u32 {
         let mut moved = 0;
-        for kind in [FILE, ANON] {
+        for kind in [File, Anon] {
             if self.generations(node).nr_gens(kind) == MAX_NR_GENS {
                 moved += self.inc_min_seq(node, kind, swappiness, rules);
             }
@@ -106,7 +106,7 @@ impl<W: World> State<W> {
 
     /// Gives up a kind's oldest generation by moving its pages to the next, so that cold and hot pages don't swap places;
     /// a kind that can't be evicted stays as it is. Base pages moved.
-    fn inc_min_seq(&mut self, node: NodeId, kind: usize, swappiness: u64, rules: GenerationRules) -> u32 {
+    fn inc_min_seq(&mut self, node: NodeId, kind: LruKind, swappiness: u64, rules: GenerationRules) -> u32 {
         let mut moved = 0;
         if evictable_kinds(swappiness).contains(&kind) {
             let oldest = index_of(self.generations(node).min_seq[kind]);
@@ -123,7 +123,7 @@ impl<W: World> State<W> {
         moved
     }
 
-    fn move_on(&mut self, node: NodeId, pfn: Pfn, kind: usize, rules: GenerationRules) {
+    fn move_on(&mut self, node: NodeId, pfn: Pfn, kind: LruKind, rules: GenerationRules) {
         let (flags, bits) = (self.pages.flags(pfn), self.pages.bits(pfn));
         let generation = self.grow_younger(pfn, rules);
         self.rehang(pfn, generation, End::Tail);
@@ -137,7 +137,7 @@ impl<W: World> State<W> {
     pub(super) fn drop_empty_generations(&mut self, node: NodeId, swappiness: u64, rules: GenerationRules) -> bool {
         let generations = self.generations_mut(node);
         let (max_seq, mut min_seq) = (generations.max_seq, generations.min_seq);
-        for kind in evictable_kinds(swappiness) {
+        for &kind in evictable_kinds(swappiness) {
             let is_empty = |seq: u64| generations.lists[index_of(seq)][kind].iter().all(|list| list.is_empty());
             while min_seq[kind] + MIN_NR_GENS <= max_seq && is_empty(min_seq[kind]) {
                 min_seq[kind] += 1;
@@ -146,13 +146,13 @@ impl<W: World> State<W> {
         if swappiness > 0 {
             min_seq = if rules.kinds_apart {
                 let held = hold_together(min_seq, max_seq);
-                [ANON, FILE].map(|kind| held[kind].max(generations.min_seq[kind]))
+                LruKind::ALL.map(|kind| held[kind].max(generations.min_seq[kind]))
             } else {
                 anon_not_younger(min_seq, generations.min_seq)
             };
         }
         let mut dropped = false;
-        for kind in [ANON, FILE] {
+        for kind in LruKind::ALL {
             if min_seq[kind] != generations.min_seq[kind] {
                 generations.feedback[kind].carry_over();
                 generations.min_seq[kind] = min_seq[kind];
@@ -166,9 +166,9 @@ impl<W: World> State<W> {
     pub(super) fn evictable_min_seq(&self, node: NodeId, swappiness: u64, rules: GenerationRules) -> u64 {
         let min_seq = self.generations(node).min_seq;
         match (swappiness, rules.kinds_apart) {
-            (0, _) => min_seq[FILE],
-            (_, true) => min_seq[ANON].min(min_seq[FILE]),
-            (_, false) => min_seq[ANON],
+            (0, _) => min_seq[File],
+            (_, true) => min_seq[Anon].min(min_seq[File]),
+            (_, false) => min_seq[Anon],
         }
     }
 }
@@ -177,16 +177,16 @@ impl<W: World> State<W> {
 /// that pages that leave the younger two find a generation to go to.
 fn hold_together(mut min_seq: [u64; 2], max_seq: u64) -> [u64; 2] {
     let last = max_seq - MIN_NR_GENS;
-    if min_seq[ANON] > last && min_seq[FILE] < last {
-        min_seq[ANON] = last;
-    } else if min_seq[FILE] > last && min_seq[ANON] < last {
-        min_seq[FILE] = last;
+    if min_seq[Anon] > last && min_seq[File] < last {
+        min_seq[Anon] = last;
+    } else if min_seq[File] > last && min_seq[Anon] < last {
+        min_seq[File] = last;
     }
     min_seq
 }
 
 /// Anon's oldest generation is never younger than file's, which can always be evicted.
 fn anon_not_younger(min_seq: [u64; 2], before: [u64; 2]) -> [u64; 2] {
-    let anon = min_seq[ANON].min(min_seq[FILE]);
-    [anon, before[FILE].max(anon)]
+    let anon = min_seq[Anon].min(min_seq[File]);
+    [anon, before[File].max(anon)]
 }

@@ -4,20 +4,32 @@ use super::aging::evictable_kinds;
 use super::isolate::Taken;
 use super::page_out::Rules;
 use super::tier_feedback::choose_kind;
-use super::{Batch, FILE, ScanControl};
+use super::{Batch, ScanControl};
 use crate::env::{Env, Nanos, TaskContext};
 use crate::lru::{End, MIN_NR_GENS, index_of, is_full, tier_of};
+use crate::lru_kind::LruKind;
 use crate::owner::Owner;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
 use pagealloc::policy::{FlusherWake, GenerationRules, PassQuota};
-use pagealloc::{Counter, FrameList, Gfp, NR_ZONE_TYPES, NodeId, Pfn, ZoneId, ZoneType};
+use pagealloc::{Counter, FrameList, Frames, Gfp, NR_ZONE_TYPES, NodeId, Pfn, ZoneType};
 
 /// Pages that a batch takes: it ends with the page that reaches this number.
 pub(super) const MIN_BATCH: u32 = 64;
 /// Pages that a batch looks at, at most.
 const MAX_BATCH: u64 = 4096;
+
+/// What a batch looks for.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    node: NodeId,
+    kind: LruKind,
+    /// The highest tier that is not protected.
+    tier: usize,
+    rules: GenerationRules,
+    sc: &'a ScanControl,
+}
 
 /// What a batch looked at.
 #[derive(Default)]
@@ -94,7 +106,7 @@ impl<W: World> Mm<W> {
     pub(super) async fn end_batch(
         &self,
         node: NodeId,
-        kind: usize,
+        kind: LruKind,
         batch: &Batch,
         mut writes: Vec<Pfn>,
         sc: &mut ScanControl,
@@ -102,14 +114,14 @@ impl<W: World> Mm<W> {
     ) {
         sc.nr_scanned += u64::from(batch.scanned);
         sc.nr_reclaimed += u64::from(batch.reclaimed);
-        self.settle_batch(batch, kind != FILE, &mut writes, task).await;
+        self.settle_batch(batch, kind, &mut writes, task).await;
         self.state.borrow_mut().nodes[node.index()].reclaim.writes = writes;
     }
 }
 
 impl Met {
-    fn note(&mut self, scan: &Scan, kind: usize) {
-        if kind == FILE {
+    fn note(&mut self, scan: &Scan, kind: LruKind) {
+        if kind == LruKind::File {
             self.file += u64::from(scan.taken + scan.dirty);
         }
         self.unqueued_dirty += u64::from(scan.unqueued);
@@ -135,38 +147,32 @@ impl<W: World> State<W> {
         rules: GenerationRules,
         (sc, met): (&ScanControl, &mut Met),
         now: Nanos,
-    ) -> (Scan, usize) {
+    ) -> (Scan, LruKind) {
         let fresh = || Scan { remaining: quota, now, ..Scan::default() };
         let generations = self.generations(node);
-        let (mut kind, mut tier) = choose_kind(&generations.feedback, generations.min_seq, swappiness, rules);
-        let mut scan = self.scan_oldest(node, kind, tier, rules, sc, fresh());
+        let (mut kind, tier) = choose_kind(&generations.feedback, generations.min_seq, swappiness, rules);
+        let wanted = Wanted { node, kind, tier, rules, sc };
+        let mut scan = self.scan_oldest(&wanted, fresh());
         met.note(&scan, kind);
         let in_vain = if rules.quota == PassQuota::Once && scan.taken == 0 { scan.looked_at } else { 0 };
-        if (in_vain > 0 || scan.progress(rules) == 0) && evictable_kinds(swappiness).contains(&(1 - kind)) {
-            kind = if in_vain > 0 { kind } else { 1 - kind };
-            tier = self.generations(node).feedback[kind].evictable_tier(rules);
-            scan = self.scan_oldest(node, kind, tier, rules, sc, Scan { in_vain, ..fresh() });
+        if (in_vain > 0 || scan.progress(rules) == 0) && evictable_kinds(swappiness).contains(&kind.other()) {
+            kind = if in_vain > 0 { kind } else { kind.other() };
+            let tier = self.generations(node).feedback[kind].evictable_tier(rules);
+            scan = self.scan_oldest(&Wanted { kind, tier, ..wanted }, Scan { in_vain, ..fresh() });
             met.note(&scan, kind);
         }
         (scan, kind)
     }
 
     /// Looks at pages from the tails of a kind's oldest generation, the highest zone of the request first.
-    fn scan_oldest(
-        &mut self,
-        node: NodeId,
-        kind: usize,
-        tier: usize,
-        rules: GenerationRules,
-        sc: &ScanControl,
-        mut scan: Scan,
-    ) -> Scan {
+    fn scan_oldest(&mut self, wanted: &Wanted, mut scan: Scan) -> Scan {
+        let &Wanted { node, kind, sc, .. } = wanted;
         if self.generations(node).nr_gens(kind) <= MIN_NR_GENS {
             return scan;
         }
         for back in 0..NR_ZONE_TYPES {
             let zone = (sc.reclaim_idx as usize + NR_ZONE_TYPES - back) % NR_ZONE_TYPES;
-            self.scan_zone(node, kind, zone, tier, rules, sc, &mut scan);
+            self.scan_zone(wanted, zone, &mut scan);
             if scan.remaining == 0 || scan.taken >= MIN_BATCH {
                 break;
             }
@@ -175,17 +181,8 @@ impl<W: World> State<W> {
         scan
     }
 
-    #[allow(clippy::too_many_arguments)] // What a scan knows, passed down one level.
-    fn scan_zone(
-        &mut self,
-        node: NodeId,
-        kind: usize,
-        zone: usize,
-        tier: usize,
-        rules: GenerationRules,
-        sc: &ScanControl,
-        scan: &mut Scan,
-    ) {
+    fn scan_zone(&mut self, wanted: &Wanted, zone: usize, scan: &mut Scan) {
+        let &Wanted { node, kind, rules, sc, .. } = wanted;
         let oldest = index_of(self.generations(node).min_seq[kind]);
         let (mut aside, mut skipped) = (FrameList::default(), 0);
         while scan.remaining > 0 && scan.taken.max(skipped) < MIN_BATCH {
@@ -193,68 +190,62 @@ impl<W: World> State<W> {
             let pages = 1 << self.alloc.frames.order(pfn);
             scan.looked_at += pages;
             scan.remaining -= 1;
-            if self.sort(node, pfn, kind, tier, rules, sc, scan) {
+            if self.sort(wanted, pfn, scan) {
                 scan.sorted += pages;
             } else if self.may_take(pfn, sc, rules) {
                 self.isolate_from_generation(pfn, rules);
                 scan.pages.push_head(&mut self.alloc.frames, pfn);
                 scan.taken += pages;
             } else {
-                self.generations_mut_list(node, oldest, kind, zone, |list, frames| list.remove(frames, pfn));
-                aside.push_head(&mut self.alloc.frames, pfn);
+                let (list, frames) = self.list_and_frames(node, oldest, kind, zone);
+                list.remove(frames, pfn);
+                aside.push_head(frames, pfn);
                 skipped += pages;
             }
         }
         while let Some(pfn) = aside.pop_tail(&mut self.alloc.frames) {
-            self.generations_mut_list(node, oldest, kind, zone, |list, frames| list.push_head(frames, pfn));
+            let (list, frames) = self.list_and_frames(node, oldest, kind, zone);
+            list.push_head(frames, pfn);
         }
         self.alloc.vmstat.add(Counter::pgskip(ZoneType::ALL[zone]), u64::from(skipped));
     }
 
-    fn generations_mut_list(
+    fn list_and_frames(
         &mut self,
         node: NodeId,
         generation: usize,
-        kind: usize,
+        kind: LruKind,
         zone: usize,
-        change: impl FnOnce(&mut FrameList, &mut pagealloc::Frames),
-    ) {
-        let list = &mut self.nodes[node.index()].generations.lists[generation][kind][zone];
-        change(list, &mut self.alloc.frames);
+    ) -> (&mut FrameList, &mut Frames) {
+        (&mut self.nodes[node.index()].generations.lists[generation][kind][zone], &mut self.alloc.frames)
     }
 
     /// Puts a page where it belongs if that is not the oldest generation: promoted pages, those of protected tiers, of
     /// zones that the request can't use, and page cache that has to be written first.
-    #[allow(clippy::too_many_arguments)]
-    fn sort(
-        &mut self,
-        node: NodeId,
-        pfn: Pfn,
-        kind: usize,
-        evictable_tier: usize,
-        rules: GenerationRules,
-        sc: &ScanControl,
-        scan: &mut Scan,
-    ) -> bool {
+    fn sort(&mut self, wanted: &Wanted, pfn: Pfn, scan: &mut Scan) -> bool {
+        let &Wanted { node, kind, rules, sc, .. } = wanted;
         let pages = 1 << self.alloc.frames.order(pfn);
         let generation = self.pages.bits(pfn).generation();
         if generation != index_of(self.generations(node).min_seq[kind]) {
             self.rehang(pfn, generation, End::Head);
             return true;
         }
-        if kind == FILE {
+        if kind == LruKind::File {
             self.catch_up_on_uses(pfn, scan.now);
         }
         let (flags, bits) = (self.pages.flags(pfn), self.pages.bits(pfn));
         let (tier, full) = (tier_of(flags, bits, rules), is_full(flags, bits, rules));
-        if tier > evictable_tier || full {
+        if tier > wanted.tier || full {
             let next = self.grow_younger(pfn, rules);
             // The next one's head since 6.14.
             self.rehang(pfn, next, if rules.second_look { End::Head } else { End::Tail });
-            self.note_protected(node, kind, tier, pages, full, rules);
+            self.count_activated(kind, pages, rules);
+            if !(rules.second_look && full) {
+                self.generations_mut(node).feedback[kind].note_protected(tier, pages);
+            }
             return true;
         }
-        let zone: ZoneId = self.alloc.zone_of(pfn);
+        let zone = self.alloc.zone_of(pfn);
         if self.alloc.zone_info(zone).kind > sc.reclaim_idx {
             let next = self.grow_younger(pfn, rules);
             self.rehang(pfn, next, End::Tail);
@@ -264,11 +255,11 @@ impl<W: World> State<W> {
             return false;
         }
         let (dirty, writeback) = (flags.contains(PageFlags::DIRTY), flags.contains(PageFlags::WRITEBACK));
-        if kind == FILE && dirty {
+        if kind == LruKind::File && dirty {
             scan.dirty += pages as u32;
             scan.unqueued += if writeback { 0 } else { pages as u32 };
         }
-        if writeback || kind == FILE && dirty {
+        if writeback || kind == LruKind::File && dirty {
             let next = self.grow_younger(pfn, rules);
             self.pages.add_flags(pfn, PageFlags::RECLAIM);
             self.rehang(pfn, next, End::Head);
@@ -284,24 +275,12 @@ impl<W: World> State<W> {
         }
     }
 
-    fn note_protected(
-        &mut self,
-        node: NodeId,
-        kind: usize,
-        tier: usize,
-        pages: u64,
-        full: bool,
-        rules: GenerationRules,
-    ) {
+    /// Counts protected pages as activated, up to 6.2; from then on refaults are counted.
+    fn count_activated(&mut self, kind: LruKind, pages: u64, rules: GenerationRules) {
         if !rules.node_at_once {
-            // Up to 6.2; from then on refaults are counted.
-            let counter = if kind == FILE { Counter::WorkingsetActivateFile } else { Counter::WorkingsetActivateAnon };
-            self.alloc.vmstat.add(counter, pages);
+            let counters = [Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile];
+            self.alloc.vmstat.add(counters[kind], pages);
         }
-        if rules.second_look && full {
-            return;
-        }
-        self.generations_mut(node).feedback[kind].note_protected(tier, pages);
     }
 
     /// Whether the run may take the page: without I/O, only what needs none, where dirty pages are not judged like others.
@@ -312,9 +291,9 @@ impl<W: World> State<W> {
         (sc.gfp.contains(Gfp::IO) || !needs_io) && (sc.may_unmap || !flags.contains(PageFlags::MAPPED))
     }
 
-    fn count_scan(&mut self, kind: usize, sc: &ScanControl, scan: &Scan) {
+    fn count_scan(&mut self, kind: LruKind, sc: &ScanControl, scan: &Scan) {
         let (by_whom, _) = sc.counters();
-        let of_what = if kind == FILE { Counter::PgscanFile } else { Counter::PgscanAnon };
+        let of_what = [Counter::PgscanAnon, Counter::PgscanFile][kind];
         let vmstat = &mut self.alloc.vmstat;
         vmstat.add(by_whom, u64::from(scan.taken));
         vmstat.add(of_what, u64::from(scan.taken));
@@ -326,7 +305,7 @@ impl<W: World> State<W> {
         &mut self,
         node: NodeId,
         scan: Scan,
-        kind: usize,
+        kind: LruKind,
         sc: &ScanControl,
         limits: &Rules,
         writes: &mut Vec<Pfn>,
@@ -334,9 +313,9 @@ impl<W: World> State<W> {
         let mut batch = Batch { examined: scan.looked_at, taken: scan.taken, ..Batch::default() };
         let mut taken = Taken { pages: scan.pages, taken: scan.taken, examined: scan.looked_at };
         self.judge_pages(&mut taken, limits, &mut batch, writes);
-        self.count_reclaimed(kind == FILE, sc, &batch);
+        self.count_reclaimed(kind, sc, &batch);
         if batch.taken != 0 {
-            self.trace_inactive(node, kind == FILE, sc.priority, &batch);
+            self.trace_inactive(node, kind, sc.priority, &batch);
         }
         batch
     }

@@ -5,8 +5,9 @@
 
 use super::isolate::Taken;
 use super::page_out::Rules;
-use super::{Batch, FILE, ScanControl};
+use super::{Batch, ScanControl};
 use crate::env::{Env, TaskContext};
+use crate::lru_kind::LruKind;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
@@ -23,7 +24,7 @@ impl<W: World> Mm<W> {
     pub(super) async fn evict_again(
         &self,
         node: NodeId,
-        kind: usize,
+        kind: LruKind,
         (sent, examined): (&[Sent], u32),
         rules: GenerationRules,
         sc: &mut ScanControl,
@@ -86,7 +87,7 @@ impl<W: World> State<W> {
     fn judge_again(
         &mut self,
         node: NodeId,
-        kind: usize,
+        kind: LruKind,
         (taken, examined): (&mut Taken, u32),
         sc: &ScanControl,
         limits: &Rules,
@@ -94,9 +95,9 @@ impl<W: World> State<W> {
     ) -> Batch {
         let mut batch = Batch { examined: taken.examined, taken: taken.taken, ..Batch::default() };
         self.judge_pages(taken, limits, &mut batch, writes);
-        self.count_reclaimed(kind == FILE, sc, &batch);
+        self.count_reclaimed(kind, sc, &batch);
         // The event tells what the batch had looked at, for a second time.
-        self.trace_inactive(node, kind == FILE, sc.priority, &Batch { examined, ..batch });
+        self.trace_inactive(node, kind, sc.priority, &Batch { examined, ..batch });
         batch
     }
 }

@@ -62,8 +62,7 @@ pub use tier_feedback::TierFeedback;
 pub use walk::Walk;
 pub use workingset::cache_refaults;
 
-pub(crate) use crate::lru::lists::{ANON, FILE};
-
+use crate::lru_kind::LruKind;
 use alloc::vec::Vec;
 use pagealloc::{Counter, Gfp, Order, Pfn, ZoneType};
 
@@ -115,9 +114,9 @@ pub struct ScanControl {
     pub nr_reclaimed: u64,
     /// Frames of slab pages just freed; scratch space that is kept to save allocations.
     pub slab_freed: Vec<Pfn>,
-    /// The same of huge pages that a shrinker wants split.
+    /// Huge pages that a shrinker wants split; scratch space, too.
     pub to_split: Vec<Pfn>,
-    /// The same of pages that a shrinker's owner holds no longer.
+    /// Frames that the owner of a shrinker no longer holds; scratch space, too.
     pub released: Vec<Pfn>,
 }
 
@@ -201,18 +200,18 @@ pub(crate) struct PassTotals {
     pub taken: u64,
     pub file_taken: u64,
     /// The kind that was scanned, if only one was.
-    pub only: Option<usize>,
+    pub only: Option<LruKind>,
 }
 
 impl PassTotals {
-    fn add(&mut self, batch: &Batch, file: bool) {
+    fn add(&mut self, batch: &Batch, kind: LruKind) {
         self.dirty += u64::from(batch.dirty);
         self.unqueued_dirty += u64::from(batch.unqueued_dirty);
         self.congested += u64::from(batch.congested);
         self.writeback += u64::from(batch.writeback);
         self.immediate += u64::from(batch.immediate);
         self.taken += u64::from(batch.taken);
-        if file {
+        if kind == LruKind::File {
             self.file_taken += u64::from(batch.taken);
         }
     }

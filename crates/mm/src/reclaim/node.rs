@@ -7,7 +7,7 @@ use pagealloc::Pfn;
 /// Per node: isolated pages, dirty pages, what throttling knows, deferred slab work.
 #[derive(Default, Debug)]
 pub struct NodeReclaim {
-    /// nr_isolated_anon, nr_isolated_file. Signed: they drift in the era of 11.6.
+    /// nr_isolated_anon, nr_isolated_file, by [`LruKind`](crate::LruKind). Signed: they drift in the era of 11.6.
     pub isolated: [i64; 2],
     /// Dirty page cache pages (`nr_dirty`).
     pub dirty: u64,

@@ -4,6 +4,7 @@ use super::batch_frees::BatchFrees;
 use super::isolate::Taken;
 use super::{Batch, DEF_PRIORITY, NodeReclaim, ScanControl};
 use crate::env::{Nanos, TaskContext};
+use crate::lru_kind::LruKind;
 use crate::owner::{Owner, References};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
@@ -132,7 +133,7 @@ impl<W: World> State<W> {
             return;
         }
         let generations = self.generations(self.alloc.zone_info(self.alloc.zone_of(pfn)).node);
-        let oldest = generations.min_seq[usize::from(!flags.contains(PageFlags::ANON))];
+        let oldest = generations.min_seq[LruKind::of(flags)];
         let spare = match rules.second_look {
             true => generations.entry_seq(flags, false, rules) == oldest,
             // Those that wait for their write come back by themselves when it ends.
@@ -248,7 +249,7 @@ impl<W: World> State<W> {
         }
     }
 
-    /// The same with generations: only page tables tell, uses through file descriptors were judged by tier already.
+    /// page_references with generations: only page tables tell; uses through file descriptors were judged by tier already.
     fn generation_references(&mut self, pfn: Pfn, flags: PageFlags, limits: &Rules, rules: GenerationRules) -> Use {
         if !flags.contains(PageFlags::MAPPED) {
             return Use::Reclaim;
@@ -368,7 +369,7 @@ impl<W: World> State<W> {
         let flags = self.pages.flags(pfn);
         if !flags.contains(PageFlags::UNEVICTABLE) {
             self.pages.add_flags(pfn, PageFlags::ACTIVE);
-            batch.activated[usize::from(!flags.contains(PageFlags::ANON))] += pages;
+            batch.activated[LruKind::of(flags)] += pages;
         }
     }
 

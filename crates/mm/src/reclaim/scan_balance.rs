@@ -1,7 +1,8 @@
 //! How much of which list? (10.5, 10.7, 10.8)
 
-use super::{ANON, DEF_PRIORITY, FILE, ScanControl};
+use super::{DEF_PRIORITY, ScanControl};
 use crate::lru::{LruList, LruvecId};
+use crate::lru_kind::LruKind::{self, Anon, File};
 use crate::owner::Owner;
 use crate::state::{State, World};
 use pagealloc::AllocFlags;
@@ -28,8 +29,8 @@ pub(crate) fn fractions_by_cost(swappiness: u64, anon_cost: u64, file_cost: u64)
 
 /// Weights up to 5.7: by the share of scanned pages that were rotated (own knowledge).
 pub(crate) fn fractions_by_rotation(swappiness: u64, scanned: [u64; 2], rotated: [u64; 2]) -> [u64; 2] {
-    let weight = |priority: u64, kind: usize| priority * (scanned[kind] + 1) / (rotated[kind] + 1);
-    [weight(swappiness, ANON), weight(200 - swappiness, FILE)]
+    let weight = |priority: u64, kind: LruKind| priority * (scanned[kind] + 1) / (rotated[kind] + 1);
+    [weight(swappiness, Anon), weight(200 - swappiness, File)]
 }
 
 /// Ratio of active to inactive pages above which the inactive list is low, for lists of that many pages (10.7).
@@ -51,10 +52,10 @@ impl<W: World> State<W> {
     }
 
     /// inactive_is_low (10.7).
-    pub(crate) fn inactive_is_low(&self, id: LruvecId, file: bool, sc: &ScanControl) -> bool {
-        let [inactive, active] = [LruList::inactive(file), LruList::active(file)].map(|list| self.judged(id, list, sc));
+    pub(crate) fn inactive_is_low(&self, id: LruvecId, kind: LruKind, sc: &ScanControl) -> bool {
+        let [inactive, active] = [LruList::inactive(kind), LruList::active(kind)].map(|list| self.judged(id, list, sc));
         let rules = &self.alloc.policy.reclaim;
-        if file && rules.lru == LruRule::PerZone {
+        if kind == File && rules.lru == LruRule::PerZone {
             return inactive < active;
         }
         let full_size = (inactive + active) * self.stands_for.0 / self.stands_for.1;
@@ -70,36 +71,34 @@ impl<W: World> State<W> {
     }
 
     /// Whether active pages of a kind may be deactivated now.
-    pub(crate) fn may_deactivate(&self, id: LruvecId, file: bool, sc: &ScanControl) -> bool {
+    pub(crate) fn may_deactivate(&self, id: LruvecId, kind: LruKind, sc: &ScanControl) -> bool {
         let rules = &self.alloc.policy.reclaim;
         if matches!(rules.scan_balance, ScanBalance::ByLists | ScanBalance::ByListsAndSize) {
-            return self.inactive_is_low(id, file, sc);
+            return self.inactive_is_low(id, kind, sc);
         }
         let (known, snapshot) = (self.stats(id).activated, self.lruvec(id).activated_snapshot);
-        sc.force_deactivate
-            || known[usize::from(file)] != snapshot[usize::from(file)]
-            || self.inactive_is_low(id, file, sc)
+        sc.force_deactivate || known[kind] != snapshot[kind] || self.inactive_is_low(id, kind, sc)
     }
 
     /// prepare_scan_control (10.5).
     pub(crate) fn prepare_scan(&self, id: LruvecId, sc: &ScanControl) -> Balance {
         let (rule, judged) = (self.alloc.policy.reclaim.scan_balance, self.alloc.policy.reclaim.lists_judged);
-        let may_deactivate = [false, true].map(|file| self.may_deactivate(id, file, sc));
+        let may_deactivate = LruKind::ALL.map(|kind| self.may_deactivate(id, kind, sc));
         let yields = self.judged(id, LruList::InactiveFile, sc) >> sc.priority != 0;
         if matches!(rule, ScanBalance::ByLists | ScanBalance::ByListsAndSize) {
-            let cache_trim_mode = !may_deactivate[FILE] && (yields || rule == ScanBalance::ByLists);
+            let cache_trim_mode = !may_deactivate[File] && (yields || rule == ScanBalance::ByLists);
             return Balance { may_deactivate, cache_trim_mode, file_is_tiny: self.file_and_free_are_low(id) };
         }
         let file_is_low = match rule {
-            ScanBalance::ByListsKept => self.inactive_is_low(id, true, sc),
-            _ => may_deactivate[FILE],
+            ScanBalance::ByListsKept => self.inactive_is_low(id, File, sc),
+            _ => may_deactivate[File],
         };
         let cache_trim_mode = yields && !file_is_low && !sc.no_cache_trim_mode;
         let inactive_anon = match judged {
             ListsJudged::EachBatch => self.judged(id, LruList::InactiveAnon, sc),
             ListsJudged::EachPass => self.lruvec(id).pages[LruList::InactiveAnon as usize],
         };
-        let file_is_tiny = !may_deactivate[ANON] && inactive_anon >> sc.priority != 0 && self.file_and_free_are_low(id);
+        let file_is_tiny = !may_deactivate[Anon] && inactive_anon >> sc.priority != 0 && self.file_and_free_are_low(id);
         Balance { may_deactivate, cache_trim_mode, file_is_tiny }
     }
 
@@ -123,7 +122,7 @@ impl<W: World> State<W> {
         id: LruvecId,
         sc: &ScanControl,
         balance: &Balance,
-    ) -> ([u64; 4], Option<usize>) {
+    ) -> ([u64; 4], Option<LruKind>) {
         let swappiness = u64::from(self.alloc.policy.sysctl.swappiness);
         let weights = self.scan_weights(id, sc, balance, swappiness);
         let (up, spare) = {
@@ -134,10 +133,10 @@ impl<W: World> State<W> {
             let scan = self.lru_size(id, list, sc.reclaim_idx) >> sc.priority;
             match weights {
                 Weights::Equal => scan,
-                Weights::Only(kind) if kind == usize::from(list.is_file()) => scan,
+                Weights::Only(kind) if kind == list.kind() => scan,
                 Weights::Only(_) => 0,
-                Weights::Shares([anon, file]) => {
-                    let (part, all) = (if list.is_file() { file } else { anon }, (anon + file + spare).max(1));
+                Weights::Shares(shares) => {
+                    let (part, all) = (shares[list.kind()], (shares[Anon] + shares[File] + spare).max(1));
                     if up { (scan * part).div_ceil(all) } else { scan * part / all }
                 }
             }
@@ -148,13 +147,13 @@ impl<W: World> State<W> {
 
     fn scan_weights(&mut self, id: LruvecId, sc: &ScanControl, balance: &Balance, swappiness: u64) -> Weights {
         if !sc.may_swap || !self.can_reclaim_anon() {
-            Weights::Only(FILE)
+            Weights::Only(File)
         } else if sc.priority == 0 && swappiness != 0 {
             Weights::Equal
         } else if balance.file_is_tiny {
-            Weights::Only(ANON)
+            Weights::Only(Anon)
         } else if balance.cache_trim_mode {
-            Weights::Only(FILE)
+            Weights::Only(File)
         } else if self.alloc.policy.reclaim.cost_model {
             let [anon_cost, file_cost] = self.lruvec(id).cost;
             Weights::Shares(fractions_by_cost(swappiness, anon_cost, file_cost))
@@ -168,9 +167,8 @@ impl<W: World> State<W> {
     /// Up to 5.7: what was scanned weighs half once it exceeds a quarter of the kind's pages.
     fn decay_recent(&mut self, id: LruvecId) {
         let lru = self.lruvec_mut(id);
-        for file in [false, true] {
-            let pages = lru.pages[LruList::inactive(file) as usize] + lru.pages[LruList::active(file) as usize];
-            let kind = usize::from(file);
+        for kind in LruKind::ALL {
+            let pages = lru.pages[LruList::inactive(kind) as usize] + lru.pages[LruList::active(kind) as usize];
             if lru.recent_scanned[kind] > pages / 4 {
                 lru.recent_scanned[kind] /= 2;
                 lru.cost[kind] /= 2;
@@ -183,7 +181,7 @@ impl<W: World> State<W> {
 #[derive(Clone, Copy)]
 enum Weights {
     Equal,
-    Only(usize),
+    Only(LruKind),
     Shares([u64; 2]),
 }
 
@@ -230,22 +228,23 @@ impl Quotas {
         if self.adjusted {
             return false;
         }
-        let sum = |quota: &[u64; 4], kind: usize| quota[2 * kind] + quota[2 * kind + 1];
-        let left = [sum(&self.left, ANON), sum(&self.left, FILE)];
+        let lists = |kind: LruKind| [LruList::inactive(kind), LruList::active(kind)].map(|list| list as usize);
+        let sum = |quota: &[u64; 4], kind: LruKind| lists(kind).map(|list| quota[list]).iter().sum::<u64>();
+        let left = LruKind::ALL.map(|kind| sum(&self.left, kind));
         let over = match self.rule {
-            PassEnd::ScansProportion | PassEnd::OneKindDone => left[ANON] == 0 || left[FILE] == 0,
+            PassEnd::ScansProportion | PassEnd::OneKindDone => left[Anon] == 0 || left[File] == 0,
             PassEnd::AtTarget => true,
             PassEnd::KswapdScansAll => !self.kswapd,
         };
         if over {
             return true;
         }
-        let (stopped, other) = if left[FILE] > left[ANON] { (ANON, FILE) } else { (FILE, ANON) };
+        let stopped = if left[File] > left[Anon] { Anon } else { File };
         let percent = 100 - (left[stopped] * 100 / (sum(&self.original, stopped) + 1)).min(100);
-        for list in [2 * stopped, 2 * stopped + 1] {
+        for list in lists(stopped) {
             self.left[list] = 0;
         }
-        for list in [2 * other, 2 * other + 1] {
+        for list in lists(stopped.other()) {
             let scanned = self.original[list] - self.left[list];
             self.left[list] = (self.original[list] * percent / 100).saturating_sub(scanned);
         }
@@ -265,7 +264,7 @@ mod tests {
         assert_eq!(fractions_by_cost(60, 1000, 0), [89, 419]);
         assert_eq!(fractions_by_cost(60, 0, 1000), [179, 209]);
         assert_eq!(fractions_by_cost(100, 500, 500), [199, 199]);
-        assert_eq!(fractions_by_cost(0, 0, 1000)[ANON], 0);
+        assert_eq!(fractions_by_cost(0, 0, 1000)[Anon], 0);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! What becomes of an active page? (10.10)
 
-use super::{FILE, SWAP_CLUSTER_MAX, ScanControl};
+use super::{SWAP_CLUSTER_MAX, ScanControl};
 use crate::env::{Env, Nanos, TaskContext, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::{LruList, LruvecId};
+use crate::lru_kind::LruKind;
 use crate::owner::{Owner, References};
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
@@ -42,7 +43,7 @@ impl<W: World> Mm<W> {
     pub(crate) async fn age_anon(&self, id: LruvecId, sc: &mut ScanControl, task: &TaskContext) {
         let low = {
             let state = self.state.borrow();
-            state.can_age_anon() && state.inactive_is_low(id, false, sc)
+            state.can_age_anon() && state.inactive_is_low(id, LruKind::Anon, sc)
         };
         if low {
             self.shrink_active(id, LruList::ActiveAnon, SWAP_CLUSTER_MAX, sc, task).await;
@@ -53,6 +54,7 @@ impl<W: World> Mm<W> {
 impl<W: World> State<W> {
     /// One step: base pages moved to the inactive list. Referenced executable page cache rotates instead.
     fn shrink_active_batch(&mut self, id: LruvecId, list: LruList, quota: u32, sc: &ScanControl, now: Nanos) -> u32 {
+        let kind = list.kind();
         let mut taken = self.isolate_lru(id, list, quota, sc);
         let (mut deactivated, mut rotated, mut used) = (0u32, 0u32, 0u32);
         while let Some(pfn) = taken.next(&mut self.alloc.frames) {
@@ -60,7 +62,7 @@ impl<W: World> State<W> {
             let tag = self.pages.tag(pfn);
             let referenced = self.owner.referenced(tag, pfn, now) != References::None;
             used += if referenced { pages } else { 0 };
-            if referenced && list.is_file() && flags.contains(PageFlags::EXEC) {
+            if referenced && kind == LruKind::File && flags.contains(PageFlags::EXEC) {
                 rotated += pages;
             } else {
                 let inactive = flags.without(PageFlags::ACTIVE).with(PageFlags::WORKINGSET);
@@ -71,7 +73,7 @@ impl<W: World> State<W> {
         }
         // By shares of rotated pages, those in use count though they are deactivated (own knowledge).
         let counted = if self.alloc.policy.reclaim.cost_model { rotated } else { used };
-        self.account_active(id, list.is_file(), taken.taken, counted);
+        self.account_active(id, kind, taken.taken, counted);
         self.alloc.vmstat.add(Counter::Pgrefill, u64::from(taken.examined));
         self.alloc.vmstat.add(Counter::Pgdeactivate, u64::from(deactivated));
         let event = MmEvent::VmscanLruShrinkActive {
@@ -81,19 +83,18 @@ impl<W: World> State<W> {
             nr_deactivated: deactivated,
             nr_referenced: rotated,
             priority: sc.priority,
-            file: list.is_file(),
+            file: kind == LruKind::File,
         };
         self.alloc.observer.mm(&event);
         deactivated
     }
 
-    fn account_active(&mut self, id: LruvecId, file: bool, taken: u32, rotated: u32) {
+    fn account_active(&mut self, id: LruvecId, kind: LruKind, taken: u32, rotated: u32) {
         let cost_model = self.alloc.policy.reclaim.cost_model;
         if cost_model {
-            self.note_cost(id, file, 0, u64::from(rotated));
+            self.note_cost(id, kind, 0, u64::from(rotated));
         } else {
             let lru = self.lruvec_mut(id);
-            let kind = if file { FILE } else { super::ANON };
             lru.recent_scanned[kind] += u64::from(taken);
             lru.cost[kind] += u64::from(rotated);
         }

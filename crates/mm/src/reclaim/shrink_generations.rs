@@ -147,7 +147,8 @@ impl<W: World> State<W> {
     fn evictable_pages(&self, node: NodeId, swappiness: u64) -> u64 {
         let generations = self.generations(node);
         evictable_kinds(swappiness)
-            .map(|kind| {
+            .iter()
+            .map(|&kind| {
                 let live = (generations.min_seq[kind]..=generations.max_seq).map(index_of);
                 live.map(|generation| generations.pages[generation][kind].iter().sum::<u64>()).sum::<u64>()
             })
@@ -157,8 +158,8 @@ impl<W: World> State<W> {
     /// Base pages of a generation of the kinds that may be evicted.
     fn pages_of(&self, node: NodeId, seq: u64, swappiness: u64) -> u64 {
         let generations = self.generations(node);
-        let live = evictable_kinds(swappiness).filter(|&kind| generations.min_seq[kind] <= seq);
-        live.map(|kind| generations.pages[index_of(seq)][kind].iter().sum::<u64>()).sum()
+        let live = evictable_kinds(swappiness).iter().filter(|&&kind| generations.min_seq[kind] <= seq);
+        live.map(|&kind| generations.pages[index_of(seq)][kind].iter().sum::<u64>()).sum()
     }
 
     /// Nothing can be evicted any more without a new generation.

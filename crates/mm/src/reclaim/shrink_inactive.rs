@@ -6,6 +6,7 @@ use super::{Batch, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
 use crate::env::{Env, TaskContext, TaskFlags, Work};
 use crate::event::{MmEvent, MmObserver};
 use crate::lru::{LruList, LruvecId};
+use crate::lru_kind::LruKind;
 use crate::pages::PageFlags;
 use crate::state::{Mm, State, World};
 use crate::swap::sleeping_table_request;
@@ -24,8 +25,8 @@ impl<W: World> Mm<W> {
         totals: &mut PassTotals,
         task: &TaskContext,
     ) -> u64 {
-        let node = self.state.borrow().node_of(id);
-        if let Some(reclaimed) = self.stand_back(node, list.is_file(), sc, task).await {
+        let (node, kind) = (self.state.borrow().node_of(id), list.kind());
+        if let Some(reclaimed) = self.stand_back(node, kind, sc, task).await {
             return reclaimed;
         }
         let now = self.env.now();
@@ -39,16 +40,16 @@ impl<W: World> Mm<W> {
             (state.shrink_inactive_batch(id, list, quota, sc, &rules, &mut writes), writes)
         };
         sc.nr_scanned += u64::from(batch.scanned);
-        totals.add(&batch, list.is_file());
+        totals.add(&batch, kind);
         let rule = self.state.borrow().alloc.policy.reclaim.dirty_pages;
         if batch.is_unqueued_dirty() && rule == DirtyPages::MoveAway {
             self.env.wake_flushers(u64::MAX);
         }
-        self.settle_batch(&batch, !list.is_file(), &mut writes, task).await;
+        self.settle_batch(&batch, kind, &mut writes, task).await;
 
         let (stalls, congested) = {
             let reclaim = &mut self.state.borrow_mut().nodes[node.index()].reclaim;
-            reclaim.isolated[usize::from(list.is_file())] -= i64::from(batch.taken);
+            reclaim.isolated[kind] -= i64::from(batch.taken);
             reclaim.writes = writes;
             (reclaim.note_batch(&batch, rule), reclaim.congested)
         };
@@ -62,10 +63,10 @@ impl<W: World> Mm<W> {
     }
 
     /// Waits while others hold too many isolated pages (10.11). What the batch came to, if there is none for that.
-    async fn stand_back(&self, node: NodeId, file: bool, sc: &ScanControl, task: &TaskContext) -> Option<u64> {
+    async fn stand_back(&self, node: NodeId, kind: LruKind, sc: &ScanControl, task: &TaskContext) -> Option<u64> {
         let persists = self.state.borrow().alloc.policy.reclaim.throttling == Throttling::WhileCongested;
         let mut waited = false;
-        while self.state.borrow().too_many_isolated(node, file, sc) {
+        while self.state.borrow().too_many_isolated(node, kind, sc) {
             if waited && !persists {
                 return Some(0);
             }
@@ -84,7 +85,7 @@ impl<W: World> Mm<W> {
 
     /// What follows a batch: kswapd is woken for a swap table that could not be had, writes go to their device, and the
     /// time passes that all of it takes.
-    pub(super) async fn settle_batch(&self, batch: &Batch, swap: bool, writes: &mut Vec<Pfn>, task: &TaskContext) {
+    pub(super) async fn settle_batch(&self, batch: &Batch, kind: LruKind, writes: &mut Vec<Pfn>, task: &TaskContext) {
         if batch.failed_tables > 0 {
             let request = sleeping_table_request(&self.state.borrow().alloc, task.cpu);
             self.wake_kswapds_for(&request);
@@ -93,14 +94,14 @@ impl<W: World> Mm<W> {
         let wrote = !writes.is_empty();
         for pfn in writes.drain(..) {
             let pages = 1 << self.state.borrow().alloc.frames.order(pfn);
-            self.env.start_write(pfn, swap, pages);
+            self.env.start_write(pfn, kind, pages);
         }
         if batch.examined != 0 {
             let Batch { examined: scanned, reclaimed, folios, .. } = *batch;
-            self.env.work(task, Work::Shrink { scanned, reclaimed, folios, anon: swap }).await;
+            self.env.work(task, Work::Shrink { scanned, reclaimed, folios, kind }).await;
         }
         if wrote {
-            self.blocked(task, self.env.write_room(swap)).await;
+            self.blocked(task, self.env.write_room(kind)).await;
         }
     }
 }
@@ -115,12 +116,12 @@ impl<W: World> State<W> {
     }
 
     /// too_many_isolated (10.11): whether a direct reclaimer should wait for the others to put their pages back.
-    fn too_many_isolated(&self, node: NodeId, file: bool, sc: &ScanControl) -> bool {
+    fn too_many_isolated(&self, node: NodeId, kind: LruKind, sc: &ScanControl) -> bool {
         if sc.kswapd {
             return false;
         }
-        let isolated = self.nodes[node.index()].reclaim.isolated[usize::from(file)];
-        let inactive = self.nr_lru(node, LruList::inactive(file)) as i64;
+        let isolated = self.nodes[node.index()].reclaim.isolated[kind];
+        let inactive = self.nr_lru(node, LruList::inactive(kind)) as i64;
         // Those who may enter I/O and filesystems hold no locks that the others wait for: they stand back earlier.
         let limit = if sc.gfp.contains(Gfp::IO | Gfp::FS) { inactive >> 3 } else { inactive };
         isolated > limit
@@ -137,58 +138,57 @@ impl<W: World> State<W> {
         rules: &Rules,
         writes: &mut Vec<Pfn>,
     ) -> Batch {
-        let file = list.is_file();
+        let kind = list.kind();
         let mut taken = self.isolate_lru(id, list, quota, sc);
         let mut batch = Batch { examined: taken.examined, taken: taken.taken, ..Batch::default() };
         let node = self.node_of(id);
-        self.nodes[node.index()].reclaim.isolated[usize::from(file)] += i64::from(batch.taken);
+        self.nodes[node.index()].reclaim.isolated[kind] += i64::from(batch.taken);
         self.judge_pages(&mut taken, rules, &mut batch, writes);
         if batch.taken > 0 || !self.alloc.policy.reclaim.cost_model {
-            self.account_inactive(id, file, &batch);
+            self.account_inactive(id, kind, &batch);
         }
-        self.count_scanned(file, sc, &batch);
+        self.count_scanned(kind, sc, &batch);
         if let LruvecId::Zone(zone) = id {
             self.zones[zone.index()].scanned[usize::from(!sc.kswapd)] += u64::from(batch.examined);
         }
-        self.count_reclaimed(file, sc, &batch);
+        self.count_reclaimed(kind, sc, &batch);
         if batch.taken != 0 {
-            self.trace_inactive(node, file, sc.priority, &batch);
+            self.trace_inactive(node, kind, sc.priority, &batch);
         }
         batch
     }
 
-    fn account_inactive(&mut self, id: LruvecId, file: bool, batch: &Batch) {
+    fn account_inactive(&mut self, id: LruvecId, kind: LruKind, batch: &Batch) {
         let cost_model = self.alloc.policy.reclaim.cost_model;
         if cost_model {
             let rotated = batch.examined.saturating_sub(batch.reclaimed);
-            self.note_cost(id, file, u64::from(batch.pageout), u64::from(rotated));
+            self.note_cost(id, kind, u64::from(batch.pageout), u64::from(rotated));
         } else {
             let lru = self.lruvec_mut(id);
-            let kind = usize::from(file);
             lru.recent_scanned[kind] += u64::from(batch.taken);
             lru.cost[kind] += u64::from(batch.activated[kind]);
         }
     }
 
-    fn count_scanned(&mut self, file: bool, sc: &ScanControl, batch: &Batch) {
+    fn count_scanned(&mut self, kind: LruKind, sc: &ScanControl, batch: &Batch) {
         let vmstat = &mut self.alloc.vmstat;
         let (by_whom, _) = sc.counters();
-        let of_what = if file { Counter::PgscanFile } else { Counter::PgscanAnon };
+        let of_what = [Counter::PgscanAnon, Counter::PgscanFile][kind];
         vmstat.add(by_whom, u64::from(batch.examined));
         vmstat.add(of_what, u64::from(batch.examined));
     }
 
     /// Counts what became of a batch.
-    pub(super) fn count_reclaimed(&mut self, file: bool, sc: &ScanControl, batch: &Batch) {
+    pub(super) fn count_reclaimed(&mut self, kind: LruKind, sc: &ScanControl, batch: &Batch) {
         let vmstat = &mut self.alloc.vmstat;
         let (_, by_whom) = sc.counters();
-        let of_what = if file { Counter::PgstealFile } else { Counter::PgstealAnon };
+        let of_what = [Counter::PgstealAnon, Counter::PgstealFile][kind];
         vmstat.add(by_whom, u64::from(batch.reclaimed));
         vmstat.add(of_what, u64::from(batch.reclaimed));
         vmstat.add(Counter::Pgactivate, batch.activated.iter().map(|&pages| u64::from(pages)).sum());
     }
 
-    pub(super) fn trace_inactive(&mut self, nid: NodeId, file: bool, priority: u8, batch: &Batch) {
+    pub(super) fn trace_inactive(&mut self, nid: NodeId, kind: LruKind, priority: u8, batch: &Batch) {
         self.alloc.observer.mm(&MmEvent::VmscanLruShrinkInactive {
             nid,
             nr_scanned: batch.examined,
@@ -197,11 +197,11 @@ impl<W: World> State<W> {
             nr_writeback: batch.writeback,
             nr_congested: batch.congested,
             nr_immediate: batch.immediate,
-            nr_activate_anon: batch.activated[super::ANON],
-            nr_activate_file: batch.activated[super::FILE],
+            nr_activate_anon: batch.activated[LruKind::Anon],
+            nr_activate_file: batch.activated[LruKind::File],
             nr_ref_keep: batch.ref_keep,
             priority,
-            file,
+            file: kind == LruKind::File,
         });
     }
 }

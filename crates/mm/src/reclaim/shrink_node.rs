@@ -7,12 +7,20 @@ use super::{DEF_PRIORITY, PassTotals, SWAP_CLUSTER_MAX, ScanControl};
 use crate::compaction::{CompactMode, CompactResult, Compactor};
 use crate::env::TaskContext;
 use crate::lru::{LruList, LruvecId};
+use crate::lru_kind::LruKind;
 use crate::state::{Mm, State, World};
 use alloc::vec::Vec;
 use pagealloc::policy::{
     CompactionReady, ContinueReclaim, DirtyPages, ListsJudged, LruRule, NofsCompaction, SlabPressure,
 };
 use pagealloc::{AllocFlags, Gfp, NodeId, Order, PAGE_ALLOC_COSTLY_ORDER, ZoneId, ZoneType};
+
+/// A pass over a set of lists: what was decided as it began, and what it has come to.
+struct Pass {
+    id: LruvecId,
+    balance: Balance,
+    totals: PassTotals,
+}
 
 impl<W: World> Mm<W> {
     /// Shrinks a node's LRU lists and slab once (10.6). Where lists are per zone, reclaim goes zone by zone: those of the
@@ -36,18 +44,18 @@ impl<W: World> Mm<W> {
             let (before, scanned) = (sc.nr_reclaimed, sc.nr_scanned);
             self.state.borrow_mut().take_costs(id);
             let balance = self.state.borrow().prepare_scan(id, sc);
-            let mut totals = PassTotals::default();
-            self.shrink_lruvec(id, &balance, sc, &mut totals, task).await;
+            let mut pass = Pass { id, balance, totals: PassTotals::default() };
+            self.shrink_lruvec(&mut pass, sc, task).await;
             if slab && !sc.spare_slab {
-                let share = self.state.borrow().lru_share(id, sc, sc.nr_scanned - scanned, totals.only);
+                let share = self.state.borrow().lru_share(id, sc, sc.nr_scanned - scanned, pass.totals.only);
                 self.shrink_slab(node, share, sc, task).await;
             }
-            self.note_node_state(node, sc, &totals, task).await;
+            self.note_node_state(node, sc, &pass.totals, task).await;
             let reclaimed = sc.nr_reclaimed - before;
             progress |= reclaimed > 0;
             let scanned = sc.nr_scanned - scanned;
             if !self.state.borrow_mut().should_continue_reclaim(id, reclaimed, scanned, sc) {
-                break balance.cache_trim_mode;
+                break pass.balance.cache_trim_mode;
             }
         };
         if progress {
@@ -58,20 +66,14 @@ impl<W: World> Mm<W> {
     }
 
     /// shrink_lruvec (10.9).
-    async fn shrink_lruvec(
-        &self,
-        id: LruvecId,
-        balance: &Balance,
-        sc: &mut ScanControl,
-        totals: &mut PassTotals,
-        task: &TaskContext,
-    ) {
+    async fn shrink_lruvec(&self, pass: &mut Pass, sc: &mut ScanControl, task: &TaskContext) {
+        let id = pass.id;
         let (generations, node) = (self.state.borrow().lru_gen, self.state.borrow().node_of(id));
         if let Some(rules) = generations {
             return self.shrink_generations(node, rules, sc, task).await;
         }
-        let (counts, only) = self.state.borrow_mut().scan_counts(id, sc, balance);
-        totals.only = only;
+        let (counts, only) = self.state.borrow_mut().scan_counts(id, sc, &pass.balance);
+        pass.totals.only = only;
         let pass_end = self.state.borrow().alloc.policy.reclaim.pass_end;
         let mut quotas = Quotas::new(counts, sc, pass_end);
         let mut reclaimed = 0;
@@ -79,7 +81,7 @@ impl<W: World> Mm<W> {
             for list in LruList::EVICTABLE {
                 let bite = quotas.take(list, SWAP_CLUSTER_MAX);
                 if bite > 0 {
-                    reclaimed += self.shrink_list(id, list, bite, balance, sc, totals, task).await;
+                    reclaimed += self.shrink_list(pass, list, bite, sc, task).await;
                 }
             }
             if reclaimed >= sc.nr_to_reclaim && quotas.reached_target() {
@@ -90,26 +92,25 @@ impl<W: World> Mm<W> {
         self.age_anon(id, sc, task).await;
     }
 
-    #[allow(clippy::too_many_arguments)] // What a pass knows, passed down one level.
+    /// Takes a bite of one list: base pages reclaimed.
     async fn shrink_list(
         &self,
-        id: LruvecId,
+        pass: &mut Pass,
         list: LruList,
         bite: u32,
-        balance: &Balance,
         sc: &mut ScanControl,
-        totals: &mut PassTotals,
         task: &TaskContext,
     ) -> u64 {
+        let (id, kind) = (pass.id, list.kind());
         if !list.is_active() {
-            return self.shrink_inactive(id, list, bite, sc, totals, task).await;
+            return self.shrink_inactive(id, list, bite, sc, &mut pass.totals, task).await;
         }
         let may_deactivate = match self.state.borrow().alloc.policy.reclaim.lists_judged {
             ListsJudged::EachBatch => {
                 let state = self.state.borrow();
-                (list.is_file() || state.can_age_anon()) && state.may_deactivate(id, list.is_file(), sc)
+                (kind == LruKind::File || state.can_age_anon()) && state.may_deactivate(id, kind, sc)
             }
-            ListsJudged::EachPass => balance.may_deactivate[usize::from(list.is_file())],
+            ListsJudged::EachPass => pass.balance.may_deactivate[kind],
         };
         if may_deactivate {
             self.shrink_active(id, list, bite, sc, task).await;
@@ -166,7 +167,7 @@ impl<W: World> State<W> {
     }
 
     /// The share of the lists' pages that a pass has scanned.
-    fn lru_share(&self, id: LruvecId, sc: &ScanControl, scanned: u64, only: Option<usize>) -> LruShare {
+    fn lru_share(&self, id: LruvecId, sc: &ScanControl, scanned: u64, only: Option<LruKind>) -> LruShare {
         let anon = sc.may_swap && self.can_reclaim_anon();
         let lists = match self.alloc.policy.reclaim.slab_pressure {
             SlabPressure::EachZone => self.lruvecs_up_to(self.node_of(id), sc.reclaim_idx),
@@ -175,8 +176,8 @@ impl<W: World> State<W> {
         // From 3.19 on a kind that was not scanned does not count (read in 4.6.2 and 4.9).
         let only = only.filter(|_| self.alloc.policy.reclaim.slab_pressure != SlabPressure::EachZone);
         let counts = |list: &LruList| match only {
-            Some(kind) => kind == usize::from(list.is_file()),
-            None => anon || list.is_file(),
+            Some(kind) => kind == list.kind(),
+            None => anon || list.kind() == LruKind::File,
         };
         let eligible = || LruList::EVICTABLE.into_iter().filter(counts);
         let on = |id| eligible().map(|list| self.lru_size(id, list, sc.reclaim_idx)).sum::<u64>();

@@ -3,6 +3,7 @@
 use super::Batch;
 use super::isolate::Taken;
 use super::page_out::Rules;
+use crate::lru_kind::LruKind;
 use crate::owner::{Owner, Tag};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
@@ -32,7 +33,7 @@ impl<W: World> State<W> {
         true
     }
 
-    /// The same for a page that a reclaim batch has taken: the base pages behind the head are judged next. The batch
+    /// Splits a huge page that a reclaim batch has taken: the base pages behind the head are judged next. The batch
     /// has a reference to each, so that those that were given back are judged, too, and freed as they are put back.
     pub(super) fn split_taken(&mut self, pfn: Pfn, taken: &mut Taken, rules: &Rules, batch: &mut Batch) -> bool {
         let Some(order) = self.splittable(pfn) else { return false };
@@ -54,7 +55,7 @@ impl<W: World> State<W> {
     fn judge_given_back(&mut self, rules: &Rules, batch: &mut Batch) {
         batch.scanned += 1;
         if !self.has_swap_slot(&rules.task, &mut batch.failed_tables) {
-            batch.activated[0] += 1;
+            batch.activated[LruKind::Anon] += 1;
         } else if rules.may_writepage {
             self.alloc.vmstat.bump(Counter::NrVmscanWrite);
             batch.pageout += 1;

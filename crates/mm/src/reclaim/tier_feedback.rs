@@ -3,8 +3,9 @@
 //! After control theory: the share of evicted pages that come back is what is measured, and the first tier (or the other kind) is the set
 //! point. Tiers that come back more often than it are protected; the kind that comes back less often, weighted by swappiness, is evicted.
 
-use crate::lru::lists::{ANON, FILE};
 use crate::lru::tiers::MAX_NR_TIERS;
+use crate::lru_kind::LruKind::{self, Anon, File};
+use core::ops::Range;
 use pagealloc::policy::GenerationRules;
 
 /// Refaults below which a tier counts as not missed: one batch of eviction.
@@ -43,7 +44,7 @@ impl Position {
 
 impl TierFeedback {
     /// The measurement of some tiers together.
-    fn position(&self, tiers: core::ops::Range<usize>, gain: u64) -> Position {
+    fn position(&self, tiers: Range<usize>, gain: u64) -> Position {
         tiers.fold(Position { gain, ..Position::default() }, |sum, tier| Position {
             refaulted: sum.refaulted + self.avg_refaulted[tier] + self.refaulted[tier],
             total: sum.total + self.avg_total[tier] + self.evicted[tier] + self.protected[tier],
@@ -86,32 +87,33 @@ pub(crate) fn choose_kind(
     min_seq: [u64; 2],
     swappiness: u64,
     rules: GenerationRules,
-) -> (usize, usize) {
+) -> (LruKind, usize) {
     let gain = [swappiness, 200 - swappiness];
+    let position = |kind: LruKind, tiers| feedback[kind].position(tiers, gain[kind]);
+    let cheaper = |tiers: Range<usize>| match position(File, tiers.clone()).is_cheaper_than(position(Anon, tiers)) {
+        true => File,
+        false => Anon,
+    };
     if rules.kinds_apart {
         let kind = match swappiness {
-            0 | 1 => FILE,
-            200 => ANON,
-            _ => {
-                let all = |kind: usize| feedback[kind].position(0..MAX_NR_TIERS, gain[kind]);
-                usize::from(all(FILE).is_cheaper_than(all(ANON)))
-            }
+            0 | 1 => File,
+            200 => Anon,
+            _ => cheaper(0..MAX_NR_TIERS),
         };
         return (kind, feedback[kind].evictable_tier(rules));
     }
     let obvious = match swappiness {
-        0 => Some(FILE),
-        _ if min_seq[ANON] < min_seq[FILE] => Some(ANON),
-        1 => Some(FILE),
-        200 => Some(ANON),
+        0 => Some(File),
+        _ if min_seq[Anon] < min_seq[File] => Some(Anon),
+        1 => Some(File),
+        200 => Some(Anon),
         _ => None,
     };
     if let Some(kind) = obvious {
         return (kind, feedback[kind].evictable_tier(rules));
     }
-    let first = |kind: usize| feedback[kind].position(0..1, gain[kind]);
-    let kind = usize::from(first(FILE).is_cheaper_than(first(ANON)));
-    (kind, feedback[kind].last_cheap_tier(first(1 - kind), gain[kind]))
+    let kind = cheaper(0..1);
+    (kind, feedback[kind].last_cheap_tier(position(kind.other(), 0..1), gain[kind]))
 }
 
 #[cfg(test)]
@@ -166,21 +168,21 @@ mod tests {
             let feedback = [of([anon, 0, 0, 0], [1000, 0, 0, 0]), of([file, 0, 0, 0], [1000, 0, 0, 0])];
             choose_kind(&feedback, [0, 0], swappiness, rules).0
         };
-        assert_eq!(choose(0, 0, 60), FILE, "no refaults: page cache");
-        assert_eq!(choose(0, 500, 60), ANON);
-        assert_eq!(choose(300, 500, 60), FILE, "60 to 140");
-        assert_eq!(choose(300, 500, 150), ANON);
-        assert_eq!([choose(0, 500, 1), choose(0, 500, 0), choose(500, 0, 200)], [FILE, FILE, ANON]);
+        assert_eq!(choose(0, 0, 60), File, "no refaults: page cache");
+        assert_eq!(choose(0, 500, 60), Anon);
+        assert_eq!(choose(300, 500, 60), File, "60 to 140");
+        assert_eq!(choose(300, 500, 150), Anon);
+        assert_eq!([choose(0, 500, 1), choose(0, 500, 0), choose(500, 0, 200)], [File, File, Anon]);
     }
 
     #[test]
     fn before_6_14_the_older_kind_is_obvious_and_first_tiers_decide() {
         let rules = rules("linux-6.1");
         let feedback = [of([0; 4], [1000; 4]), of([500, 0, 0, 0], [1000; 4])];
-        assert_eq!(choose_kind(&feedback, [0, 1], 60, rules).0, ANON);
-        assert_eq!(choose_kind(&feedback, [0, 1], 0, rules).0, FILE);
-        assert_eq!(choose_kind(&feedback, [1, 1], 60, rules).0, ANON);
+        assert_eq!(choose_kind(&feedback, [0, 1], 60, rules).0, Anon);
+        assert_eq!(choose_kind(&feedback, [0, 1], 0, rules).0, File);
+        assert_eq!(choose_kind(&feedback, [1, 1], 60, rules).0, Anon);
         let quiet = [of([0; 4], [1000; 4]), of([0; 4], [1000; 4])];
-        assert_eq!(choose_kind(&quiet, [1, 1], 60, rules), (FILE, 3));
+        assert_eq!(choose_kind(&quiet, [1, 1], 60, rules), (File, 3));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::shadow::Shadow;
 use crate::lru::{MAX_NR_GENS, MAX_NR_TIERS, MAX_REFS, tier_of, tier_of_uses, uses};
+use crate::lru_kind::LruKind;
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use pagealloc::policy::GenerationRules;
@@ -13,7 +14,7 @@ impl<W: World> State<W> {
         let (flags, bits, zone) = (self.pages.flags(pfn), self.pages.bits(pfn), self.alloc.zone_of(pfn));
         let node = self.alloc.zone_info(zone).node;
         let pages = 1 << self.alloc.frames.order(pfn);
-        let kind = usize::from(!flags.contains(PageFlags::ANON));
+        let kind = LruKind::of(flags);
         let uses = uses(flags, bits, rules);
         let generations = self.generations_mut(node);
         generations.feedback[kind].evicted[tier_of(flags, bits, rules)] += pages;
@@ -25,15 +26,15 @@ impl<W: World> State<W> {
     pub(super) fn generation_refault(&mut self, pfn: Pfn, shadow: Shadow, faulted: bool, rules: GenerationRules) {
         let flags = self.pages.flags(pfn);
         let pages = 1u64 << self.alloc.frames.order(pfn);
-        let file = !flags.contains(PageFlags::ANON);
+        let kind = LruKind::of(flags);
         let same_node = self.alloc.zone_info(self.alloc.zone_of(pfn)).node == shadow.node;
-        let recent = same_node && self.is_recent(shadow.node, shadow.age, file, rules);
+        let recent = same_node && self.is_recent(shadow.node, shadow.age, kind, rules);
         // What left another node is nobody's refault.
         if same_node && (recent || !rules.recent_refaults_only) {
-            self.count_refault(Refault::Any, file, pages);
+            self.count_refault(Refault::Any, kind, pages);
         }
         // What a fault reads back comes by way of the swap cache, used once.
-        let enters_used = faulted && !file && !rules.faults_activate;
+        let enters_used = faulted && kind == LruKind::Anon && !rules.faults_activate;
         if !recent {
             if enters_used {
                 self.enter_used(pfn);
@@ -42,17 +43,17 @@ impl<W: World> State<W> {
         }
         let uses = shadow.uses + u8::from(rules.second_look || shadow.workingset);
         let tier = tier_of_uses(uses, shadow.workingset, rules);
-        self.generations_mut(shadow.node).feedback[usize::from(file)].refaulted[tier] += pages;
+        self.generations_mut(shadow.node).feedback[kind].refaulted[tier] += pages;
         let restored = match rules.second_look {
             true => shadow.workingset,
             false => faulted || usize::from(uses) >= MAX_NR_TIERS - 1,
         };
         let young = faulted && (rules.faults_activate || restored);
         if young || !rules.second_look && rules.node_at_once {
-            self.count_refault(Refault::Activated, file, pages);
+            self.count_refault(Refault::Activated, kind, pages);
         }
         if restored {
-            self.count_refault(Refault::Restored, file, pages);
+            self.count_refault(Refault::Restored, kind, pages);
         }
         if enters_used && !restored {
             self.enter_used(pfn);
@@ -93,25 +94,22 @@ impl<W: World> State<W> {
     }
 
     /// Whether the generation that a page was evicted from is recent enough to compare it with those there are.
-    fn is_recent(&self, node: NodeId, evicted_at: u64, file: bool, rules: GenerationRules) -> bool {
+    fn is_recent(&self, node: NodeId, evicted_at: u64, kind: LruKind, rules: GenerationRules) -> bool {
         let generations = self.generations(node);
         if rules.second_look {
             generations.max_seq.abs_diff(evicted_at) < MAX_NR_GENS
         } else {
-            generations.min_seq[usize::from(file)] == evicted_at
+            generations.min_seq[kind] == evicted_at
         }
     }
 
-    fn count_refault(&mut self, what: Refault, file: bool, pages: u64) {
-        let counter = match (what, file) {
-            (Refault::Any, false) => Counter::WorkingsetRefaultAnon,
-            (Refault::Any, true) => Counter::WorkingsetRefaultFile,
-            (Refault::Activated, false) => Counter::WorkingsetActivateAnon,
-            (Refault::Activated, true) => Counter::WorkingsetActivateFile,
-            (Refault::Restored, false) => Counter::WorkingsetRestoreAnon,
-            (Refault::Restored, true) => Counter::WorkingsetRestoreFile,
+    fn count_refault(&mut self, what: Refault, kind: LruKind, pages: u64) {
+        let counters = match what {
+            Refault::Any => [Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile],
+            Refault::Activated => [Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile],
+            Refault::Restored => [Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile],
         };
-        self.alloc.vmstat.add(counter, pages);
+        self.alloc.vmstat.add(counters[kind], pages);
     }
 }
 

@@ -3,9 +3,10 @@
 //! The clock is the number of pages that left the inactive list, by eviction or activation. A page that comes back
 //! before as many others have left as the active list holds would have survived on it: it is activated at once.
 
+use super::SWAP_CLUSTER_MAX;
 use super::shadow::Shadow;
-use super::{ANON, FILE, SWAP_CLUSTER_MAX};
 use crate::lru::{LruList, LruState, LruvecId};
+use crate::lru_kind::LruKind::{self, Anon, File};
 use crate::pages::PageFlags;
 use crate::state::{State, World};
 use pagealloc::policy::{LruRule, ReclaimRules};
@@ -20,15 +21,15 @@ pub fn cache_refaults(rules: &ReclaimRules, gfp: Gfp) -> bool {
 
 /// Whether a page that was away for `distance` evictions fits into what a workingset may use (10.16). `sizes` are the
 /// base pages of the four evictable lists; other lists than active file only count if anonymous pages are tracked.
-fn is_recent(distance: u64, sizes: [u64; 4], file: bool, swap: bool, anon_workingset: bool) -> bool {
+fn is_recent(distance: u64, sizes: [u64; 4], kind: LruKind, swap: bool, anon_workingset: bool) -> bool {
     let [inactive_anon, active_anon, inactive_file, active_file] = sizes;
     let mut workingset = active_file;
     if anon_workingset {
-        if !file {
+        if kind == Anon {
             workingset += inactive_file;
         }
         if swap {
-            workingset += active_anon + if file { inactive_anon } else { 0 };
+            workingset += active_anon + if kind == File { inactive_anon } else { 0 };
         }
     }
     distance <= workingset
@@ -36,12 +37,12 @@ fn is_recent(distance: u64, sizes: [u64; 4], file: bool, swap: bool, anon_workin
 
 impl LruState {
     /// Adds to the cost of scanning a kind, and halves both costs once they exceed a quarter of the lists' `total` (10.15).
-    fn note_cost(&mut self, file: bool, cost: u64, total: u64) {
+    fn note_cost(&mut self, kind: LruKind, cost: u64, total: u64) {
         if cost == 0 {
             return;
         }
-        self.cost[usize::from(file)] += cost;
-        if self.cost[ANON] + self.cost[FILE] > total / 4 {
+        self.cost[kind] += cost;
+        if self.cost[Anon] + self.cost[File] > total / 4 {
             self.cost = self.cost.map(|cost| cost / 2);
         }
     }
@@ -49,17 +50,17 @@ impl LruState {
 
 impl<W: World> State<W> {
     /// Pages of a kind were written, or read again, and others scanned in vain.
-    pub(super) fn note_cost(&mut self, id: LruvecId, file: bool, written: u64, rotated: u64) {
+    pub(super) fn note_cost(&mut self, id: LruvecId, kind: LruKind, written: u64, rotated: u64) {
         let cost = match self.alloc.policy.reclaim.cost_of_rotations {
             true => written * u64::from(SWAP_CLUSTER_MAX) + rotated,
             false => written,
         };
         if self.alloc.policy.reclaim.costs_by_pass {
-            self.lruvec_mut(id).costs[usize::from(file)] += cost;
+            self.lruvec_mut(id).costs[kind] += cost;
             return;
         }
         let total = self.stats(id).pages[..4].iter().sum();
-        self.lruvec_mut(id).note_cost(file, cost, total);
+        self.lruvec_mut(id).note_cost(kind, cost, total);
     }
 
     /// A pass takes what has come up since the last one, where costs are not noted at each event. Both are halved as often as it takes.
@@ -70,11 +71,11 @@ impl<W: World> State<W> {
         let known = self.stats(id);
         let limit = known.pages[..4].iter().sum::<u64>() / 4;
         let lru = self.lruvec_mut(id);
-        for kind in [ANON, FILE] {
+        for kind in LruKind::ALL {
             lru.cost[kind] += known.costs[kind] - lru.costs_taken[kind];
         }
         lru.costs_taken = known.costs;
-        while lru.cost[ANON] + lru.cost[FILE] > limit {
+        while lru.cost[Anon] + lru.cost[File] > limit {
             lru.cost = lru.cost.map(|cost| cost / 2);
         }
     }
@@ -110,7 +111,7 @@ impl<W: World> State<W> {
         self.refault_by(pfn, shadow, self.pages.flags(pfn).contains(PageFlags::MAPPED), cpu);
     }
 
-    /// The same of a page that was read along by a page fault: with generations it counts as faulted in, mapped or not.
+    /// [`refault`](Self::refault) of a page that a page fault read along: with generations it counts as faulted in, mapped or not.
     pub fn refault_in_fault(&mut self, pfn: Pfn, shadow: Shadow, cpu: CpuId) {
         self.refault_by(pfn, shadow, true, cpu);
     }
@@ -125,12 +126,12 @@ impl<W: World> State<W> {
 
     fn classic_refault(&mut self, pfn: Pfn, shadow: Shadow) {
         let rules = self.alloc.policy.reclaim;
-        let file = !self.pages.flags(pfn).contains(PageFlags::ANON);
-        if !rules.workingset || !(file || rules.anon_workingset) {
+        let kind = LruKind::of(self.pages.flags(pfn));
+        if !rules.workingset || kind == Anon && !rules.anon_workingset {
             return;
         }
         let pages = 1u64 << self.alloc.frames.order(pfn);
-        self.alloc.vmstat.add(by_kind(Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile, file), pages);
+        self.alloc.vmstat.add([Counter::WorkingsetRefaultAnon, Counter::WorkingsetRefaultFile][kind], pages);
         let id = match rules.lru {
             LruRule::PerNode => LruvecId::Node(shadow.node),
             LruRule::PerZone => LruvecId::Zone(shadow.zone),
@@ -139,29 +140,29 @@ impl<W: World> State<W> {
         let distance = evicted_from.nonresident_age.wrapping_sub(shadow.age);
         let known = self.stats(id).pages;
         let sizes = LruList::EVICTABLE.map(|list| known[list as usize]);
-        if is_recent(distance, sizes, file, self.can_reclaim_anon(), rules.anon_workingset) {
-            self.activate_refault(pfn, file, pages, shadow.workingset);
+        if is_recent(distance, sizes, kind, self.can_reclaim_anon(), rules.anon_workingset) {
+            self.activate_refault(pfn, kind, pages, shadow.workingset);
         }
     }
 
-    fn activate_refault(&mut self, pfn: Pfn, file: bool, pages: u64, workingset: bool) {
+    fn activate_refault(&mut self, pfn: Pfn, kind: LruKind, pages: u64, workingset: bool) {
         let listed = self.alloc.frames.state(pfn) == FrameState::LRU;
         if listed {
             self.lru_del(pfn);
         }
         self.pages.add_flags(pfn, PageFlags::ACTIVE);
-        self.alloc.vmstat.add(by_kind(Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile, file), pages);
+        self.alloc.vmstat.add([Counter::WorkingsetActivateAnon, Counter::WorkingsetActivateFile][kind], pages);
         let cost_model = self.alloc.policy.reclaim.cost_model;
         let id = self.lruvec_of(self.alloc.zone_of(pfn));
         let lru = self.lruvec_mut(id);
         lru.nonresident_age += pages;
-        lru.activated[usize::from(file)] += pages;
+        lru.activated[kind] += pages;
         if workingset {
             if cost_model {
-                self.note_cost(id, file, pages, 0);
+                self.note_cost(id, kind, pages, 0);
             }
             self.pages.add_flags(pfn, PageFlags::WORKINGSET);
-            self.alloc.vmstat.add(by_kind(Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile, file), pages);
+            self.alloc.vmstat.add([Counter::WorkingsetRestoreAnon, Counter::WorkingsetRestoreFile][kind], pages);
         }
         if listed {
             self.lru_putback(pfn);
@@ -177,10 +178,6 @@ impl<W: World> State<W> {
     }
 }
 
-const fn by_kind(anon: Counter, file: Counter, is_file: bool) -> Counter {
-    if is_file { file } else { anon }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,25 +185,25 @@ mod tests {
     #[test]
     fn refault_distance_is_compared_with_what_the_kind_may_use() {
         let sizes = [1, 10, 100, 1000];
-        let recent = |distance, file, swap| is_recent(distance, sizes, file, swap, true);
-        assert!(recent(1000, true, false) && !recent(1001, true, false));
-        assert!(recent(1011, true, true) && !recent(1012, true, true));
-        assert!(recent(1100, false, false) && !recent(1101, false, false));
-        assert!(recent(1110, false, true) && !recent(1111, false, true));
+        let recent = |distance, kind, swap| is_recent(distance, sizes, kind, swap, true);
+        assert!(recent(1000, File, false) && !recent(1001, File, false));
+        assert!(recent(1011, File, true) && !recent(1012, File, true));
+        assert!(recent(1100, Anon, false) && !recent(1101, Anon, false));
+        assert!(recent(1110, Anon, true) && !recent(1111, Anon, true));
     }
 
     #[test]
     fn before_5_9_only_the_active_file_list_counts() {
-        assert!(is_recent(1000, [1, 10, 100, 1000], true, true, false));
-        assert!(!is_recent(1001, [1, 10, 100, 1000], true, true, false));
+        assert!(is_recent(1000, [1, 10, 100, 1000], File, true, false));
+        assert!(!is_recent(1001, [1, 10, 100, 1000], File, true, false));
     }
 
     #[test]
     fn costs_halve_above_a_quarter_of_the_lists() {
         let mut lru = LruState::default();
-        lru.note_cost(true, 100, 400);
+        lru.note_cost(File, 100, 400);
         assert_eq!(lru.cost, [0, 100], "100 is not above 400/4");
-        lru.note_cost(false, 11, 400);
+        lru.note_cost(Anon, 11, 400);
         assert_eq!(lru.cost, [5, 50]);
     }
 }

@@ -269,7 +269,7 @@ impl<W: World> Mm<W> {
         }
     }
 
-    /// The same for a request that asks for it, whatever its flags have become.
+    /// Wakes the kswapds of the zonelist for a request, whatever its flags have become.
     pub(crate) fn wake_kswapds_for(&self, request: &Request) {
         let Request { order, gfp, .. } = *request;
         let (order, per_zone) = {

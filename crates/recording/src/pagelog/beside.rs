@@ -36,7 +36,7 @@ pub(super) struct Beside {
     /// Pages that reclaim itself had activated by then (`nr_activate_*` of `mm_vmscan_lru_shrink_inactive`), by number of the tick; nothing
     /// where the event does not say.
     pub activated_by_reclaim: BTreeMap<u64, Option<u64>>,
-    /// The same so far.
+    /// Pages that reclaim itself has activated so far.
     pub activated: Activated,
     /// `mm_page_alloc` and `mm_page_free` events in all of the trace.
     pub page_events: (u64, u64),

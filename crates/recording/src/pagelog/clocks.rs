@@ -90,7 +90,8 @@ fn at_odds<'a>(marks: &[&'a Timed]) -> Option<(&'a Timed, &'a Timed)> {
     (apart > SLACK_NS).then_some((first, last))
 }
 
-/// The same where the first mark is met after the last one, as time goes on (-1) or back (1); and by how much more than drift they are apart.
+/// Of pairs in which the first mark is met after the last one, as time goes on (-1) or back (1), the one that is furthest apart, and by how
+/// much more than drift.
 fn worst<'a>(marks: impl Iterator<Item = &'a Timed>, direction: i128) -> Option<(i128, &'a Timed, &'a Timed)> {
     let drifted = |one: &Timed| one.ahead + direction * i128::from(one.trace_ns) / DRIFT;
     let mut last: Option<&Timed> = None;

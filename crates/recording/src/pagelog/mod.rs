@@ -215,7 +215,7 @@ pub struct Attribution {
     /// Base pages of all folios in the window that came where page cache had been that reclaim took, of whatever size, but
     /// for those to be written to: from 4.7 on these are no refaults.
     pub refault_pages: u64,
-    /// The same for anonymous pages, by order of eviction within the task: an assumption.
+    /// Anonymous pages that reclaim took and that came back, by order of eviction within the task: an assumption.
     pub refaults_anon_assumed: u64,
     /// Pages on swap that were freed with their task, taken to end with its last free.
     pub swapped_at_exit: u64,

@@ -17,7 +17,7 @@ pub struct Tick {
     pub number: u64,
     /// `CLOCK_MONOTONIC` before the first part was read, in nanoseconds.
     pub begin_ns: u64,
-    /// The same after the last part.
+    /// `CLOCK_MONOTONIC` after the last part was read, in nanoseconds.
     pub end_ns: u64,
     /// `/proc/buddyinfo`.
     pub buddyinfo: Vec<FreeBlocks>,

@@ -7,7 +7,7 @@
 use super::place::ReplayWorld;
 use super::ticks::AtTicks;
 use crate::pagelog::{ObjectId, PageLog};
-use mm::{Env, Mm, Nanos, PageFlags};
+use mm::{Env, LruKind, Mm, Nanos, PageFlags};
 use pagealloc::Order;
 use std::collections::VecDeque;
 
@@ -76,7 +76,7 @@ impl<'a> Flusher<'a> {
             if flags.contains(PageFlags::DIRTY) && !flags.contains(PageFlags::WRITEBACK) {
                 let pages = 1 << state.alloc.frames.order(pfn);
                 state.set_writeback(pfn);
-                mm.env.start_write(pfn, false, pages);
+                mm.env.start_write(pfn, LruKind::File, pages);
             }
         }
         state.refresh_dirty_limits();

@@ -33,8 +33,8 @@ pub(super) fn is_limit_of_dirty(name: &str) -> bool {
     matches!(name, "dirty_ratio" | "dirty_background_ratio")
 }
 
-/// The same of a kernel by its version or release and its settings' texts, by names below `vm.` or paths below `/sys/kernel/mm`; `None` if
-/// the kernel is older than all presets.
+/// The preset of the newest modelled kernel that is not newer than `version` (a version or a release), with these settings. They are
+/// texts, by names below `vm.` or paths below `/sys/kernel/mm`. `None` if the kernel is older than all presets.
 pub fn policy_of<'a>(version: &str, settings: impl Iterator<Item = (&'a str, impl AsRef<str>)>) -> Option<Policy> {
     let preset = neighbours(version_of(version)?).at_most?;
     let mut policy = (preset.build)();

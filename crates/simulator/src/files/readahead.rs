@@ -1,6 +1,6 @@
 //! *How far is a file read ahead of who reads it?*
 
-use crate::files::file_io::Stretch;
+use crate::files::page_cache::Stretch;
 use crate::sim::Sim;
 use crate::state::address_space::Pid;
 use crate::state::readahead::Readahead;
@@ -57,7 +57,7 @@ impl Sim {
     /// Pages of the largest window.
     fn readahead_pages(&self) -> u32 {
         let rotating = self.mm.state.borrow().alloc.policy.computer.rotating_readahead_kib;
-        let kib = if self.spec.rotates(false) { rotating } else { READAHEAD_KIB };
+        let kib = if self.spec.rotates(self.spec.disk()) { rotating } else { READAHEAD_KIB };
         self.page_size().fill(u64::from(kib) << 10)
     }
 
@@ -116,7 +116,7 @@ fn next_window(size: u32, max: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::file_io::tests::cached_after;
+    use crate::files::page_cache::tests::cached_after;
     use workload::{FileId, Op};
 
     #[test]

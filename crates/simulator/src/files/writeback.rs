@@ -72,7 +72,7 @@ impl Sim {
             if used <= (background + limit) / 2 {
                 return;
             }
-            let pace = self.mm.env.device(false).files_written().map(|written| {
+            let pace = self.mm.env.disk().files_written().map(|written| {
                 let room = Room { used, free_run: (background + limit) / 2, limit };
                 self.pace.pause(self.mm.env.now(), written, u64::from(since), room)
             });
@@ -112,7 +112,7 @@ impl Sim {
             } else if self.is_dirty_again(id) {
                 left.push(id);
             }
-            let device = self.mm.env.device(false);
+            let device = self.mm.env.disk();
             if device.has_requests() {
                 self.env().wait_for_request(Stream::Files).await;
             } else {
@@ -221,7 +221,7 @@ impl Sim {
 
     /// What has been sent to the disk is there, and what the filesystem has logged of it, too.
     async fn force_logs(&self) {
-        self.env().sleep_until(self.mm.env.device(false).idle_at()).await;
+        self.env().sleep_until(self.mm.env.disk().idle_at()).await;
         self.commit_metadata();
         self.end_writes().await;
         self.force_inode_log().await;

@@ -69,8 +69,8 @@ impl Sim {
         access: Access,
     ) -> Result<Touched, Errno> {
         let region = self.region(pid, region)?;
-        let (start, write) = (region.base + first, access == Access::Write);
-        if write && region.backing.is_some_and(|backing| !backing.mapping.is_writable()) {
+        let start = region.base + first;
+        if access == Access::Write && region.backing.is_some_and(|backing| !backing.mapping.is_writable()) {
             return Err(FAULT);
         }
         let (mut left, mut counted) = (start..start + pages, None);
@@ -95,17 +95,17 @@ impl Sim {
                 Need::Map(of) => self.map_read_ahead(at, of).await,
                 Need::Wait(until) => self.env().sleep_until(until).await,
                 Need::Hint(of) => self.hint_fault(pid, of).await,
-                Need::File | Need::Writable(_) => self.fault_on_file(at, region, need, write).await?,
+                Need::File | Need::Writable(_) => self.fault_on_file(at, region, need, access).await?,
             }
         }
         Ok(Touched { huge: Some(self.huge_pages(pid, start, left.end)) })
     }
 
-    async fn fault_on_file(&self, at: At, region: Region, need: Need, write: bool) -> Result<(), Errno> {
+    async fn fault_on_file(&self, at: At, region: Region, need: Need, access: Access) -> Result<(), Errno> {
         let backing = region.backing.ok_or(FAULT)?;
         match need {
             Need::Writable(id) => self.make_writable(at, region, backing, id).await,
-            _ => self.file_fault(at, region, backing, write).await?,
+            _ => self.file_fault(at, region, backing, access).await?,
         }
         Ok(())
     }
@@ -152,8 +152,10 @@ impl Sim {
         debt: &mut Nanos,
     ) -> Result<Need, Errno> {
         let costs = &self.spec.costs;
-        let write = access == Access::Write;
-        let cost = if write { costs.write_page } else { costs.read_word };
+        let cost = match access {
+            Access::Read => costs.read_word,
+            Access::Write => costs.write_page,
+        };
         let state = &mut *self.mm.state.borrow_mut();
         while left.start < left.end {
             if *debt >= DEBT {
@@ -162,11 +164,11 @@ impl Sim {
             let at = At { pid, page: left.start };
             let affordable = (DEBT - *debt).div_ceil(cost.max(1)) as u32;
             let end = left.end.min(at.end_of_window(self.page_size())).min(at.page + affordable);
-            let mut pages = self.touch_run(state, at, end, write);
+            let mut pages = self.touch_run(state, at, end, access);
             if pages == 0 {
                 pages = 1;
-                match self.look_up(state, at, write, region)? {
-                    Found::Mapped(id) => match self.use_mapped(state, id, write) {
+                match self.look_up(state, at, access, region)? {
+                    Found::Mapped(id) => match self.use_mapped(state, id, access) {
                         // One look at a huge page is enough for all of it that is touched before the next look at the clock.
                         Need::Nothing if is_whole(state.owner.folios.get(id)) => pages = end - at.page,
                         Need::Nothing => {}
@@ -187,7 +189,8 @@ impl Sim {
     }
 
     /// Touches base pages of one window up to the first that needs anything, which most don't: how many.
-    fn touch_run(&self, state: &mut State<SimWorld>, at: At, end: u32, write: bool) -> u32 {
+    fn touch_run(&self, state: &mut State<SimWorld>, at: At, end: u32, access: Access) -> u32 {
+        let write = access == Access::Write;
         let (now, size) = (self.mm.env.now(), state.owner.page_size);
         let Computer { processes, folios, .. } = &mut state.owner;
         let process = processes.get_mut(at.pid).filter(|process| !process.killed);
@@ -218,7 +221,8 @@ impl Sim {
         run
     }
 
-    fn look_up(&self, state: &mut State<SimWorld>, at: At, write: bool, region: Region) -> Result<Found, Errno> {
+    fn look_up(&self, state: &mut State<SimWorld>, at: At, access: Access, region: Region) -> Result<Found, Errno> {
+        let write = access == Access::Write;
         let Computer { processes, folios, page_size: size, .. } = &mut state.owner;
         let size = *size;
         let process = processes.get_mut(at.pid).filter(|process| !process.killed).ok_or(FAULT)?;
@@ -262,7 +266,8 @@ impl Sim {
         advice != Some(Advice::NoHugePage) && thp_allowed(self.spec.thp.enabled, madvised)
     }
 
-    fn use_mapped(&self, state: &mut State<SimWorld>, id: FolioId, write: bool) -> Need {
+    fn use_mapped(&self, state: &mut State<SimWorld>, id: FolioId, access: Access) -> Need {
+        let write = access == Access::Write;
         let folio = state.owner.folios.get_mut(id);
         match folio.place {
             Place::Swapped(_) | Place::Split(_) => Need::SwapIn(id),
@@ -287,7 +292,7 @@ impl Sim {
 }
 
 impl Computer {
-    /// The same.
+    /// See [`Sim::set_pte`].
     fn set_pte(&mut self, at: At, from: Pte, to: Pte) -> bool {
         let size = self.page_size;
         let process = self.processes.get_mut(at.pid).filter(|process| !process.killed);

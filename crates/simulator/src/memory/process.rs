@@ -56,6 +56,15 @@ const BUNDLE: usize = 8;
 /// Pages after whose lists they are freed in between (`MAX_GATHER_BATCH_COUNT`).
 const GATHERED: usize = 10_000;
 
+/// What of a range is given back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Zap {
+    /// Its pages (`MADV_DONTNEED`).
+    Pages,
+    /// Its addresses, too (`munmap`).
+    Addresses,
+}
+
 /// Pages that no page table maps any more, held until a batch is full (`mmu_gather`): nobody else may free or move them.
 #[derive(Default)]
 struct Gather {
@@ -186,8 +195,8 @@ impl Sim {
         self.touch(pid, IMAGE, 0, self.page_size().fill(CHILD_WRITES), Access::Write).await.map(|_| ())
     }
 
-    /// Gives back a range of a region: its pages, and its addresses too if it is unmapped.
-    pub async fn zap(&self, pid: Pid, region: RegionId, first: u32, pages: u32, unmap: bool) -> Result<(), Errno> {
+    /// Gives back a range of a region.
+    pub async fn zap(&self, pid: Pid, region: RegionId, first: u32, pages: u32, what: Zap) -> Result<(), Errno> {
         let start = self.region(pid, region)?.base + first;
         let end = start + pages;
         let mut gather = Gather::default();
@@ -195,7 +204,7 @@ impl Sim {
         for number in size.window(start)..=size.window(end - 1) {
             let (from, to) = (start.max(size.first(number)), end.min(size.first(number + 1)));
             self.prepare_to_cut(pid, number, to - from).await?;
-            let table = self.take_window(pid, number, from..to, unmap, &mut gather);
+            let table = self.take_window(pid, number, from..to, what, &mut gather);
             self.gather_table(pid, &mut gather, table).await;
             self.make_room(pid, &mut gather).await;
         }
@@ -209,7 +218,7 @@ impl Sim {
         pid: Pid,
         number: u32,
         pages: std::ops::Range<u32>,
-        unmap: bool,
+        what: Zap,
         gather: &mut Gather,
     ) -> Option<FolioId> {
         let state = &mut *self.mm.state.borrow_mut();
@@ -237,7 +246,7 @@ impl Sim {
             }
         }
         let mut table = None;
-        if unmap {
+        if what == Zap::Addresses {
             window.unmap(pages.start - size.first(number)..pages.end - size.first(number));
             if window.is_gone() {
                 table = window.table.take();
@@ -315,7 +324,7 @@ impl Sim {
         let (mut gather, size) = (Gather::default(), self.page_size());
         for number in numbers.unwrap_or_default() {
             let pages = size.first(number)..size.first(number + 1);
-            let table = self.take_window(pid, number, pages, true, &mut gather);
+            let table = self.take_window(pid, number, pages, Zap::Addresses, &mut gather);
             self.gather_table(pid, &mut gather, table).await;
             self.make_room(pid, &mut gather).await;
         }

@@ -11,6 +11,7 @@ use workload::Errno;
 /// Bytes of a stack that `vmalloc` maps.
 const BYTES: u64 = 16 << 10;
 const STACK: Gfp = Gfp(Gfp::KERNEL_ACCOUNT.0 | Gfp::ZERO.0);
+
 impl Sim {
     /// Gives a process its stack (`alloc_thread_stack_node`).
     pub async fn make_stack(&self, pid: Pid) -> Result<(), Errno> {

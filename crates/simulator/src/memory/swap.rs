@@ -67,7 +67,7 @@ impl Sim {
         let (rule, by_mapping) = (state.alloc.policy.computer.swap_readahead, self.reads_by_mapping(state));
         let owner = &mut state.owner;
         let Some(missed) = owner.swapped_at(of) else { return Vec::new() };
-        if self.spec.rotates(true) {
+        if self.spec.rotates(self.spec.swap_device()) {
             return owner.slots.around(missed, rule).collect();
         }
         let Some(process) = owner.processes.get_mut(at.pid).filter(|_| by_mapping) else { return vec![missed] };
@@ -80,7 +80,8 @@ impl Sim {
 
     /// Whether the hits of mappings tell how far swap is read ahead, and not those of slots.
     fn reads_by_mapping(&self, state: &State<SimWorld>) -> bool {
-        state.alloc.policy.computer.swap_readahead == SwapReadahead::ByMapping && !self.spec.rotates(true)
+        let rule = state.alloc.policy.computer.swap_readahead;
+        rule == SwapReadahead::ByMapping && !self.spec.rotates(self.spec.swap_device())
     }
 
     /// Starts reading a slot into a page, unless another task was faster or the content is gone.
@@ -93,7 +94,7 @@ impl Sim {
         if !swapped {
             return state.free_page(pfn, cpu);
         }
-        let ready = self.mm.env.device(true).read(now, u64::from(slot), 1);
+        let ready = self.mm.env.swap_device().read(now, u64::from(slot), 1);
         state.alloc.vmstat.bump(Counter::PswpIn);
         state.alloc.vmstat.add(Counter::PgpgIn, self.spec.page() / 1024);
         let folio = state.owner.folios.get_mut(id);

@@ -161,6 +161,7 @@ impl Compiler {
 
 /// Sources of a directory.
 const DIRECTORY: u64 = 16;
+
 impl Script for Compiler {
     fn round(&mut self, ops: &mut Vec<Op>) -> bool {
         if !self.once.first() {

@@ -4,6 +4,7 @@ use super::world::*;
 use crate::env::{Queue, TaskContext, TaskFlags};
 use crate::lru::LruList::*;
 use crate::lru::LruvecId;
+use crate::lru_kind::LruKind;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::reclaim::{ScanControl, ThrottleReason};
@@ -115,7 +116,7 @@ fn too_many_isolated_pages_are_waited_for_as_the_era_has_it() {
     for (rule, queue) in [(Throttling::Once, Queue::Congestion), (Throttling::ByReason, Queue::Isolated(NODE))] {
         let mm = machine(with(|rules| rules.throttling = rule));
         mm.fill(80, 0, PageFlags::NONE, 0);
-        mm.state.borrow_mut().nodes[0].reclaim.isolated[1] = 11;
+        mm.state.borrow_mut().nodes[0].reclaim.isolated[LruKind::File] = 11;
         let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
         let mut totals = Default::default();
         run(mm.shrink_inactive(LruvecId::Node(NODE), InactiveFile, 32, &mut sc, &mut totals, &TASK));

@@ -1,7 +1,8 @@
 //! Generations of other kernels than 6.18.
 
-use super::generations::{FILE, generational, min_seq, run_at, shrink};
+use super::generations::{generational, min_seq, run_at, shrink};
 use super::world::*;
+use crate::lru_kind::LruKind;
 use crate::pages::PageFlags;
 use pagealloc::{Counter, Gfp};
 
@@ -9,7 +10,7 @@ use pagealloc::{Counter, Gfp};
 fn in_6_1_refaults_from_longer_ago_are_not_counted() {
     let counted = |era: &str| {
         let mm = machine(generational(era));
-        let oldest = min_seq(&mm)[FILE];
+        let oldest = min_seq(&mm)[LruKind::File];
         for (tag, age) in [(0, oldest), (1, oldest + 1)] {
             let page = mm.fill(1, 0, PageFlags::NONE, tag)[0];
             mm.state.borrow_mut().refault(page, crate::reclaim::Shadow { age, ..Default::default() }, CPU);

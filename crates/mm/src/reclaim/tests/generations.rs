@@ -2,6 +2,7 @@
 
 use super::world::*;
 use crate::lru::{LruList, MAX_NR_GENS};
+use crate::lru_kind::LruKind::{Anon, File};
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::reclaim::{SWAP_CLUSTER_MAX, ScanControl};
@@ -10,8 +11,6 @@ use alloc::vec::Vec;
 use pagealloc::policy::{Policy, preset};
 use pagealloc::{Counter, Gfp, Pfn, ZoneType};
 
-const ANON: usize = 0;
-pub(super) const FILE: usize = 1;
 pub(super) const FAULTED: PageFlags = PageFlags::ANON.with(PageFlags::MAPPED).with(PageFlags::DIRTY);
 
 pub(super) fn generational(era: &str) -> Policy {
@@ -110,7 +109,7 @@ fn pieces_of_a_huge_page_take_its_place() {
     assert!(mm.state.borrow_mut().split_huge_page(huge, CPU));
     mm.check();
     let state = mm.state.borrow();
-    let list = &state.generations(NODE).lists[2][ANON][ZoneType::Normal as usize];
+    let list = &state.generations(NODE).lists[2][Anon][ZoneType::Normal as usize];
     let order: Vec<Pfn> = list.iter(&state.alloc.frames).collect();
     assert_eq!((order.len(), order[0], order[16]), (17, small, huge), "the head is the next to be scanned");
 }
@@ -247,7 +246,7 @@ fn oldest_pages_join_the_next_generation_when_there_are_too_many() {
     let rules = mm.state.borrow().lru_gen.unwrap();
     assert!(run(mm.age(NODE, 60, rules, &TASK)));
     mm.check();
-    assert_eq!((max_seq(&mm), min_seq(&mm)[FILE]), (4, 1));
+    assert_eq!((max_seq(&mm), min_seq(&mm)[File]), (4, 1));
     assert_eq!((seq(&mm, file), mm.state.borrow().pages.bits(file).refs()), (1, 0));
     assert_eq!(seq(&mm, anon[0]), 2);
 }
@@ -332,7 +331,7 @@ fn dirty_page_cache_is_put_off_and_comes_back_to_be_evicted_next() {
     mm.state.borrow_mut().set_writeback(pages[0]);
     mm.end_writeback(pages[0]);
     assert_eq!(mm.count(Counter::Pgrotated), 1);
-    let oldest = min_seq(&mm)[FILE].max(max_seq(&mm) - 3);
+    let oldest = min_seq(&mm)[File].max(max_seq(&mm) - 3);
     assert_eq!(seq(&mm, pages[0]), oldest);
     mm.check();
 }
@@ -349,7 +348,7 @@ fn dirty_page_cache_is_judged_and_activated_since_7_2() {
     mm.state.borrow_mut().set_writeback(pages[0]);
     mm.end_writeback(pages[0]);
     assert_eq!(mm.count(Counter::Pgrotated), 1);
-    assert_eq!(seq(&mm, pages[0]), min_seq(&mm)[FILE].max(max_seq(&mm) - 3));
+    assert_eq!(seq(&mm, pages[0]), min_seq(&mm)[File].max(max_seq(&mm) - 3));
     mm.check();
 }
 
@@ -412,7 +411,7 @@ fn swapped_pages_are_scanned_twice() {
     let pass = |mm: &Mm<Toy>| shrink(mm, &mut run_at(0));
     (0..6).for_each(|_| pass(&mm));
     assert_eq!((mm.count(Counter::PswpOut), mm.count(Counter::PgscanAnon)), (128, 128));
-    let writes: Vec<(Pfn, bool)> = mm.env.writes.borrow_mut().drain(..).collect();
+    let writes: Vec<_> = mm.env.writes.borrow_mut().drain(..).collect();
     writes.iter().for_each(|&(pfn, _)| mm.end_writeback(pfn));
     assert_eq!(mm.count(Counter::Pgrotated), 128);
     mm.check();

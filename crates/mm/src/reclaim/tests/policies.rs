@@ -4,6 +4,7 @@ use super::world::*;
 use crate::env::Queue;
 use crate::lru::LruList::*;
 use crate::lru::LruvecId;
+use crate::lru_kind::LruKind;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::reclaim::{PassTotals, ScanControl, cache_refaults};
@@ -88,7 +89,7 @@ fn before_5_9_one_use_activates_anonymous_pages() {
     mm.state.borrow_mut().owner.hot = (0..4).map(Tag).collect();
     shrink(&mm, ZoneType::Normal);
     assert_eq!((mm.on(ActiveAnon), mm.on(InactiveAnon)), (4, 28));
-    assert_eq!(mm.state.borrow().nodes[0].lru.cost[0], 4, "rotated");
+    assert_eq!(mm.state.borrow().nodes[0].lru.cost[LruKind::Anon], 4, "rotated");
 }
 
 #[test]

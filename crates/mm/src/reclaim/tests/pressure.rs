@@ -5,6 +5,7 @@ use crate::env::Queue;
 use crate::event::MmEvent;
 use crate::lru::LruList::*;
 use crate::lru::LruvecId;
+use crate::lru_kind::LruKind;
 use crate::owner::Tag;
 use crate::pages::PageFlags;
 use crate::reclaim::{ScanControl, Shadow, ThrottleReason};
@@ -86,7 +87,7 @@ fn anonymous_pages_are_written_once_and_freed_after_that() {
     assert_eq!((sc.nr_reclaimed, mm.on(InactiveAnon)), (0, 32));
     let writes = mm.env.writes.take();
     assert_eq!(writes.len(), 32);
-    assert!(writes.iter().all(|&(_, swap)| swap));
+    assert!(writes.iter().all(|&(_, kind)| kind == LruKind::Anon));
     assert_eq!((mm.count(Counter::PswpOut), mm.count(Counter::NrVmscanWrite)), (32, 32));
     assert_eq!(mm.state.borrow().nr_dirty_and_writeback(), (0, 32));
     assert_eq!(mm.state.borrow().owner.swap_free, 10_000 - 32);
@@ -358,7 +359,7 @@ fn a_write_costs_32_rotations_and_up_to_6_1_rotations_cost_nothing() {
     let cost = |policy: &str| {
         let mm = machine(preset(policy).unwrap());
         mm.fill(800, 0, PageFlags::NONE, 0);
-        mm.state.borrow_mut().note_cost(LruvecId::Node(NODE), true, 3, 4);
+        mm.state.borrow_mut().note_cost(LruvecId::Node(NODE), LruKind::File, 3, 4);
         mm.state.borrow().nodes[0].lru.cost
     };
     assert_eq!([cost("linux-6.6"), cost("linux-6.1.116")], [[0, 100], [0, 3]]);
@@ -370,12 +371,12 @@ fn in_7_3_passes_take_costs_from_flushed_statistics() {
     mm.fill(800, 0, PageFlags::NONE, 0);
     let id = LruvecId::Node(NODE);
     let mut state = mm.state.borrow_mut();
-    state.note_cost(id, true, 3, 4);
+    state.note_cost(id, LruKind::File, 3, 4);
     assert_eq!(state.nodes[0].lru.cost, [0, 0], "no pass has begun");
     state.take_costs(id);
     assert_eq!(state.nodes[0].lru.cost, [0, 100], "nothing was flushed yet: statistics are as they are");
     state.flush_stats();
-    state.note_cost(id, true, 20, 0);
+    state.note_cost(id, LruKind::File, 20, 0);
     state.take_costs(id);
     assert_eq!(state.nodes[0].lru.cost, [0, 100], "not flushed yet");
     state.flush_stats();
@@ -454,14 +455,14 @@ fn direct_reclaim_waits_for_the_reserve() {
 fn too_many_isolated_pages_turn_direct_reclaim_away() {
     let mm = machine(linux_6_18());
     mm.fill(80, 0, PageFlags::NONE, 0);
-    mm.state.borrow_mut().nodes[0].reclaim.isolated[1] = 11;
+    mm.state.borrow_mut().nodes[0].reclaim.isolated[LruKind::File] = 11;
     let mut sc = ScanControl::new(0, Gfp::KERNEL, ZoneType::Normal);
     sc.priority = 0;
     run(mm.shrink_node(NODE, &mut sc, &TASK));
     assert_eq!(sc.nr_reclaimed, 0, "11 of 80 is more than an eighth");
     assert!(mm.env.waits.borrow().contains(&Queue::Isolated(NODE)));
-    mm.state.borrow_mut().nodes[0].reclaim.isolated[1] = 10;
+    mm.state.borrow_mut().nodes[0].reclaim.isolated[LruKind::File] = 10;
     run(mm.shrink_node(NODE, &mut sc, &TASK));
-    assert_eq!(mm.state.borrow().nodes[0].reclaim.isolated[1], 10);
+    assert_eq!(mm.state.borrow().nodes[0].reclaim.isolated[LruKind::File], 10);
     assert!(sc.nr_reclaimed >= 32);
 }

@@ -2,6 +2,7 @@
 
 use crate::env::{Env, Nanos, Queue, TaskContext, Woken, Work};
 use crate::lru::LruList;
+use crate::lru_kind::LruKind;
 use crate::owner::{Owner, References, ShrinkControl, Tag};
 use crate::pages::PageFlags;
 use crate::reclaim::Shadow;
@@ -30,7 +31,7 @@ pub const TASK: TaskContext = TaskContext::user(1, CPU);
 pub struct ToyEnv {
     pub waits: RefCell<Vec<Queue>>,
     pub woken: RefCell<Vec<Queue>>,
-    pub writes: RefCell<Vec<(Pfn, bool)>>,
+    pub writes: RefCell<Vec<(Pfn, LruKind)>>,
     pub flushers_woken: Cell<u32>,
     /// Scanned, reclaimed and the folios of these, of all batches.
     pub shrunk: Cell<(u32, u32, u32)>,
@@ -60,8 +61,8 @@ impl Env for ToyEnv {
     fn has_waiters(&self, _queue: Queue) -> bool {
         false
     }
-    fn start_write(&self, pfn: Pfn, swap: bool, _pages: u64) {
-        self.writes.borrow_mut().push((pfn, swap));
+    fn start_write(&self, pfn: Pfn, kind: LruKind, _pages: u64) {
+        self.writes.borrow_mut().push((pfn, kind));
     }
     fn congested(&self) -> bool {
         self.congested.get()
@@ -274,7 +275,7 @@ fn check_generations(state: &State<Toy>, listed: &mut [u64; 5]) {
                         let (flags, bits) = (state.pages.flags(pfn), state.pages.bits(pfn));
                         assert_eq!(state.alloc.frames.state(pfn), FrameState::LRU);
                         assert_eq!(state.alloc.zone_info(state.alloc.zone_of(pfn)).kind as usize, zone);
-                        assert_eq!((bits.home(), usize::from(!flags.contains(PageFlags::ANON))), (home, kind));
+                        assert_eq!((bits.home(), LruKind::of(flags) as usize), (home, kind));
                         assert!(!flags.intersects(PageFlags::ACTIVE.with(PageFlags::UNEVICTABLE)), "{flags:?}");
                         let pages = 1u64 << state.alloc.frames.order(pfn);
                         counted[bits.generation()][kind][zone] += pages;
@@ -284,7 +285,7 @@ fn check_generations(state: &State<Toy>, listed: &mut [u64; 5]) {
             }
         }
         assert_eq!(counted, generations.pages);
-        for kind in 0..2 {
+        for kind in LruKind::ALL {
             let range = crate::lru::MIN_NR_GENS..=crate::lru::MAX_NR_GENS;
             assert!(range.contains(&generations.nr_gens(kind)), "{} generations", generations.nr_gens(kind));
         }

@@ -1,7 +1,7 @@
 //! Virtual time, wait queues, and the tasks that live by them.
 
 use super::TestWorld;
-use mm::{Env, Mm, Nanos, Queue, TaskContext, Woken, Work};
+use mm::{Env, LruKind, Mm, Nanos, Queue, TaskContext, Woken, Work};
 use pagealloc::Pfn;
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -158,7 +158,7 @@ impl Env for TestEnv {
         queues.get(&queue).is_some_and(|sleepers| sleepers.iter().any(|sleeper| sleeper.woken.get().is_none()))
     }
 
-    fn start_write(&self, pfn: Pfn, _swap: bool, _pages: u64) {
+    fn start_write(&self, pfn: Pfn, _kind: LruKind, _pages: u64) {
         self.set_alarm(self.now() + self.0.costs.get().write, Alarm::Written(pfn));
     }
 }

@@ -15,19 +15,14 @@ const PAGEBLOCK: u64 = Geometry::PAGES_4K.pageblock_pages() as u64;
 impl Builder<'_> {
     /// A step of reclaim or compaction: how much work it was, and what it did to pages.
     pub(super) fn daemon(&mut self, record: &Record, task: usize, event: &Event) {
-        let ts = record.ts_ns;
-        if let Event::VmscanLruShrinkInactive(shrink) = event {
-            self.reclaimed(task, shrink.nr_reclaimed);
-            self.beside.activated.add(shrink.nr_activate0, shrink.nr_activate1);
-        }
-        let step = self.step_of(record);
+        self.step_of_reclaim(record, task, event);
+        self.step_of_compaction(record, task, event);
+    }
+
+    fn step_of_reclaim(&mut self, record: &Record, task: usize, event: &Event) {
+        let (ts, step) = (record.ts_ns, self.step_of(record));
         let state = self.tasks.get(task);
         match event {
-            Event::MigratePages(pages) if &*pages.reason == "compaction" => {
-                self.measured.migrated(pages.succeeded, pages.failed, std::mem::take(&mut state.isolated_metadata));
-                state.isolated.clear();
-                self.moved_again(task);
-            }
             Event::VmscanWakeupKswapd(_) => self.measured.kswapd.woken(ts),
             Event::VmscanKswapdWake(_) => {
                 state.kswapd = true;
@@ -57,6 +52,15 @@ impl Builder<'_> {
                     self.measured.slab.scanned(objects.saturating_sub(end.total_scan.unsigned_abs()));
                 }
             }
+            Event::VmscanLruShrinkInactive(shrink) => self.shrank_inactive(ts, task, shrink),
+            _ => {}
+        }
+    }
+
+    fn step_of_compaction(&mut self, record: &Record, task: usize, event: &Event) {
+        let (ts, step) = (record.ts_ns, self.step_of(record));
+        let state = self.tasks.get(task);
+        match event {
             Event::CompactionKcompactdWake(_) => state.kcompactd = true,
             Event::CompactionBegin(begin) => {
                 state.compacting = true;
@@ -72,7 +76,6 @@ impl Builder<'_> {
                 self.attribution.targets_returned += state.unsettled.drain(..).count() as u64;
                 self.works(task, None);
             }
-            Event::VmscanLruShrinkInactive(shrink) => self.shrank_inactive(ts, task, shrink),
             Event::CompactionFinished(finished) => {
                 let contended = finished.ret == crate::CompactResult::Contended;
                 self.measured.async_contended += u64::from(state.async_compaction && contended);
@@ -95,6 +98,11 @@ impl Builder<'_> {
                 let pages = migrate.nr_migrated.saturating_add(migrate.nr_failed);
                 self.measured.migrate.add(std::mem::take(&mut state.worked_since_step), pages);
             }
+            Event::MigratePages(pages) if &*pages.reason == "compaction" => {
+                self.measured.migrated(pages.succeeded, pages.failed, std::mem::take(&mut state.isolated_metadata));
+                state.isolated.clear();
+                self.moved_again(task);
+            }
             _ => {}
         }
     }
@@ -102,6 +110,8 @@ impl Builder<'_> {
     /// A task has judged a batch of inactive pages.
     fn shrank_inactive(&mut self, ts: u64, task: usize, shrink: &VmscanLruShrinkInactive) {
         let anon = shrink.reclaim_flags & ANON_BATCH != 0;
+        self.reclaimed(task, shrink.nr_reclaimed);
+        self.beside.activated.add(shrink.nr_activate0, shrink.nr_activate1);
         self.measured.judged(shrink);
         self.noticed.judged(ts, anon, shrink.nr_scanned, shrink.priority);
         let state = self.tasks.get(task);
@@ -132,8 +142,9 @@ impl Builder<'_> {
     }
 
     fn took_targets(&mut self, run: u32, ts: u64, start: u64, end: u64) {
+        let order = Geometry::PAGES_4K.pageblock_order;
         let end = end.max(start.saturating_add(1)).min(self.owner.len() as u64);
-        for block in (start >> 9)..=((end - 1) >> 9) {
+        for block in (start >> order)..=(end.saturating_sub(1) >> order) {
             self.migrations.took_targets(run, block as usize, ts);
         }
     }

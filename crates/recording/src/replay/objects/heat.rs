@@ -14,7 +14,7 @@ use pagealloc::Pfn;
 /// spends on the inactive list of the recorded machines before it reaches the tail. Page cache was cold for longer where what left with it had
 /// come earlier.
 const COLD_AHEAD_NS: Nanos = 3_000_000_000;
-/// The same in units of the log.
+/// [`COLD_AHEAD_NS`] in units of the log.
 pub(super) const COLD_AHEAD: u32 = (COLD_AHEAD_NS >> LEAVE_SHIFT) as u32;
 /// A page that generations look at for the first time is taken to have come so long ago: about as long as page cache has to the tail.
 const TO_THE_TAIL: Nanos = 5_000_000_000;

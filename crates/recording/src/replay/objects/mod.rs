@@ -27,7 +27,7 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 pub(super) const GONE: u32 = u32::MAX - 1;
 /// It was asked for and its task waits.
 pub(super) const PENDING: u32 = u32::MAX - 2;
-/// The same, but given back meanwhile: to be freed as soon as it is served.
+/// It was asked for, and its owner has given it back before it was there: to be freed as soon as the request is served.
 pub(super) const DOOMED: u32 = u32::MAX - 3;
 /// It is in several smaller pages, because no page of its order could be had.
 pub(super) const PIECES: u32 = u32::MAX - 4;

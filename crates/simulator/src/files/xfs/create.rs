@@ -135,7 +135,7 @@ impl Sim {
         self.env().wait(mm::Queue::Timer, Some(RETRY)).await;
     }
 
-    /// The cluster of a new inode. 64 inodes are made at once, in two clusters.
+    /// The cluster of a new inode, which is changed and in memory.
     async fn take_inode(&self, pid: Pid, directory: u32) -> Result<BufferId, Errno> {
         let (current, left) = self.xfs(|xfs| {
             let Some(of) = xfs.directories.get_mut(&directory) else { return (None, 0) };
@@ -148,26 +148,7 @@ impl Sim {
         })?;
         let cluster = match current {
             Some(id) => id,
-            None => {
-                let mut made = Vec::with_capacity(CLUSTERS_A_CHUNK);
-                for _ in 0..CLUSTERS_A_CHUNK {
-                    made.push(self.xfs(|xfs| xfs.new_buffer(CLUSTER_BYTES))?);
-                }
-                for &id in &made {
-                    self.get_buffer(pid, id, false, CLUSTER_ROUNDS).await?;
-                    self.xfs(|xfs| {
-                        xfs.buffer(id).log(0, CLUSTER_BYTES);
-                        xfs.buffer(id).users -= 1;
-                    })?;
-                }
-                let last = made.last().copied().unwrap_or_default();
-                self.xfs(|xfs| {
-                    if let Some(of) = xfs.directories.get_mut(&directory) {
-                        of.clusters = made;
-                    }
-                })?;
-                last
-            }
+            None => self.make_chunk(pid, directory).await?,
         };
         self.xfs(|xfs| {
             if let Some(of) = xfs.directories.get_mut(&directory) {
@@ -181,6 +162,28 @@ impl Sim {
             xfs.buffer(cluster).log(0, CLUSTER_BYTES);
         })?;
         Ok(cluster)
+    }
+
+    /// Makes 64 inodes at once, in two clusters: the one to begin with.
+    async fn make_chunk(&self, pid: Pid, directory: u32) -> Result<BufferId, Errno> {
+        let mut made = Vec::with_capacity(CLUSTERS_A_CHUNK);
+        for _ in 0..CLUSTERS_A_CHUNK {
+            made.push(self.xfs(|xfs| xfs.new_buffer(CLUSTER_BYTES))?);
+        }
+        for &id in &made {
+            self.get_buffer(pid, id, false, CLUSTER_ROUNDS).await?;
+            self.xfs(|xfs| {
+                xfs.buffer(id).log(0, CLUSTER_BYTES);
+                xfs.buffer(id).users -= 1;
+            })?;
+        }
+        let last = made.last().copied().unwrap_or_default();
+        self.xfs(|xfs| {
+            if let Some(of) = xfs.directories.get_mut(&directory) {
+                of.clusters = made;
+            }
+        })?;
+        Ok(last)
     }
 
     /// Puts a name into a directory: the buffers that were changed, in use until they are logged.
@@ -246,7 +249,7 @@ impl Sim {
             self.spend(self.spec.costs.clear_page * u64::from(bytes) / self.spec.page()).await;
             if on_disk {
                 self.note_read(count);
-                let ready = self.env().device(false).read(self.env().now(), u64::from(id) << 32, count.into());
+                let ready = self.env().disk().read(self.env().now(), u64::from(id) << 32, count.into());
                 self.env().sleep_until(ready).await;
             }
             let node = self.node_of_folio(pages[0]);

@@ -11,7 +11,7 @@ impl Sim {
     /// disk's queue does not.
     pub(crate) fn file_will_be_written(&self, file: u32) {
         let now = self.env().now();
-        let ready = now + self.spec.scale.of(self.env().device(false).idle_at().saturating_sub(now));
+        let ready = now + self.spec.scale.of(self.env().disk().idle_at().saturating_sub(now));
         self.being_written.borrow_mut().push_back((ready, file));
         self.wake_at(&self.end_worker);
     }

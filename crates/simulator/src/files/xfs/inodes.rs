@@ -154,7 +154,7 @@ impl Sim {
         }
         let pages = bytes.div_ceil(self.spec.page());
         self.spend(self.spec.costs.copy_page * pages).await;
-        let written = self.env().device(false).write(self.env().now(), Stream::Files, pages);
+        let written = self.env().disk().write(self.env().now(), Stream::Files, pages);
         self.env().sleep_until(written).await;
     }
 
@@ -174,7 +174,7 @@ impl Sim {
         if clusters > 0 {
             self.spend(self.spec.costs.io_page * clusters).await;
             let pages = clusters * u64::from(CLUSTER_BYTES).div_ceil(self.spec.page());
-            self.env().device(false).write(self.env().now(), Stream::Files, pages);
+            self.env().disk().write(self.env().now(), Stream::Files, pages);
         }
     }
 }

@@ -65,7 +65,7 @@ impl Sim {
             self.env().park((!self.xfs_is_idle()).then_some(LOOK)).await;
             let flushed = self.log_state(|xfs| std::mem::take(&mut xfs.flushed)).div_ceil(self.spec.page());
             if flushed > 0 {
-                self.env().device(false).write(self.env().now(), Stream::Files, flushed);
+                self.env().disk().write(self.env().now(), Stream::Files, flushed);
             }
             let all = self.log_state(|xfs| std::mem::take(&mut xfs.push_metadata));
             self.write_metadata(all).await;
@@ -116,7 +116,7 @@ impl Sim {
         };
         let pages = bytes.div_ceil(self.spec.page());
         self.spend(self.spec.costs.copy_page * pages).await;
-        let written = self.env().device(false).write(self.env().now(), Stream::Files, pages);
+        let written = self.env().disk().write(self.env().now(), Stream::Files, pages);
         self.env().sleep_until(written).await;
         self.log_state(|xfs| xfs.committed = end);
         self.free_vectors(vectors);
@@ -132,7 +132,7 @@ impl Sim {
             let bytes = self.log_state(|xfs| xfs.buffers[id as usize].bytes);
             self.spend(self.spec.costs.io_page).await;
             let pages = u64::from(bytes).div_ceil(self.spec.page());
-            let device = self.env().device(false);
+            let device = self.env().disk();
             let written = device.write(self.env().now(), Stream::Files, pages);
             if device.backlog(self.env().now(), Stream::Files) > LOOK {
                 self.env().sleep_until(written).await;

@@ -259,7 +259,7 @@ fn a_file_of_several_folios_is_given_its_blocks_once_and_its_size_when_it_is_on_
         sim.write(pid, 1, 0, 20_000).await.expect("written");
         sim.write_back(u64::MAX).await;
         assert_eq!(vectors(&sim), [1, 1], "for blocks a vector of 1 KiB, which the old one is the shadow of");
-        sim.env().sleep_until(sim.env().device(false).idle_at()).await;
+        sim.env().sleep_until(sim.env().disk().idle_at()).await;
         sim.end_writes().await;
         assert_eq!(vectors(&sim), [0, 2], "for the size a shadow that has room for blocks, too");
     });
@@ -274,7 +274,7 @@ fn a_file_that_is_written_over_keeps_its_blocks_and_one_that_grows_gets_more() {
         for (offset, wanted) in [(0, 1), (0, 1), (4096, 2), (8192, 3), (4096, 3)] {
             sim.write(pid, 1, offset, 4096).await.expect("written");
             sim.write_back(u64::MAX).await;
-            sim.env().sleep_until(sim.env().device(false).idle_at()).await;
+            sim.env().sleep_until(sim.env().disk().idle_at()).await;
             assert_eq!(extents(), Some(wanted), "written at {offset}");
         }
     });

@@ -4,7 +4,7 @@
 //! page that reclaim takes disappears from all page tables, which are found through the file.
 
 use crate::errno::{FAULT, NOMEM};
-use crate::files::file_io::Stretch;
+use crate::files::page_cache::Stretch;
 use crate::memory::fault::add_anon;
 use crate::memory::masks::ANON_COPY;
 use crate::sim::{Sim, SimWorld};
@@ -17,7 +17,7 @@ use crate::state::slab::Cache;
 use mm::{Env, PageFlags, State};
 use pagealloc::{Counter, Pfn};
 use smallvec::SmallVec;
-use workload::{Errno, FileMapping, RegionId};
+use workload::{Access, Errno, FileMapping, RegionId};
 
 /// What a fault maps where it is in memory (`fault_around_bytes`).
 const FAULT_AROUND: u64 = 64 << 10;
@@ -170,7 +170,8 @@ impl Sim {
     }
 
     /// Brings a page of a mapped file in: maps it with what lies around it, or makes the process's own copy to be written.
-    pub async fn file_fault(&self, at: At, region: Region, backing: Backing, write: bool) -> Result<(), Errno> {
+    pub async fn file_fault(&self, at: At, region: Region, backing: Backing, access: Access) -> Result<(), Errno> {
+        let write = access == Access::Write;
         let index = at.page - region.base;
         let page = Stretch { file: backing.file, index, end: index + 1 };
         let copy = write && backing.mapping == FileMapping::Private;

@@ -1,7 +1,6 @@
-//! The macro behind [`crate::event`]: from one table of events it makes the typed structs, the
-//! decoders of binary records and the parsers of text.
+//! The macros that make types and decoders from tables of events.
 
-/// Text key of a field: its own name and `=`, unless the table gives another.
+/// The key that precedes a field in text: its own name and `=`, unless the table gives another.
 macro_rules! text_key {
     ($field:ident) => {
         concat!(stringify!($field), "=")
@@ -11,11 +10,12 @@ macro_rules! text_key {
     };
 }
 
-/// See the call in [`crate::event`]: `"kernel name" => Variant(Storage) { field: Type => Codec("text key"), }`.
+/// The events of one trace system, each a struct that is [`Recorded`](super::recorded::Recorded):
+/// `"kernel name" => Name { field: Type => Codec, "text key"; }`.
 macro_rules! events {
     ($(
         $(#[$doc:meta])*
-        $kernel_name:literal => $event:ident($storage:ty) {
+        $kernel_name:literal => $event:ident {
             $(
                 $(#[$field_doc:meta])*
                 $field:ident: $type:ty => $codec:ty $(, $key:literal)?;
@@ -28,13 +28,53 @@ macro_rules! events {
             pub struct $event {
                 $($(#[$field_doc])* pub $field: $type,)*
             }
+
+            impl $crate::event::recorded::Recorded for $event {
+                const NAME: &'static str = $kernel_name;
+                type Layout = layout::$event;
+
+                fn layout(format: &$crate::format::Format) -> Result<Self::Layout, Box<str>> {
+                    Ok(layout::$event {
+                        $($field: $crate::codec::Codec::<$type>::resolve(
+                            format,
+                            stringify!($field),
+                            text_key!($field $($key)?),
+                        )?,)*
+                    })
+                }
+
+                #[inline]
+                fn read(layout: &Self::Layout, record: &[u8]) -> Option<Self> {
+                    Some(Self { $($field: $crate::codec::Codec::<$type>::read(&layout.$field, record)?,)* })
+                }
+
+                fn text(payload: &[u8], gfp: &mut $crate::gfp::GfpNames) -> Result<Self, &'static str> {
+                    Ok(Self {
+                        $($field: {
+                            let key = text_key!($field $($key)?);
+                            <$codec as $crate::codec::Codec<$type>>::text(payload, key, gfp).ok_or(key)?
+                        },)*
+                    })
+                }
+            }
         )*
 
+        /// One struct per event: where its fields lie in one file's records.
+        pub(crate) mod layout {
+            use super::*;
+            $(pub(crate) struct $event { $(pub(super) $field: $codec,)* })*
+        }
+    };
+}
+
+/// The union of all events that are [`Recorded`](super::recorded::Recorded), and what is not: `Name(Storage)`.
+macro_rules! all_events {
+    ($($event:ident($storage:ty),)*) => {
         /// What a record tells: one variant for every event that matters to memory management.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub enum Event {
-            $($(#[$doc])* $event($storage),)*
+            $(#[doc = concat!("See [`", stringify!($event), "`].")] $event($storage),)*
             /// Text that user space wrote into `trace_marker` (ftrace:print).
             Marker(Marker),
             /// The kernel overwrote or dropped events here.
@@ -47,7 +87,7 @@ macro_rules! events {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum EventKind {
-            $($(#[$doc])* $event,)*
+            $(#[doc = concat!("See [`", stringify!($event), "`].")] $event,)*
             /// See [`Event::Marker`].
             Marker,
             /// See [`Event::Lost`].
@@ -65,7 +105,7 @@ macro_rules! events {
             /// kinds that the kernel has no name for.
             pub fn name(self) -> &'static str {
                 match self {
-                    $(Self::$event => $kernel_name,)*
+                    $(Self::$event => <$event as Recorded>::NAME,)*
                     Self::Marker => "print",
                     Self::Lost => "lost",
                     Self::Other => "other",
@@ -85,15 +125,9 @@ macro_rules! events {
             }
         }
 
-        /// One struct per event: where its fields lie in this file's records.
-        pub(crate) mod layout {
-            use super::*;
-            $(pub(crate) struct $event { $(pub(super) $field: $codec,)* })*
-        }
-
         /// The way to decode the records of one event of one file.
         pub(crate) enum Decoder {
-            $($event(layout::$event),)*
+            $($event(<$event as Recorded>::Layout),)*
             /// The marker's text.
             Marker(Text),
             /// An event that is known by name only.
@@ -111,13 +145,7 @@ macro_rules! events {
             /// Finds the fields of the event that `format` describes.
             fn resolve(format: &Format) -> Result<Self, Box<str>> {
                 Ok(match &*format.name {
-                    $($kernel_name => Self::$event(layout::$event {
-                        $($field: Codec::<$type>::resolve(
-                            format,
-                            stringify!($field),
-                            text_key!($field $($key)?),
-                        )?,)*
-                    }),)*
+                    $(<$event as Recorded>::NAME => Self::$event(<$event as Recorded>::layout(format)?),)*
                     "print" => Self::Marker(Codec::<Box<str>>::resolve(format, "buf", "buf")?),
                     name => Self::Other(name.into()),
                 })
@@ -127,9 +155,7 @@ macro_rules! events {
             #[inline]
             pub(crate) fn decode(&self, record: &[u8]) -> Option<Event> {
                 Some(match self {
-                    $(Self::$event(layout) => Event::$event($event {
-                        $($field: Codec::<$type>::read(&layout.$field, record)?,)*
-                    }.into()),)*
+                    $(Self::$event(layout) => Event::$event(<$event as Recorded>::read(layout, record)?.into()),)*
                     Self::Marker(text) => Event::Marker(Marker {
                         text: Codec::<Box<str>>::read(text, record)?.trim_end().into(),
                     }),
@@ -139,20 +165,16 @@ macro_rules! events {
             }
         }
 
-        /// Parses the text that follows an event's name; an error names the field.
+        /// Parses the text that follows an event's name. `None` for events that are known by name only; an error is the
+        /// key of the field that is missing or not understood.
         pub(crate) fn parse_text(
             name: &[u8],
             payload: &[u8],
             gfp: &mut GfpNames,
         ) -> Result<Option<Event>, &'static str> {
             $(
-                if name == $kernel_name.as_bytes() {
-                    return Ok(Some(Event::$event($event {
-                        $($field: {
-                            let key = text_key!($field $($key)?);
-                            <$codec as Codec<$type>>::text(payload, key, gfp).ok_or(key)?
-                        },)*
-                    }.into())));
+                if name == <$event as Recorded>::NAME.as_bytes() {
+                    return Ok(Some(Event::$event(<$event as Recorded>::text(payload, gfp)?.into())));
                 }
             )*
             Ok(None)
