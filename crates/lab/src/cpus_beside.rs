@@ -56,11 +56,11 @@ impl Leavings {
 
     /// The kernel thread of a node sleeps; where the node has no CPUs it works on the first one's.
     pub fn kthread_sleeps(&self, node: NodeId) {
-        let lists = self.beside.kthreads.iter().position(|lists| lists.node == node);
-        self.kthread_leaves(lists.unwrap_or(0));
+        self.kthread_leaves(|lists| lists.node == node);
     }
 
-    fn kthread_leaves(&self, lists: usize) {
+    fn kthread_leaves(&self, is_its: impl Fn(&KthreadLists) -> bool) {
+        let lists = self.beside.kthreads.iter().position(is_its).unwrap_or(0);
         self.kthreads.get(lists).into_iter().for_each(|kthread| kthread.left.set(true));
     }
 
@@ -72,10 +72,7 @@ impl Leavings {
     /// Who does this job on this CPU loses it.
     pub fn loses(&self, cpu: CpuId, job: Job) {
         match job {
-            Job::Kswapd | Job::Kcompactd => {
-                let lists = self.beside.kthreads.iter().position(|lists| lists.cpu == cpu);
-                self.kthread_leaves(lists.unwrap_or(0));
-            }
+            Job::Kswapd | Job::Kcompactd => self.kthread_leaves(|lists| lists.cpu == cpu),
             Job::Compaction => self.compactors.borrow_mut().push(cpu),
             Job::Reclaim => {}
         }

@@ -240,7 +240,7 @@ fn pages(free: &[u64]) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use lab::outcome::Sample;
 
@@ -335,21 +335,23 @@ mod tests {
         assert_eq!(rows.iter().filter(|row| row.name == "allocstall").count(), 1);
     }
 
+    /// An unmovable page from movable memory.
+    pub(crate) fn extfrag(ts: u64, fallback_order: u8, change_ownership: bool) -> lab::outcome::ExtfragAt {
+        let event = pagealloc::Extfrag {
+            pfn: pagealloc::Pfn(512),
+            alloc_order: 0,
+            fallback_order,
+            alloc_migratetype: Migratetype::Unmovable,
+            fallback_migratetype: Migratetype::Movable,
+            change_ownership,
+            pageblock_order: 9,
+        };
+        lab::outcome::ExtfragAt { ts, event }
+    }
+
     #[test]
     fn blocks_that_change_hands_count_at_any_size() {
-        let event = |fallback_order: u8, change_ownership: bool| {
-            let event = pagealloc::Extfrag {
-                pfn: pagealloc::Pfn(0),
-                alloc_order: 0,
-                fallback_order,
-                alloc_migratetype: Migratetype::Unmovable,
-                fallback_migratetype: Migratetype::Movable,
-                change_ownership,
-                pageblock_order: 9,
-            };
-            lab::outcome::ExtfragAt { ts: 0, event }
-        };
-        let extfrag = vec![event(9, true), event(3, true), event(3, true), event(3, false)];
+        let extfrag = [(9, true), (3, true), (3, true), (3, false)].map(|(order, owns)| extfrag(0, order, owns)).into();
         let rows = Rows::of(&Outcome { extfrag, ..Outcome::default() });
         let known = ["extfrag_total", "extfrag_claims", "extfrag_change_ownership"].map(|name| rows.get(name));
         assert_eq!(known, [Some(3), Some(1), Some(3)]);

@@ -63,17 +63,8 @@ mod tests {
 
     #[test]
     fn events_stop_where_counts_do() {
-        let event = pagealloc::Extfrag {
-            pfn: pagealloc::Pfn(512),
-            alloc_order: 0,
-            fallback_order: 0,
-            alloc_migratetype: pagealloc::Migratetype::Unmovable,
-            fallback_migratetype: pagealloc::Migratetype::Movable,
-            change_ownership: false,
-            pageblock_order: 9,
-        };
         let outcome = Outcome {
-            extfrag: [11, 20, 21, 30, 31].map(|ts| lab::outcome::ExtfragAt { ts, event }).into(),
+            extfrag: [11, 20, 21, 30, 31].map(|ts| crate::rows::tests::extfrag(ts, 0, false)).into(),
             series: [10, 20, 30].map(|ts| Sample { ts, ..Sample::default() }).into(),
             ..Outcome::default()
         };

@@ -317,16 +317,7 @@ mod tests {
     #[test]
     fn a_row_that_only_the_kernel_has_a_bar_for_counts_as_it_is() {
         let cells = |events: u64| {
-            let event = pagealloc::Extfrag {
-                pfn: pagealloc::Pfn(512),
-                alloc_order: 0,
-                fallback_order: 0,
-                alloc_migratetype: pagealloc::Migratetype::Unmovable,
-                fallback_migratetype: pagealloc::Migratetype::Movable,
-                change_ownership: false,
-                pageblock_order: 9,
-            };
-            let extfrag = (0..events).map(|ts| lab::outcome::ExtfragAt { ts, event }).collect();
+            let extfrag = (0..events).map(|ts| crate::rows::tests::extfrag(ts, 0, false)).collect();
             Outcome { extfrag, ..Outcome::default() }
         };
         let expected = |kernel: u64| {

@@ -4,7 +4,7 @@ use super::Builder;
 use crate::Record;
 use crate::event::{Event, VmscanLruShrinkInactive};
 use crate::pagelog::shrink_cost::Shrunk;
-use crate::pagelog::speed::ANON_BATCH;
+use crate::pagelog::speed::{ANON_BATCH, Step};
 use crate::pagelog::turns::LONGEST_STEP_NS;
 use pagealloc::Geometry;
 use std::ops::Range;
@@ -15,12 +15,13 @@ const PAGEBLOCK: u64 = Geometry::PAGES_4K.pageblock_pages() as u64;
 impl Builder<'_> {
     /// A step of reclaim or compaction: how much work it was, and what it did to pages.
     pub(super) fn daemon(&mut self, record: &Record, task: usize, event: &Event) {
-        self.step_of_reclaim(record, task, event);
-        self.step_of_compaction(record, task, event);
+        let step = self.step_of(record);
+        self.step_of_reclaim(step, task, event);
+        self.step_of_compaction(step, task, event);
     }
 
-    fn step_of_reclaim(&mut self, record: &Record, task: usize, event: &Event) {
-        let (ts, step) = (record.ts_ns, self.step_of(record));
+    fn step_of_reclaim(&mut self, step: Step, task: usize, event: &Event) {
+        let ts = step.ts;
         let state = self.tasks.get(task);
         match event {
             Event::VmscanWakeupKswapd(_) => self.measured.kswapd.woken(ts),
@@ -57,8 +58,8 @@ impl Builder<'_> {
         }
     }
 
-    fn step_of_compaction(&mut self, record: &Record, task: usize, event: &Event) {
-        let (ts, step) = (record.ts_ns, self.step_of(record));
+    fn step_of_compaction(&mut self, step: Step, task: usize, event: &Event) {
+        let ts = step.ts;
         let state = self.tasks.get(task);
         match event {
             Event::CompactionKcompactdWake(_) => state.kcompactd = true,
