@@ -46,6 +46,45 @@ fn the_pressure_rises_no_further_once_a_pass_scans_its_target() {
     }
 }
 
+/// Where the high mark is less than that, a pass is to reclaim 32 pages (9.6.6).
+#[test]
+fn a_pass_sets_out_for_32_pages_at_least() {
+    for name in KERNELS {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 64);
+        let pages = fill(&machine, PageFlags::NONE, 1);
+        let mut state = machine.mm.state.borrow_mut();
+        pages.iter().filter(|page| page.0 % 4 > 0).for_each(|page| state.pages.add_flags(*page, PageFlags::PINNED));
+        state.alloc.set_watermarks(ZONE, 4, 6, 8, 10);
+        // Pages on a CPU's list would not be free memory.
+        state.alloc.set_pcp_limits(ZONE, 1, 0, 0);
+        drop(state);
+        machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
+        machine.run_for(1_000 * MS);
+        // Passes of 4, 7 and 15 pages bring 6 together, one of 31 the others.
+        assert_eq!(lowest(&machine), Some(9), "{name}: {:?}", scans(&machine));
+    }
+}
+
+/// However much a pass scans, the next one presses harder if it brought nothing (9.6.9): a run passes over the lists once at
+/// each priority, or twice where it tries again without trimming page cache.
+#[test]
+fn a_pass_in_vain_is_followed_by_a_harder_one() {
+    for name in KERNELS {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 64);
+        fill(&machine, PageFlags::PINNED, 1);
+        machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
+        while machine.counter(Counter::Pageoutrun) < 2 {
+            assert!(machine.mm.env.now() < 1_000 * MS, "{name}: the run goes on");
+            machine.run_for(MS / 100);
+        }
+        assert_eq!(lowest(&machine), Some(1), "{name}");
+        for priority in 1..12 {
+            let (scanned, list) = (scanned_at(&machine, priority), u64::from(64 * MIB) >> priority);
+            assert!(scanned <= 2 * list, "{name}: {scanned} pages at priority {priority}, a pass is {list} at most");
+        }
+    }
+}
+
 /// All of memory is free or page cache, free memory is above its marks, and the zone has a boost: its pages.
 fn boosted(name: &str, boosts: u32, cache: PageFlags) -> (TestMachine, u64) {
     let machine = TestMachine::with_daemons(policy(name, |_| ()), 256);
@@ -71,6 +110,35 @@ fn a_boost_alone_raises_the_pressure_to_priority_10_only() {
         assert_eq!(lowest(&machine), Some(10), "{name}");
         assert!(scanned_at(&machine, 10) > 512, "{name}: it was not held there");
         assert_eq!(machine.mm.state.borrow().alloc.boost(ZONE), 0, "{name}");
+    }
+}
+
+/// A boost tells of blocks that were mixed: with the pages that its run has freed, kcompactd is to make whole ones (9.7).
+#[test]
+fn after_a_run_for_a_boost_kcompactd_is_woken_for_a_block() {
+    for name in KERNELS {
+        let (mut machine, _) = boosted(name, 1, PageFlags::NONE);
+        // What the run frees makes no block by itself.
+        crate::compaction::add_flags(&machine, PageFlags::PINNED, |page| page.0 % 512 == 1);
+        machine.run_for(1_000 * MS);
+        let wakes = |event: &MmEvent| matches!(event, MmEvent::CompactionWakeupKcompactd { order: 9, .. });
+        assert_eq!(machine.watched(|seen| seen.count(wakes)), 1, "{name}");
+    }
+}
+
+/// Below the marks it is memory that counts: the run forgets its boost and begins again, as any other (9.6.1).
+#[test]
+fn a_boosted_run_reclaims_as_any_other_where_memory_is_short() {
+    for name in KERNELS {
+        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 256);
+        fill(&machine, PageFlags::NONE, 1);
+        machine.mm.state.borrow_mut().alloc.fast_boost(ZONE);
+        let high = machine.mark(AllocFlags::WMARK_HIGH);
+        machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
+        machine.run_for(1_000 * MS);
+        assert!(machine.free() > high, "{name}: {} pages free, {high} with the boost", machine.free());
+        assert_eq!(machine.counter(Counter::Pageoutrun), 1, "{name}");
+        assert!(lowest(&machine) < Some(10), "{name}: a boost alone would not press as hard");
     }
 }
 
