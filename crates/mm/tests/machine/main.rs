@@ -10,3 +10,4 @@ mod proactive;
 mod slowpath;
 mod suitability;
 mod support;
+mod throttled;
