@@ -3,7 +3,7 @@
 use crate::support::*;
 use mm::reclaim::ThrottleReason;
 use mm::{Env, MmEvent, PageFlags, Queue};
-use pagealloc::{Counter, Gfp};
+use pagealloc::{AllocFlags, Counter, Gfp};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -58,6 +58,34 @@ fn who_waits_for_the_reserve_wakes_kswapd_and_is_woken_by_it() {
     assert_eq!(machine.counter(Counter::PgscanDirectThrottle), 1);
     assert!(machine.counter(Counter::Pageoutrun) > 0 && machine.counter(Counter::PgstealKswapd) > 0);
     assert!((began..began + 50 * MS).contains(&done.get()), "it went on after {} ns", done.get() - began);
+}
+
+/// kswapd looks after each pass whether the reserve is there: who waits for it does not wait for the whole run (9.6.7).
+#[test]
+fn who_waits_for_the_reserve_goes_on_amid_kswapds_run() {
+    let mut machine = TestMachine::with_daemons(policy("linux-6.18", |_| ()), 64);
+    machine.run_for(1_000 * MS);
+    fill(&machine, PageFlags::NONE, 1);
+    reclaimer(&mut machine, Gfp::KERNEL, 2);
+    while reclaims(&machine) == 0 {
+        assert!(machine.mm.env.now() < 2_000 * MS, "it waits without end");
+        machine.run_for(1_000);
+    }
+    assert!(machine.counter(Counter::PgstealKswapd) > 0);
+    assert!(!machine.mm.env.has_waiters(Queue::Kswapd(NODE)), "kswapd is back asleep");
+    assert!(machine.free() < machine.mark(AllocFlags::WMARK_HIGH), "the node is balanced");
+}
+
+/// When kswapd gives the node up, who waits has to do what it could not (9.9).
+#[test]
+fn who_waits_for_the_reserve_goes_on_once_kswapd_has_given_up() {
+    let mut machine = TestMachine::with_daemons(policy("linux-6.18", |_| ()), 64);
+    machine.run_for(1_000 * MS);
+    fill(&machine, PageFlags::PINNED, 1);
+    let done = reclaimer(&mut machine, Gfp::KERNEL, 2);
+    machine.run_for(60_000 * MS);
+    assert_eq!(machine.mm.state.borrow().kswapd_failures(NODE), 16);
+    assert!(done.get() > 0 && machine.counter(Counter::PgscanDirectThrottle) == 1);
 }
 
 /// Too many pages are isolated; before the wait of 20 ms is over they are back, and another reclaimer notices.
