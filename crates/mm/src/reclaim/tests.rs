@@ -10,4 +10,5 @@ mod generations;
 mod policies;
 mod pressure;
 mod random;
+mod throttling;
 mod world;

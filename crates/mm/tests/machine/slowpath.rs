@@ -2,6 +2,7 @@
 
 use crate::suitability::with_free;
 use crate::support::*;
+use mm::compaction::CompactPriority;
 use mm::thp::{ThpDefrag, ThpPlace};
 use mm::{MmEvent, PageFlags, TaskContext, TaskFlags};
 use pagealloc::{AllocFlags, Counter, Gfp, NodeMask, Pfn, Policy};
@@ -378,4 +379,65 @@ fn nobody_is_killed_once_free_memory_is_above_high() {
         machine.mm.may_oom(&request(0, Gfp::KERNEL), AllocFlags::NONE, &mut task(2));
         assert_eq!(machine.counter(Counter::OomKill), kills, "{free} pages free");
     }
+}
+
+/// Movable blocks that no kill makes whole, since each has a page that nobody can move or be killed for; twenty processes hold the others.
+fn blocks_that_kills_leave_broken(policy: Policy) -> TestMachine {
+    let machine = TestMachine::new(policy, 64);
+    let mut state = machine.mm.state.borrow_mut();
+    let movable = request(0, Gfp::HIGHUSER_MOVABLE);
+    let mut free = Vec::new();
+    while let Some(page) = state.alloc.get_page_from_freelist(&movable, AllocFlags::NO_WATERMARKS) {
+        match page.0 % 512 {
+            0 => free.push(page),
+            100 => {}
+            _ => {
+                let tag = state.owner.adopt(page, 0, 10 + page.0 % 20);
+                state.lru_add(page, PageFlags::ANON, tag);
+            }
+        }
+    }
+    free.into_iter().for_each(|page| state.alloc.free(page, CPU));
+    state.alloc.drain_all_pages(None);
+    drop(state);
+    machine
+}
+
+/// Between two kills compaction starts over at its default priority, and ends at full priority, where nothing turns it away (13.11).
+fn compaction_was_exhausted_before_each_kill(machine: &TestMachine) {
+    let steps: Vec<Option<u8>> = machine.watched(|seen| {
+        let step = |event: &MmEvent| match event {
+            MmEvent::CompactionTryToCompactPages { priority, .. } => Some(Some(*priority)),
+            MmEvent::OomKill { .. } => Some(None),
+            _ => None,
+        };
+        seen.mm.iter().filter_map(step).collect()
+    });
+    let (default, full) = (CompactPriority::SyncLight as u8, CompactPriority::SyncFull as u8);
+    for (kill, runs) in steps.split(Option::is_none).take(17).enumerate() {
+        assert_eq!(
+            (runs.first(), runs.last()),
+            (Some(&Some(default)), Some(&Some(full))),
+            "before kill {kill}: {runs:?}"
+        );
+    }
+}
+
+/// Mode 2 prefers a kill to fragmentation, but not one after the other without an end: sixteen may leave no block, as sixteen rounds may
+/// free nothing; the next one is the last (13.11.2).
+#[test]
+fn mode_2_gives_up_on_a_request_that_kills_in_vain() {
+    let mut machine = blocks_that_kills_leave_broken(policy("linux-6.18+defrag2", |_| ()));
+    let mm = machine.mm.clone();
+    let page = machine.complete(60 * SECOND, async move { kernel_page(&mm, 0, 2).await });
+    assert_eq!(page, Some(None), "it ends, without a page");
+    assert_eq!(machine.watched(Watcher::fragmenting), 0);
+    assert_eq!(machine.counter(Counter::OomKill), 17);
+    compaction_was_exhausted_before_each_kill(&machine);
+    // Mode 1 lifts its ban before anybody is killed: one kill is enough.
+    let mut machine = blocks_that_kills_leave_broken(policy("linux-6.18+defrag", |_| ()));
+    let mm = machine.mm.clone();
+    let page = machine.complete(60 * SECOND, async move { kernel_page(&mm, 0, 2).await });
+    assert!(page.flatten().is_some());
+    assert_eq!(machine.counter(Counter::OomKill), 1);
 }

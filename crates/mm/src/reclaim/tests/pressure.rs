@@ -11,7 +11,7 @@ use crate::pages::PageFlags;
 use crate::reclaim::{ScanControl, Shadow, ThrottleReason};
 use crate::state::Mm;
 use alloc::vec::Vec;
-use pagealloc::policy::{SplitParts, preset};
+use pagealloc::policy::{ReclaimRounds, SplitParts, preset};
 use pagealloc::{AllocFlags, Counter, FrameState, Gfp, Pfn, ZoneType};
 
 fn reclaim(mm: &Mm<Toy>) -> u64 {
@@ -428,7 +428,7 @@ fn what_a_shrinker_may_not_do_without_the_filesystem_is_owed() {
 }
 
 #[test]
-fn a_fruitless_run_ends_with_forced_deactivation() {
+fn a_short_inactive_list_is_refilled_in_the_first_round() {
     let mm = machine(linux_6_18());
     mm.fill(900, 0, PageFlags::ACTIVE, 0);
     mm.fill(16, 0, PageFlags::NONE, 1000);
@@ -436,6 +436,27 @@ fn a_fruitless_run_ends_with_forced_deactivation() {
     // 900 active to 16 inactive pages: deactivation is due at once.
     assert!(reclaim(&mm) >= 32);
     assert!(mm.count(Counter::Pgrefill) > 0);
+    assert_eq!(mm.count(Counter::AllocstallMovable), 1);
+}
+
+/// Active pages that the swap device has already, beside more inactive ones that it does not have: a request without I/O can't write these,
+/// and may not deactivate those before two rounds have brought nothing (10.3).
+#[test]
+fn a_fruitless_run_ends_with_forced_deactivation() {
+    for (rounds, forced) in [(ReclaimRounds::Again, false), (ReclaimRounds::AgainAndByForce, true)] {
+        let mut policy = linux_6_18();
+        policy.reclaim.rounds = rounds;
+        let mm = machine(policy);
+        mm.fill(200, 0, PageFlags::ANON, 0);
+        mm.fill(150, 0, PageFlags::ANON.with(PageFlags::SWAPCACHE).with(PageFlags::ACTIVE), 1000);
+        let noio = pagealloc::Request::new(0, Gfp::HIGHUSER_MOVABLE.without(Gfp::IO | Gfp::FS), CPU);
+        let reclaimed = run(mm.try_to_free_pages(&noio, &TASK));
+        mm.check();
+        assert_eq!(mm.count(Counter::AllocstallMovable), if forced { 3 } else { 2 });
+        assert_eq!([reclaimed > 0, mm.count(Counter::Pgdeactivate) > 0], [forced; 2]);
+        let state = mm.state.borrow();
+        assert!(state.owner.evicted.iter().all(|(tag, ..)| tag.0 >= 1000), "none of those that a write is due for");
+    }
 }
 
 #[test]

@@ -30,6 +30,10 @@ pub const TASK: TaskContext = TaskContext::user(1, CPU);
 #[derive(Default)]
 pub struct ToyEnv {
     pub waits: RefCell<Vec<Queue>>,
+    /// How long each of these waits may last.
+    pub timeouts: RefCell<Vec<Nanos>>,
+    /// Somebody waits wherever one can wait.
+    pub waiters: Cell<bool>,
     pub woken: RefCell<Vec<Queue>>,
     pub writes: RefCell<Vec<(Pfn, LruKind)>>,
     pub flushers_woken: Cell<u32>,
@@ -51,7 +55,7 @@ impl Env for ToyEnv {
         core::future::ready(())
     }
     fn wait(&self, queue: Queue, timeout: Option<Nanos>) -> impl Future<Output = Woken> {
-        assert!(timeout.is_some(), "nobody would wake {queue:?}");
+        self.timeouts.borrow_mut().push(timeout.unwrap_or_else(|| panic!("nobody would wake {queue:?}")));
         self.waits.borrow_mut().push(queue);
         core::future::ready(Woken::TimedOut)
     }
@@ -59,7 +63,7 @@ impl Env for ToyEnv {
         self.woken.borrow_mut().push(queue);
     }
     fn has_waiters(&self, _queue: Queue) -> bool {
-        false
+        self.waiters.get()
     }
     fn start_write(&self, pfn: Pfn, kind: LruKind, _pages: u64) {
         self.writes.borrow_mut().push((pfn, kind));
