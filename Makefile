@@ -71,7 +71,7 @@ papers:
 	$(fraglab_release) paper all --seeds $(PAPER_SEEDS) --cache $(PAPER_CACHE) -o docs > target/papers.txt
 	@$(MAKE) --no-print-directory questions
 
-# Eighty minutes on two CPUs: the size decides much of weiner2025.
+# Eighty minutes on two CPUs: the size decides much of weiner2025. `make papers` lists the page with the counts that it has.
 papers-full-size:
 	$(CARGO) build --locked --release --package fraglab
 	@mkdir -p target docs/papers/full-size

@@ -13,11 +13,11 @@
 //! | 130, 143 | a signal ended it, as a shell reports it |
 
 use crate::column_spec::SpecError;
-use crate::interrupt;
 use anstyle::{AnsiColor, Style};
 #[cfg(feature = "machines")]
 use linux::vm::VmError;
 use report::RunDirError;
+use signal_hook::low_level::emulate_default_handler;
 use std::io;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,7 +87,7 @@ impl Failure {
             Failure::Guest(_) => ExitCode::from(5),
             Failure::Host(_) => ExitCode::from(6),
             Failure::Hang(_) => ExitCode::from(7),
-            Failure::Interrupted { signal, .. } | Failure::Ended { signal, .. } => interrupt::end_by(*signal),
+            Failure::Interrupted { signal, .. } | Failure::Ended { signal, .. } => end_by(*signal),
         }
     }
 
@@ -129,6 +129,12 @@ impl From<RunDirError> for Failure {
             _ => Failure::Usage(format!("{error}; name another directory with -o")),
         }
     }
+}
+
+/// Ends the process as the signal would have: a shell that goes over many recordings stops as well.
+fn end_by(signal: i32) -> ExitCode {
+    let _ = emulate_default_handler(signal);
+    ExitCode::from(128 + signal as u8)
 }
 
 fn of_seeds(done: usize, asked: usize) -> String {

@@ -3,7 +3,6 @@
 use crate::failure::Failure;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
-use signal_hook::low_level::emulate_default_handler;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -62,10 +61,4 @@ impl Drop for Interrupt {
     fn drop(&mut self) {
         self.ends.store(true, Ordering::Release);
     }
-}
-
-/// Ends the process as the signal would have: a shell that goes over many recordings stops as well.
-pub fn end_by(signal: i32) -> std::process::ExitCode {
-    let _ = emulate_default_handler(signal);
-    std::process::ExitCode::from(128 + signal as u8)
 }

@@ -1,6 +1,8 @@
-//! The documents and the command line say the same: every option is documented, and every command line that is shown is taken.
+//! The documents and the command line say the same: every option is documented, and every command line that is shown is taken. What
+//! commands wrote into them is whole.
 
 use assert_cmd::Command;
+use report::study::{self, FULL_SIZE, Tally};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -79,4 +81,29 @@ fn every_command_line_shown_is_taken() {
         }
     }
     assert!(count > 30, "{count} command lines were found");
+}
+
+/// The list of papers was typed in part: it said what no page said any more.
+#[test]
+fn the_list_of_papers_says_what_its_pages_say() {
+    let papers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/papers");
+    let list = fs::read_to_string(papers.join("README.md")).expect("text");
+    let mut listed = Vec::new();
+    for row in list.lines().filter(|line| line.starts_with("| [")) {
+        let file = row.split_once("](").and_then(|(_, rest)| rest.split_once(')')).expect("a link").0;
+        let page = fs::read_to_string(papers.join(file)).expect("a page that is there");
+        let Tally { agree, hold } = Tally::of_page(&page);
+        assert!(
+            row.ends_with(&format!(" | {agree} | {hold} |")),
+            "`make papers`: {file} has {agree}, {hold}, not {row}"
+        );
+        listed.push(papers.join(file));
+    }
+    for directory in [papers.clone(), papers.join(FULL_SIZE)] {
+        let files = fs::read_dir(directory).expect("listed").map(|entry| entry.expect("listed").path());
+        for page in files.filter(|path| path.extension().is_some_and(|ending| ending == "md")) {
+            assert!(listed.contains(&page) || page.ends_with("README.md"), "`make papers`: {page:?} is not listed");
+        }
+    }
+    assert!(listed.len() > study::PAPERS.len(), "the list was read: {listed:?}");
 }

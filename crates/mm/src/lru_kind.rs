@@ -1,6 +1,5 @@
 //! The two kinds of pages that LRU lists and generations tell apart.
 
-use crate::pages::PageFlags;
 use core::ops::{Index, IndexMut};
 
 /// What a page holds, and so where it goes when it leaves memory. MGLRU calls it the type. Indexes arrays of two.
@@ -16,12 +15,6 @@ pub enum LruKind {
 impl LruKind {
     /// Both, in the order of their indices.
     pub const ALL: [LruKind; 2] = [LruKind::Anon, LruKind::File];
-
-    /// The kind of a page of these flags.
-    #[inline(always)]
-    pub const fn of(flags: PageFlags) -> LruKind {
-        if flags.contains(PageFlags::ANON) { LruKind::Anon } else { LruKind::File }
-    }
 
     /// The other kind.
     pub const fn other(self) -> LruKind {

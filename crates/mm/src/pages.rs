@@ -1,6 +1,7 @@
 //! What is known of each allocated page: two bytes of flags, one of its generation, and the owner's tag.
 
 use crate::bits::bitflags_like;
+use crate::lru_kind::LruKind;
 use crate::owner::Tag;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -50,6 +51,14 @@ impl PageFlags {
     #[inline(always)]
     pub const fn has_mapping(self) -> bool {
         !self.contains(PageFlags::ANON) || self.contains(PageFlags::SWAPCACHE)
+    }
+}
+
+impl LruKind {
+    /// The kind of a page of these flags.
+    #[inline(always)]
+    pub const fn of(flags: PageFlags) -> LruKind {
+        if flags.contains(PageFlags::ANON) { LruKind::Anon } else { LruKind::File }
     }
 }
 

@@ -12,11 +12,12 @@ use crate::workers::or_one_a_cpu;
 use pagealloc::policy::closest;
 use report::SCHEMA_VERSION;
 use report::flight::{Leg, LegState};
-use report::study::{self, CellId, FailedRun, Results, RunFigures, Size, Study};
+use report::study::{self, CellId, FailedRun, Listed, Results, RunFigures, Size, Study};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -261,10 +262,23 @@ fn write(directory: &Path, all: &[(&Study, Results)], args: &StudyArgs, shelf: &
         }
     }
     if args.name == ALL {
-        let all: Vec<(&Study, &Results)> = all.iter().map(|(study, results)| (*study, results)).collect();
-        write("README.md".to_owned(), study::index(shelf.title, shelf.about, &all))?;
+        let mut listed = Vec::new();
+        for (study, results) in all {
+            listed.push(Listed { study, results, full_size: full_size(directory, &study.name)? });
+        }
+        write("README.md".to_owned(), study::index(shelf.title, shelf.about, &listed))?;
     }
     Ok(())
+}
+
+/// The page of the full size, of a study that has one.
+fn full_size(directory: &Path, name: &str) -> Result<Option<String>, Failure> {
+    let path = directory.join(study::FULL_SIZE).join(format!("{name}.md"));
+    match fs::read_to_string(&path) {
+        Ok(page) => Ok(Some(page)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Failure::Input(format!("{}: {error}", path.display()))),
+    }
 }
 
 /// The command that makes a page again.
@@ -276,4 +290,47 @@ fn command(name: &str, args: &StudyArgs, shelf: &Shelf) -> String {
     };
     let scale = args.scale.map(|scale| format!(" --scale {scale}")).unwrap_or_default();
     format!("fraglab {} {name} --seeds {seeds}{scale}", shelf.command)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seeds::Seeds;
+
+    const STUDY: &str = include_str!("../../tests/study.toml");
+
+    fn all() -> StudyArgs {
+        let seeds: Seeds = "2".parse().expect("seeds");
+        StudyArgs {
+            name: ALL.to_owned(),
+            seeds,
+            scale: None,
+            workers: None,
+            cache: None,
+            format: StudyFormat::Table,
+            output: None,
+        }
+    }
+
+    /// The row was typed into the list, and `make papers` dropped it.
+    #[test]
+    fn the_list_counts_pages_of_the_full_size_that_are_there() {
+        let study = Study::parse(STUDY).expect("a study");
+        let directory = tempfile::tempdir().expect("a directory");
+        let written = || {
+            write(directory.path(), &[(&study, Results::default())], &all(), &PAPERS).expect("written");
+            fs::read_to_string(directory.path().join("README.md")).expect("written")
+        };
+        let without = written();
+        assert!(
+            without.ends_with("| [made-up](made-up.md) | A document that nobody wrote | 0 of 2 | 0 of 3 |\n"),
+            "{without}"
+        );
+        fs::create_dir(directory.path().join(study::FULL_SIZE)).expect("made");
+        let page = study::page(&study, &Results::default(), "fraglab paper made-up --seeds 2 --scale 1");
+        let page = page.replace("0 of 2 published", "1 of 2 published").replacen("OPEN", "PASS", 1);
+        fs::write(directory.path().join("full-size/made-up.md"), page).expect("written");
+        let row = "| [made-up, full size](full-size/made-up.md) | the same: `fraglab paper made-up --seeds 2 --scale 1` | 1 of 2 | 1 of 3 |\n";
+        assert_eq!(written(), without + row);
+    }
 }

@@ -5,6 +5,7 @@ use super::definition::{Percent, Row, Series, Study, Table};
 use super::judge::{Verdict, samples, verdicts};
 use super::results::Results;
 use super::statistic::{estimate, slope};
+use super::tally::agreement;
 use crate::compare::{Better, change, improvement};
 use crate::stats::Interval;
 use crate::text::{heading, number};
@@ -212,14 +213,12 @@ fn series(text: &mut String, table: &Table, row: &Series, results: &Results) {
 
 /// One line a row that disagrees.
 pub(super) fn disagreements(verdicts: &[Verdict]) -> String {
-    let judged: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.agrees.is_some()).collect();
-    let apart: Vec<&&Verdict> = judged.iter().filter(|verdict| verdict.agrees == Some(false)).collect();
-    if judged.is_empty() {
+    let share = agreement(verdicts);
+    if share.whole == 0 {
         return String::new();
     }
-    let agree = judged.len() - apart.len();
-    let mut text = format!("{agree} of {} published figures agree\n", judged.len());
-    for verdict in apart {
+    let mut text = format!("{share} published figures agree\n");
+    for verdict in verdicts.iter().filter(|verdict| verdict.agrees == Some(false)) {
         let _ = writeln!(text, "  {}", disagreement(verdict));
     }
     text

@@ -12,6 +12,7 @@ mod page;
 mod plot;
 mod results;
 mod statistic;
+mod tally;
 
 pub use answer::{Answer, Quantity};
 pub use check::{Check, Finding, Outcome, Test};
@@ -20,10 +21,11 @@ pub use expression::{Expression, ExpressionError};
 pub use figures::RunFigures;
 pub use judge::{Kind, Verdict, verdicts};
 pub use layout::text;
-pub use page::{index, json, page};
+pub use page::{FULL_SIZE, Listed, index, json, page};
 pub use plot::{Line, Plot};
 pub use results::{CellId, FailedRun, Results, Size};
 pub use statistic::Statistic;
+pub use tally::{Share, Tally};
 
 /// Documents that come with fraglab, by name.
 pub const PAPERS: &[(&str, &str)] = &[

@@ -1,10 +1,10 @@
 //! A study as a page of the documentation, and as JSON.
 
-use super::check::Outcome;
 use super::definition::Study;
 use super::judge::{Verdict, verdicts};
 use super::layout::{checks, disagreement, how_to_read, tables};
 use super::results::Results;
+use super::tally::{AGREE, HOLD, Tally, agreement};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -41,7 +41,7 @@ pub fn page(study: &Study, results: &Results, command: &str) -> String {
     }
     rows_that_miss(&mut text, &verdicts(study, results));
     if !study.checks.is_empty() {
-        let _ = writeln!(text, "## What shall hold\n\n```text\n{}```\n", checks(study, results));
+        let _ = writeln!(text, "{HOLD}\n\n```text\n{}```\n", checks(study, results));
     }
     for failed in &results.failed {
         let _ = writeln!(text, "Run lost: {} seed {}: {}\n", failed.cell, failed.seed, failed.why);
@@ -63,16 +63,15 @@ fn paragraphs(text: &mut String, title: &str, paragraphs: impl Iterator<Item = S
 }
 
 fn rows_that_miss(text: &mut String, verdicts: &[Verdict]) {
-    let judged = verdicts.iter().filter(|verdict| verdict.agrees.is_some()).count();
-    if judged == 0 {
+    let share = agreement(verdicts);
+    if share.whole == 0 {
         return;
     }
-    let apart: Vec<&Verdict> = verdicts.iter().filter(|verdict| verdict.agrees == Some(false)).collect();
-    let _ = writeln!(text, "## Rows that disagree\n\n{} of {judged} published figures agree.\n", judged - apart.len());
-    apart.iter().for_each(|verdict| {
+    let _ = writeln!(text, "## Rows that disagree\n\n{share}{AGREE}\n");
+    for verdict in verdicts.iter().filter(|verdict| verdict.agrees == Some(false)) {
         let _ = writeln!(text, "- {}", disagreement(verdict));
-    });
-    if !apart.is_empty() {
+    }
+    if share.part < share.whole {
         text.push('\n');
     }
 }
@@ -110,38 +109,51 @@ pub fn json(study: &Study, results: &Results) -> Value {
     })
 }
 
+/// Where pages of the full size are, beside those of the scale that a study takes by itself.
+pub const FULL_SIZE: &str = "full-size";
+
+/// A study in the list of pages.
+pub struct Listed<'a> {
+    /// The study.
+    pub study: &'a Study,
+    /// What its page is of.
+    pub results: &'a Results,
+    /// Its page below [`FULL_SIZE`], if there is one. Its runs take too long to be made each time, so it is the page that is counted.
+    pub full_size: Option<String>,
+}
+
 /// A list of pages: how many rows agree, how many bars hold.
-pub fn index(title: &str, about: &str, studies: &[(&Study, &Results)]) -> String {
-    if studies.iter().any(|(study, _)| !study.answers.is_empty()) {
-        return answers(title, about, studies);
+pub fn index(title: &str, about: &str, all: &[Listed]) -> String {
+    if all.iter().any(|listed| !listed.study.answers.is_empty()) {
+        return answers(title, about, all);
     }
     let mut text =
         format!("# {title}\n\n{about}\n\n| page | | figures that agree | what holds |\n| --- | --- | --- | --- |\n");
-    for (study, results) in studies {
-        let verdicts = verdicts(study, results);
-        let judged = verdicts.iter().filter(|verdict| verdict.agrees.is_some()).count();
-        let agree = verdicts.iter().filter(|verdict| verdict.agrees == Some(true)).count();
-        let holds = study.checks.iter().filter(|check| check.look(results).outcome == Outcome::Holds).count();
-        let share = |part: usize, whole: usize| if whole == 0 { "-".to_owned() } else { format!("{part} of {whole}") };
-        let _ = writeln!(
-            text,
-            "| [{name}]({name}.md) | {} | {} | {} |",
-            study.title,
-            share(agree, judged),
-            share(holds, study.checks.len()),
-            name = study.name
-        );
+    for Listed { study, results, full_size } in all {
+        let Tally { agree, hold } = Tally::of(study, results);
+        let _ = writeln!(text, "| [{name}]({name}.md) | {} | {agree} | {hold} |", study.title, name = study.name);
+        if let Some(page) = full_size {
+            let Tally { agree, hold } = Tally::of_page(page);
+            let how = made_by(page).map(|command| format!(": `{command}`")).unwrap_or_default();
+            let name = &study.name;
+            let _ = writeln!(text, "| [{name}, full size]({FULL_SIZE}/{name}.md) | the same{how} | {agree} | {hold} |");
+        }
     }
     text
 }
 
+/// The command that a page says it is made by.
+fn made_by(page: &str) -> Option<&str> {
+    page.split_once("```sh\n")?.1.lines().next()
+}
+
 /// A list of questions with their answers.
-fn answers(title: &str, about: &str, studies: &[(&Study, &Results)]) -> String {
+fn answers(title: &str, about: &str, all: &[Listed]) -> String {
     let mut text = format!("# {title}\n\n{about}\n");
-    if let Some((_, results)) = studies.first() {
-        let _ = writeln!(text, "\n{}.", how_to_read(results));
+    if let Some(first) = all.first() {
+        let _ = writeln!(text, "\n{}.", how_to_read(first.results));
     }
-    for (study, results) in studies {
+    for Listed { study, results, .. } in all {
         let _ = writeln!(text, "\n## [{}]({0}.md): {}\n", study.name, study.title);
         for answer in &study.answers {
             let _ = writeln!(text, "- {}", answer.sentence(results));
