@@ -121,6 +121,9 @@ impl<W: World> Mm<W> {
             slow.priority = CompactPriority::SyncFull;
             return Round::Retry(Retry::Compaction);
         }
+        if slow.kills == defrag::MAX_KILLS {
+            return Round::GiveUp;
+        }
         let ban = if never_fragment { AllocFlags::NOFRAGMENT } else { AllocFlags::NONE };
         let step = self.may_oom(&slow.request, ban, &mut slow.task);
         if let OomStep::Page(page) = step {
@@ -138,9 +141,6 @@ impl<W: World> Mm<W> {
             slow.kills += 1;
             slow.priority = CompactPriority::SyncLight;
             slow.compaction_retries = 0;
-            if slow.kills > defrag::MAX_KILLS {
-                return Round::GiveUp;
-            }
         }
         Round::Retry(Retry::Oom)
     }
