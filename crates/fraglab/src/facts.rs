@@ -3,6 +3,7 @@
 use pagealloc::policy::SYSCTLS;
 use recording::replay::{recorded_policy, recorded_stand_in};
 use recording::{Inspection, Recording};
+use std::collections::BTreeSet;
 
 /// A fact about a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,10 +48,21 @@ fn machine(facts: &mut Facts, recording: &Recording) {
     facts.add_known("machine", "CPUs", recording.cpus);
     facts.add_known("machine", "page frames", recording.frames());
     let start = recording.snapshots.get("start").and_then(|snapshot| snapshot.zoneinfo.as_ref());
-    for zone in start.iter().flat_map(|zoneinfo| &zoneinfo.zones).filter(|zone| zone.managed > 0) {
+    let zones = || start.iter().flat_map(|zoneinfo| &zoneinfo.zones);
+    let nodes: BTreeSet<u8> = zones().filter_map(|zone| u8::try_from(zone.node).ok()).collect();
+    for node in nodes.iter().filter(|_| nodes.len() > 1) {
+        facts.add_known("machine", &format!("node {node}"), recording.node(*node).map(of_node));
+    }
+    for zone in zones().filter(|zone| zone.managed > 0) {
         let pages = format!("node {} {}, {} managed pages", zone.node, zone.name, zone.managed);
         facts.add("machine", "zone", pages);
     }
+}
+
+fn of_node((cpus, distances): (String, &[u8])) -> String {
+    let distances = distances.iter().map(u8::to_string).collect::<Vec<_>>().join(" ");
+    let or_none = |list: String| if list.is_empty() { "none".to_owned() } else { list };
+    format!("CPUs {}, distances {}", or_none(cpus), or_none(distances))
 }
 
 fn settings(facts: &mut Facts, recording: &Recording) {
@@ -140,4 +152,15 @@ fn coverage(facts: &mut Facts, inspection: &Inspection) {
     facts.add("coverage", "frees of pages in use at the start", coverage.of_start);
     facts.add("coverage", "frees of unknown origin", coverage.of_unknown);
     facts.add("coverage", "share of unknown origin", format!("{:.2}%", 100.0 * coverage.unknown_share()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_may_have_memory_only() {
+        assert_eq!(of_node(("0-3,8".to_owned(), &[10, 21])), "CPUs 0-3,8, distances 10 21");
+        assert_eq!(of_node((String::new(), &[21, 10])), "CPUs none, distances 21 10");
+    }
 }

@@ -194,6 +194,12 @@ impl Recording {
         Some(chosen.map_or(value.as_str(), |(choice, _)| choice))
     }
 
+    /// What the recording says of a node: its CPUs as the kernel lists them, such as `0-3,8`, and its distances to all nodes that were
+    /// online (10: itself). `None` where it says of no node which CPUs are its own.
+    pub fn node(&self, node: u8) -> Option<(String, &[u8])> {
+        self.topology.node(node)
+    }
+
     /// Number of page frames of the recorded machine, from 0; `None` without snapshots.
     pub fn frames(&self) -> Option<u64> {
         self.snapshots.values().find_map(Snapshot::frames)

@@ -57,6 +57,13 @@ impl Topology {
         machine.distance = self.matrix();
     }
 
+    /// What a node's two files say: its CPUs, and its distances to all nodes.
+    pub fn node(&self, node: u8) -> Option<(String, &[u8])> {
+        let cpus = self.node_of.iter().filter(|(_, of)| **of == node).map(|(cpu, _)| *cpu);
+        let distances = self.distances.get(&node).map_or(&[][..], Vec::as_slice);
+        self.is_known().then(|| (list(cpus), distances))
+    }
+
     /// Distances by node numbers, which may have gaps.
     fn matrix(&self) -> Vec<Vec<u8>> {
         let nodes: Vec<u8> = self.distances.keys().copied().collect();
@@ -86,6 +93,19 @@ fn cpus(list: &str) -> Option<Vec<u16>> {
     Some(cpus)
 }
 
+/// CPUs in ascending order as such a list.
+fn list(cpus: impl Iterator<Item = u16>) -> String {
+    let mut ranges: Vec<(u16, u16)> = Vec::new();
+    for cpu in cpus {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == cpu => *last = cpu,
+            _ => ranges.push((cpu, cpu)),
+        }
+    }
+    let range = |(first, last)| if first == last { format!("{first}") } else { format!("{first}-{last}") };
+    ranges.into_iter().map(range).collect::<Vec<_>>().join(",")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +133,17 @@ mod tests {
         assert_eq!(nodes, [0, 1, 0, 0, 0], "nothing says whose CPU 4 is");
         assert!(machine.distance.is_empty());
         assert!(!of(&[("online", "0")]).unwrap().is_known());
+    }
+
+    #[test]
+    fn a_node_has_its_cpus_as_the_kernel_lists_them() {
+        let topology =
+            of(&[("node0_cpulist", "0-1,3,8-9\n"), ("node1_cpulist", "2,4-7\n"), ("node1_distance", "20 10\n")]);
+        let topology = topology.unwrap();
+        assert_eq!(topology.node(0), Some(("0-1,3,8-9".to_owned(), &[][..])));
+        assert_eq!(topology.node(1), Some(("2,4-7".to_owned(), &[20, 10][..])));
+        assert_eq!(topology.node(2), Some((String::new(), &[][..])), "it has memory only");
+        assert_eq!(Topology::default().node(0), None);
     }
 
     #[test]

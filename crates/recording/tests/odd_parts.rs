@@ -316,6 +316,9 @@ fn a_cpu_is_of_its_node() {
     let told = told.with(&distance(0), "10 31\n").with(&distance(1), "31 10\n");
     assert_eq!((nodes(&told), machine(&told).distance), (vec![0], vec![vec![10, 31], vec![31, 10]]));
     told.has_notes(&[]);
+    let node = |parts: &Parts| parts.opened(|recording| Ok(recording.node(1).map(|(cpus, far)| (cpus, far.to_vec()))));
+    assert_eq!(node(&told), Ok(Some(("1-3".to_owned(), vec![31, 10]))));
+    assert_eq!(node(&two_nodes()), Ok(None));
     let taken_from = |parts: &Parts| {
         let log = std::sync::Arc::new(parts.read().unwrap_or_else(|why| panic!("{why}")).log);
         let policy = preset("linux-6.18").expect("a preset");
