@@ -1,5 +1,6 @@
 //! How hard does kswapd press? When its priority falls, when it is held, and what only a low one permits (9.6).
 
+use crate::compaction::add_flags;
 use crate::support::*;
 use mm::{Env, MmEvent, PageFlags};
 use pagealloc::{AllocFlags, Counter, Gfp, ZoneType};
@@ -25,16 +26,20 @@ fn lowest(machine: &TestMachine) -> Option<u8> {
     scans(machine).iter().map(|&(priority, _)| priority).min()
 }
 
+/// A machine of 64 MiB that is full of page cache, of which every fourth page can be reclaimed.
+fn full_of_pinned(name: &str) -> TestMachine {
+    let machine = TestMachine::with_daemons(policy(name, |_| ()), 64);
+    fill(&machine, PageFlags::NONE, 1);
+    add_flags(&machine, PageFlags::PINNED, |page| page.0 % 4 > 0);
+    machine
+}
+
 /// A pass that scans as much as it is to reclaim, the high mark, says that the priority is low enough, even where little of
 /// it could be reclaimed (9.6.6, 9.6.9).
 #[test]
 fn the_pressure_rises_no_further_once_a_pass_scans_its_target() {
     for name in KERNELS {
-        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 64);
-        let pages = fill(&machine, PageFlags::NONE, 1);
-        let mut state = machine.mm.state.borrow_mut();
-        pages.iter().filter(|page| page.0 % 4 > 0).for_each(|page| state.pages.add_flags(*page, PageFlags::PINNED));
-        drop(state);
+        let mut machine = full_of_pinned(name);
         let high = machine.mark(AllocFlags::WMARK_HIGH);
         let enough = (1..=12).rev().find(|priority| u64::from(64 * MIB) >> priority >= high);
         machine.mm.wakeup_kswapd(ZONE, Gfp::KERNEL, 0, ZoneType::Normal);
@@ -50,10 +55,8 @@ fn the_pressure_rises_no_further_once_a_pass_scans_its_target() {
 #[test]
 fn a_pass_sets_out_for_32_pages_at_least() {
     for name in KERNELS {
-        let mut machine = TestMachine::with_daemons(policy(name, |_| ()), 64);
-        let pages = fill(&machine, PageFlags::NONE, 1);
+        let mut machine = full_of_pinned(name);
         let mut state = machine.mm.state.borrow_mut();
-        pages.iter().filter(|page| page.0 % 4 > 0).for_each(|page| state.pages.add_flags(*page, PageFlags::PINNED));
         state.alloc.set_watermarks(ZONE, 4, 6, 8, 10);
         // Pages on a CPU's list would not be free memory.
         state.alloc.set_pcp_limits(ZONE, 1, 0, 0);
@@ -119,7 +122,7 @@ fn after_a_run_for_a_boost_kcompactd_is_woken_for_a_block() {
     for name in KERNELS {
         let (mut machine, _) = boosted(name, 1, PageFlags::NONE);
         // What the run frees makes no block by itself.
-        crate::compaction::add_flags(&machine, PageFlags::PINNED, |page| page.0 % 512 == 1);
+        add_flags(&machine, PageFlags::PINNED, |page| page.0 % 512 == 1);
         machine.run_for(1_000 * MS);
         let wakes = |event: &MmEvent| matches!(event, MmEvent::CompactionWakeupKcompactd { order: 9, .. });
         assert_eq!(machine.watched(|seen| seen.count(wakes)), 1, "{name}");
