@@ -33,8 +33,10 @@ fn zone_end<O: Observer>(alloc: &PageAllocator<O>, zone: ZoneId) -> ZoneEnd {
     let mut end = ZoneEnd { node: info.node.0, name: info.kind.name().to_owned(), ..ZoneEnd::default() };
     let first = alloc.geometry.block_of(info.start).0;
     let last = alloc.geometry.block_of(Pfn(info.end.0 - 1)).0;
-    for block in first..=last {
-        end.blocks[alloc.block_type(BlockId(block)).index()] += 1;
+    for block in (first..=last).map(BlockId) {
+        if alloc.zone_of(alloc.geometry.block_start(block)) == zone {
+            end.blocks[alloc.block_type(block).index()] += 1;
+        }
     }
     for migratetype in Migratetype::ALL {
         for order in 0..=alloc.geometry.max_order {

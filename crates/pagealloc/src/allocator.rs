@@ -176,7 +176,7 @@ impl<O: Observer> PageAllocator<O> {
         zones.filter(|zone| self.allows(request, *zone)).nth(index)
     }
 
-    /// The zone that a frame lies in.
+    /// The zone that a frame lies in; of a frame in a hole as large as a section, a number that no zone has.
     #[inline(always)]
     pub fn zone_of(&self, pfn: Pfn) -> ZoneId {
         self.blocks.zone(self.geometry.block_of(pfn))

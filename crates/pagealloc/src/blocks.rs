@@ -66,7 +66,7 @@ impl Blocks {
     /// Gives the block to a zone; false if it already belongs to another.
     pub(crate) fn assign(&mut self, block: BlockId, zone: ZoneId) -> bool {
         let owner = &mut self.0[block.index()].zone;
-        let free = *owner == NO_ZONE;
+        let free = *owner == NO_ZONE || *owner == zone.0;
         *owner = zone.0;
         free
     }

@@ -6,7 +6,7 @@ use crate::buddy::Placement;
 use crate::capture::NO_CAPTURE;
 use crate::event::Observer;
 use crate::frames::{FrameState, Frames};
-use crate::ids::{Geometry, MAX_ORDER_LIMIT, Order, Pfn, ZoneId, ZoneType};
+use crate::ids::{BlockId, Geometry, MAX_ORDER_LIMIT, Order, Pfn, ZoneId, ZoneType};
 use crate::machine::{Machine, MachineError, ZoneSpan};
 use crate::migratetype::{Migratetype, NR_MIGRATETYPES};
 use crate::pcp::Pcp;
@@ -63,12 +63,7 @@ impl<O: Observer> PageAllocator<O> {
         let mut blocks = Blocks::new((frames.len() >> geometry.pageblock_order) as usize);
         let mut zones = Vec::with_capacity(machine.zones.len());
         for (index, span) in machine.zones.iter().enumerate() {
-            let last = geometry.block_of(Pfn(span.start.0 + span.spanned - 1)).0;
-            for block in geometry.block_of(span.start).0..=last {
-                if !blocks.assign(crate::BlockId(block), ZoneId(index as u8)) {
-                    return Err(MachineError::Zones);
-                }
-            }
+            assign_blocks(&mut blocks, geometry, ZoneId(index as u8), span)?;
             zones.push(new_zone(machine, span, nodes));
         }
         let managed: u64 = zones.iter().map(|zone| zone.managed).sum();
@@ -114,6 +109,27 @@ impl<O: Observer> PageAllocator<O> {
             pfn += 1 << order;
         }
     }
+}
+
+/// Gives a zone the pageblocks of those sections in its span that hold managed memory. The others, such as the hole below 4 GiB, have no
+/// pages that could be looked at (`pageblock_pfn_to_page`, `pfn_to_online_page`), and so no blocks. (A section that boot reserved whole
+/// has, in the kernel; it is taken for a hole here.)
+fn assign_blocks(blocks: &mut Blocks, geometry: Geometry, zone: ZoneId, span: &ZoneSpan) -> Result<(), MachineError> {
+    let section = geometry.section_pages();
+    let end = span.start.0 + span.spanned;
+    let mut done = span.start.0;
+    for &(start, pages) in &span.managed {
+        let from = (start.0 / section * section).max(done);
+        let to = (start.0 + pages).checked_next_multiple_of(section).map_or(end, |to| to.min(end));
+        if from < to {
+            let (first, last) = (geometry.block_of(Pfn(from)).0, geometry.block_of(Pfn(to - 1)).0);
+            if !(first..=last).all(|block| blocks.assign(BlockId(block), zone)) {
+                return Err(MachineError::Zones);
+            }
+            done = to;
+        }
+    }
+    Ok(())
 }
 
 fn new_zone(machine: &Machine, span: &ZoneSpan, nodes: usize) -> Zone {
@@ -198,6 +214,25 @@ fn validate_span(span: &ZoneSpan, max_order: Order) -> Result<(), MachineError> 
 mod tests {
     use crate::world::{SMALL, linux_6_18};
     use crate::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    /// Memory ends amid its third section and goes on behind a hole: what is no section with memory has no block.
+    #[test]
+    fn a_hole_has_no_pageblocks() {
+        let geometry = Geometry::PAGES_4K;
+        let section = geometry.section_pages();
+        assert_eq!(section << geometry.page_shift, 128 << 20);
+        let managed = vec![(Pfn(600), 2 * section), (Pfn(5 * section + 7), 1)];
+        let spanned = 6 * section - 512;
+        let zones = vec![ZoneSpan { node: NodeId(0), kind: ZoneType::Normal, start: Pfn(512), spanned, managed }];
+        let machine = Machine { zones, ..Machine::uniform(geometry, 1, section, false) };
+        let alloc = PageAllocator::new(&machine, linux_6_18(), ()).unwrap();
+        let has_blocks: Vec<bool> = (0..6).map(|at| alloc.zone_of(Pfn(at * section + 513)) == ZoneId(0)).collect();
+        assert_eq!(has_blocks, [true, true, true, false, false, true]);
+        assert_ne!(alloc.zone_of(Pfn(0)), ZoneId(0), "before the zone");
+        alloc.check().unwrap();
+    }
 
     /// 1.11: a machine groups pages by mobility from a pageblock for each type on.
     #[test]

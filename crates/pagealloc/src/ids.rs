@@ -166,6 +166,14 @@ impl Geometry {
         1 << self.pageblock_order
     }
 
+    /// Pages in a section (`PAGES_PER_SECTION`), the unit in which memory is described frame by frame or not at all: 128 MiB, with pages of
+    /// 64 KiB 512 MiB (`SECTION_SIZE_BITS` of x86-64 and arm64), and at least a largest block.
+    pub const fn section_pages(&self) -> u32 {
+        let bits = if self.page_shift >= 16 { 29 } else { 27 };
+        let order = bits - self.page_shift;
+        1 << if order > self.max_order { order } else { self.max_order }
+    }
+
     /// The pageblock that holds the frame.
     #[inline(always)]
     pub const fn block_of(&self, pfn: Pfn) -> BlockId {

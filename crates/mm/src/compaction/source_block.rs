@@ -39,6 +39,9 @@ impl<W: World> State<W> {
     fn worth_scanning(&mut self, control: &mut CompactControl, low: Pfn, fast_found: bool, end: Pfn) -> bool {
         let geometry = self.alloc.geometry;
         let block = geometry.block_of(low);
+        if !self.is_in_zone(control, block) {
+            return false;
+        }
         // Up to 5.0 hints are asked amid a block, too, and unsuitable blocks move no position.
         let searches = self.alloc.policy.compaction.fast_search;
         let at_start = low == pageblock_start(&geometry, low) || low == control.start || !searches;

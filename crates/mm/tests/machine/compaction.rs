@@ -88,6 +88,28 @@ fn one_page_that_stays_in_each_block_is_enough_to_fail() {
     assert_eq!(free_blocks(&machine), 0);
 }
 
+/// Frames that both scanners look at where half of memory lies behind a hole that ends with this section.
+fn scanned_beside_a_hole(sections: u32) -> [u64; 2] {
+    let (geometry, half) = (Geometry::PAGES_4K, MIB_OF_TESTS / 2 * MIB);
+    let mut zones = Machine::uniform(geometry, 2, half, false);
+    let behind = Pfn(sections * geometry.section_pages());
+    zones.zones[0].managed.push((behind, half));
+    zones.zones[0].spanned = behind.0 + half;
+    let mut machine = TestMachine::with_zones(policy(MODERN, |_| ()), &zones);
+    populate(&machine, 0, |page| (page.0 % 2 == 0).then_some(PageFlags::ANON));
+    add_flags(&machine, PageFlags::PINNED, |page| page.0 % 512 == 256);
+    let (result, _) = compact(&mut machine, 9, Gfp::TRANSHUGE, CompactPriority::SyncFull);
+    assert_eq!(result, CompactResult::Complete);
+    [Counter::CompactMigrateScanned, Counter::CompactFreeScanned].map(|counter| machine.counter(counter))
+}
+
+#[test]
+fn holes_are_not_scanned() {
+    let (narrow, wide) = (scanned_beside_a_hole(2), scanned_beside_a_hole(9));
+    assert!(narrow.iter().all(|scanned| *scanned > 0));
+    assert_eq!(narrow, wide);
+}
+
 #[test]
 fn failures_defer_the_zone_and_full_priority_ignores_that() {
     let mut machine = checkerboard(policy(MODERN, |_| ()), PageFlags::ANON);
