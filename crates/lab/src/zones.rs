@@ -34,7 +34,7 @@ fn zone_end<O: Observer>(alloc: &PageAllocator<O>, zone: ZoneId) -> ZoneEnd {
     let first = alloc.geometry.block_of(info.start).0;
     let last = alloc.geometry.block_of(Pfn(info.end.0 - 1)).0;
     for block in (first..=last).map(BlockId) {
-        if alloc.zone_of(alloc.geometry.block_start(block)) == zone {
+        if alloc.has_block(zone, block) {
             end.blocks[alloc.block_type(block).index()] += 1;
         }
     }

@@ -182,6 +182,12 @@ impl<O: Observer> PageAllocator<O> {
         self.blocks.zone(self.geometry.block_of(pfn))
     }
 
+    /// Whether the zone has pages in this block, which is in no hole of it then (`pageblock_pfn_to_page`).
+    #[inline]
+    pub fn has_block(&self, zone: ZoneId, block: BlockId) -> bool {
+        self.blocks.zone(block) == zone
+    }
+
     /// Whether page grouping by mobility is off because the machine is too small (1.11).
     pub fn grouping_disabled(&self) -> bool {
         self.grouping_disabled

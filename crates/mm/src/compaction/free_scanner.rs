@@ -26,7 +26,7 @@ impl<W: World> State<W> {
             let below = Pfn(start.0 - geometry.pageblock_pages());
             let end = control.block_end(&geometry, start);
             let block = geometry.block_of(start);
-            if self.is_in_zone(control, block)
+            if self.alloc.has_block(control.zone, block)
                 && self.suitable_migration_target(control, block)
                 && self.isolation_suitable(control, block)
             {
@@ -52,11 +52,6 @@ impl<W: World> State<W> {
             from = below;
         }
         control.free_pfn = from;
-    }
-
-    /// Whether the block is not in a hole of the zone (`pageblock_pfn_to_page`).
-    pub(super) fn is_in_zone(&self, control: &CompactControl, block: BlockId) -> bool {
-        self.alloc.zone_of(self.alloc.geometry.block_start(block)) == control.zone
     }
 
     /// The block was scanned to its end: the next run starts below it.

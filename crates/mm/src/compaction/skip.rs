@@ -116,7 +116,7 @@ impl<W: World> State<W> {
         let geometry = self.alloc.geometry;
         let block = geometry.block_of(pfn);
         let head = pageblock_start(&geometry, pfn);
-        if self.alloc.zone_of(pfn) != zone || self.is_huge_block(head) {
+        if !self.alloc.has_block(zone, block) || self.is_huge_block(head) {
             return false;
         }
         if as_source && as_target && !self.alloc.skip(block) {

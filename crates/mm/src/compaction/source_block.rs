@@ -39,7 +39,7 @@ impl<W: World> State<W> {
     fn worth_scanning(&mut self, control: &mut CompactControl, low: Pfn, fast_found: bool, end: Pfn) -> bool {
         let geometry = self.alloc.geometry;
         let block = geometry.block_of(low);
-        if !self.is_in_zone(control, block) {
+        if !self.alloc.has_block(control.zone, block) {
             return false;
         }
         // Up to 5.0 hints are asked amid a block, too, and unsuitable blocks move no position.
